@@ -1,0 +1,173 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// The targets stand in the order in which they may import each other: downwards never, upwards only.
+let package = Package(
+    name: "latchkey",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "latchkey", targets: ["latchkey"]),
+        .executable(name: "carrier-simulator", targets: ["carrier-simulator"]),
+        .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
+        .library(name: "HTTPServer", targets: ["HTTPServer"]),
+        .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // What the Swift modules of the C library do not show, and curl's variadic setters.
+        .target(name: "CSystem"),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+
+        // Values all may use: strict JSON, base64url, secrets, time, randomness.
+        .target(name: "Primitives", dependencies: ["CSystem"]),
+
+        // Knows HTTP, and nothing of sign-in.
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                "CSystem", "Primitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // Knows the protocol, and neither a socket nor a table.
+        .target(
+            name: "OpenIDConnect",
+            dependencies: [
+                "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
+
+        // Knows curl.
+        .target(name: "OutboundHTTP", dependencies: ["CCurl", "OpenIDConnect"]),
+
+        // Knows SQLite.
+        .target(
+            name: "Storage",
+            dependencies: ["Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
+
+        // Knows what a sign-in is.
+        .target(
+            name: "SignIn",
+            dependencies: [
+                "OpenIDConnect", "Primitives", "Storage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // Knows how a sign-in is asked for over HTTP.
+        .target(
+            name: "LatchkeyAPI",
+            dependencies: [
+                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn", "Storage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // A carrier to sign in with where there is none; shares no check with OpenIDConnect.
+        .target(
+            name: "CarrierSimulator",
+            dependencies: [
+                "HTTPServer", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .executableTarget(
+            name: "carrier-simulator",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // Reads the configuration and puts the parts together.
+        .executableTarget(
+            name: "latchkey",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
+                "OutboundHTTP", "Primitives", "SignIn", "Storage",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "LatchkeyConfiguration",
+            dependencies: [
+                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
+
+        // For tests only.
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "CSystem", "OpenIDConnect", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/TestSupport"),
+        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "HTTPServer", "TestSupport", "Primitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "OpenIDConnectTests",
+            dependencies: [
+                "OpenIDConnect", "Primitives", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
+        .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "OpenIDConnect", "TestSupport"]),
+        .testTarget(
+            name: "StorageTests",
+            dependencies: ["Storage", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(
+            name: "SignInTests",
+            dependencies: [
+                "SignIn", "OpenIDConnect", "Storage", "Primitives", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "CarrierSimulatorTests",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "Primitives", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .testTarget(
+            name: "LatchkeyConfigurationTests",
+            dependencies: ["LatchkeyConfiguration", "HTTPServer", "OpenIDConnect", "SignIn", "TestSupport"]),
+        .testTarget(
+            name: "LatchkeyTests",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
+                "OutboundHTTP", "Primitives", "SignIn", "Storage", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where !target.name.hasPrefix("C") || target.name == "CarrierSimulator" || target.name == "CarrierSimulatorTests" {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .treatAllWarnings(as: .error),
+    ]
+}

@@ -1,0 +1,15 @@
+// System calls that Swift's view of the C library leaves out, or shows only as macros.
+#ifndef LATCHKEY_CSYSTEM_H
+#define LATCHKEY_CSYSTEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
+int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
+
+/// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
+int csystem_random(void *buffer, size_t count);
+
+#endif

@@ -1,0 +1,44 @@
+/// Classes of bytes that HTTP's grammar names.
+enum ASCII {
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let colon = UInt8(ascii: ":")
+
+    private static let token: [Bool] = table("!#$%&'*+-.^_`|~", alphanumeric: true)
+    private static let target: [Bool] = table("-._~!$&'()*+,;=:@/?%", alphanumeric: true)
+
+    /// `tchar` of RFC 9110 section 5.6.2: what names of methods and fields are made of.
+    static func isToken(_ byte: UInt8) -> Bool { token[Int(byte)] }
+
+    /// What a path and query are made of (RFC 3986 sections 3.3, 3.4). No `#`: a fragment is not sent.
+    static func isTarget(_ byte: UInt8) -> Bool { target[Int(byte)] }
+
+    /// What a field value is made of (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
+    static func isFieldValue(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == tab }
+
+    static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+
+    static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func table(_ characters: StaticString, alphanumeric: Bool) -> [Bool] {
+        var table = [Bool](repeating: false, count: 256)
+        characters.withUTF8Buffer { for byte in $0 { table[Int(byte)] = true } }
+        for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { table[Int(byte)] = alphanumeric }
+        for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { table[Int(byte)] = alphanumeric }
+        for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { table[Int(byte)] = alphanumeric }
+        return table
+    }
+}

@@ -1,0 +1,30 @@
+public import HTTPTypes
+
+/// A whole request: head and content. Text is made from its bytes only when it is asked for.
+public struct Request: Sendable {
+    /// The request line and the fields, as they were received and found well formed.
+    public let head: RequestHead
+    /// The content, after any chunked coding was undone. Empty if there is none.
+    public let body: [UInt8]
+    /// Who sent it: the address at the other end of the connection.
+    public let peer: SocketAddress
+    /// What the router found for the `{name}` parts of its pattern.
+    public internal(set) var parameters = PathParameters()
+
+    public init(head: RequestHead, body: [UInt8], peer: SocketAddress) {
+        self.head = head
+        self.body = body
+        self.peer = peer
+    }
+
+    public var method: HTTPRequest.Method { head.method }
+
+    /// The percent-decoded path: always begins with `/`, or is `*` for `OPTIONS *`.
+    public var path: String { head.path }
+
+    /// The percent-decoded parameters after the `?`; empty if there is no query or it is not well formed.
+    public var query: Query { Query(head.rawQuery ?? "") ?? Query() }
+
+    /// The fields of the head.
+    public var headers: RequestHeaders { RequestHeaders(head: head) }
+}

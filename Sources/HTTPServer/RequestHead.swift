@@ -1,0 +1,50 @@
+public import HTTPTypes
+
+/// A request line and its fields, kept as the bytes that were received, with the places of the fields in them.
+public final class RequestHead: Sendable {
+    /// Where a field's name and value lie in the bytes.
+    struct Field: Sendable {
+        let name: Range<UInt32>
+        let value: Range<UInt32>
+    }
+
+    public let method: HTTPRequest.Method
+    /// The percent-decoded path.
+    public let path: String
+    /// What stands after the `?`, as received; nil if there is no `?`.
+    public let rawQuery: String?
+    /// The second number of the version: 1 for HTTP/1.1.
+    let minorVersion: Int
+    let fields: [Field]
+    private let bytes: [UInt8]
+
+    init(
+        method: HTTPRequest.Method, path: String, rawQuery: String?, minorVersion: Int, fields: [Field], bytes: [UInt8]
+    ) {
+        self.method = method
+        self.path = path
+        self.rawQuery = rawQuery
+        self.minorVersion = minorVersion
+        self.fields = fields
+        self.bytes = bytes
+    }
+
+    func isNamed(_ field: Field, _ name: HTTPField.Name) -> Bool {
+        isNamed(field, lowercase: name.canonicalName)
+    }
+
+    /// Whether a field has a name; `lowercase` must be in lower case.
+    func isNamed(_ field: Field, lowercase: String) -> Bool {
+        guard field.name.count == lowercase.utf8.count else { return false }
+        var index = Int(field.name.lowerBound)
+        for expected in lowercase.utf8 {
+            guard ASCII.lowercased(bytes[index]) == expected else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    func value(_ field: Field) -> String {
+        String(decoding: bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)], as: UTF8.self)
+    }
+}

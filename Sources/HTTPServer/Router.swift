@@ -1,0 +1,114 @@
+public import HTTPTypes
+
+/// Picks the handler of a request by method and path.
+///
+/// ```swift
+/// var router = Router()
+/// router.on(.post, "/auth/{provider}/sign-in") { request in … request.parameters["provider"] … }
+/// ```
+///
+/// A literal segment wins over a `{name}`. `HEAD` is answered by the handler of `GET` (the connection leaves the
+/// content out), `OPTIONS` by the list of methods. An unknown path is 404, a known one with another method 405 with
+/// `Allow` (RFC 9110 sections 15.5.5, 15.5.6).
+public struct Router: Sendable {
+    private struct Route: Sendable {
+        let pattern: [PatternSegment]
+        var handlers: [(method: HTTPRequest.Method, handler: Handler)] = []
+
+        var allow: String {
+            var methods = handlers.map(\.method.rawValue)
+            if methods.contains("GET") { methods.append("HEAD") }
+            methods.append("OPTIONS")
+            return Set(methods).sorted().joined(separator: ", ")
+        }
+    }
+
+    private enum PatternSegment: Sendable, Hashable {
+        case literal(String)
+        case parameter(String)
+    }
+
+    /// Routes without parameters, by their path: found with one look.
+    private var literalRoutes: [String: Route] = [:]
+    /// Routes with parameters, the more literal first.
+    private var patternRoutes: [Route] = []
+
+    public init() {}
+
+    /// Adds a route. A later one for the same method and pattern takes the place of the earlier.
+    public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
+        let segments = pattern.split(separator: "/", omittingEmptySubsequences: true).map { segment in
+            segment.hasPrefix("{") && segment.hasSuffix("}")
+                ? PatternSegment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+        }
+        if segments.allSatisfy({ if case .literal = $0 { true } else { false } }) {
+            literalRoutes[pattern, default: Route(pattern: segments)].set(handler, for: method)
+        } else if let index = patternRoutes.firstIndex(where: { $0.pattern == segments }) {
+            patternRoutes[index].set(handler, for: method)
+        } else {
+            var route = Route(pattern: segments)
+            route.set(handler, for: method)
+            patternRoutes.append(route)
+            patternRoutes.sort { $0.literalCount > $1.literalCount }
+        }
+    }
+
+    public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
+    public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
+    public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
+
+    /// Answers a request with its route's handler.
+    /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
+    public func respond(to request: Request) async throws -> Response {
+        if request.path == "*" { return Response(status: .noContent) }
+        if let route = literalRoutes[request.path] {
+            return try await respond(to: request, with: route)
+        }
+        let segments = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for route in patternRoutes {
+            guard let parameters = route.match(segments) else { continue }
+            var request = request
+            request.parameters = parameters
+            return try await respond(to: request, with: route)
+        }
+        throw HTTPError(.notFound, code: "not_found", message: "There is nothing at this path.")
+    }
+
+    private func respond(to request: Request, with route: Route) async throws -> Response {
+        if let handler = route.handler(for: request.method) { return try await handler(request) }
+        if request.method == .options { return Response(status: .noContent, headers: [.allow: route.allow]) }
+        throw HTTPError(
+            .methodNotAllowed, code: "method_not_allowed",
+            message: "This path does not know the method. Use one of: \(route.allow).", headers: [.allow: route.allow])
+    }
+}
+
+extension Router.Route {
+    fileprivate var literalCount: Int {
+        pattern.count { if case .literal = $0 { true } else { false } }
+    }
+
+    fileprivate mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {
+        handlers.removeAll { $0.method == method }
+        handlers.append((method, handler))
+    }
+
+    fileprivate func handler(for method: HTTPRequest.Method) -> Handler? {
+        if let found = handlers.first(where: { $0.method == method }) { return found.handler }
+        return method == .head ? handlers.first { $0.method == .get }?.handler : nil
+    }
+
+    fileprivate func match(_ segments: ArraySlice<Substring>) -> PathParameters? {
+        guard segments.count == pattern.count else { return nil }
+        var parameters = PathParameters()
+        for (expected, segment) in zip(pattern, segments) {
+            switch expected {
+            case .literal(let text): guard segment == text else { return nil }
+            case .parameter(let name):
+                guard !segment.isEmpty else { return nil }
+                parameters.values.append((name, String(segment)))
+            }
+        }
+        return parameters
+    }
+}

@@ -1,0 +1,91 @@
+/// The one thing this module asks of the network: send a request, get the whole answer.
+///
+/// An implementation must not follow redirects, must check certificates, must end by ``OutboundRequest/timeout`` in
+/// all (not per read), must cut the answer at ``OutboundRequest/maximumBodyBytes`` after decompression, and must not
+/// send a request twice.
+public protocol HTTPClient: Sendable {
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse
+}
+
+/// A request to a carrier or provider.
+public struct OutboundRequest: Sendable {
+    public enum Method: String, Sendable { case get = "GET", post = "POST" }
+
+    public var method: Method
+    public var url: EndpointURL
+    /// Field names and values, to be sent as they are. Values come from us, never from a carrier or client unchecked.
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+    /// For the whole exchange: waiting for a place in the pool, resolution, handshake, request, answer.
+    public var timeout: Duration
+    public var maximumBodyBytes: Int
+
+    public init(
+        method: Method, url: EndpointURL, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        timeout: Duration, maximumBodyBytes: Int
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+}
+
+/// A whole answer: of any status; redirects too are answers.
+public struct OutboundResponse: Sendable {
+    public var status: Int
+    public var contentType: String?
+    public var cacheControl: String?
+    public var retryAfter: String?
+    /// Of the answer's `Date` field, if it has one.
+    public var date: String?
+    public var body: [UInt8]
+
+    public init(
+        status: Int, contentType: String? = nil, cacheControl: String? = nil, retryAfter: String? = nil,
+        date: String? = nil, body: [UInt8] = []
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.cacheControl = cacheControl
+        self.retryAfter = retryAfter
+        self.date = date
+        self.body = body
+    }
+}
+
+/// Why there is no answer.
+public struct OutboundError: Error, Sendable, Hashable {
+    public enum Code: String, Sendable {
+        /// The time for the whole exchange was over.
+        case timedOut = "timed_out"
+        /// The name did not resolve, or nothing took the connection.
+        case unreachable
+        /// The address is one that requests must not be sent to.
+        case addressRefused = "address_refused"
+        /// No TLS session, or a certificate that does not hold.
+        case tls
+        /// What came is not HTTP, or ended before it was whole.
+        case malformed
+        /// The answer is larger than allowed.
+        case tooLarge = "too_large"
+        /// Too many requests to this host are under way or waiting.
+        case overloaded
+        /// The client was shut down.
+        case shutDown = "shut_down"
+    }
+
+    public let code: Code
+    /// True if the request may have reached the server, so that it must not be sent again.
+    public let mayHaveBeenSent: Bool
+    /// What the transport said; without the request's or answer's content.
+    public let reason: String
+
+    public init(_ code: Code, mayHaveBeenSent: Bool, reason: String) {
+        self.code = code
+        self.mayHaveBeenSent = mayHaveBeenSent
+        self.reason = reason
+    }
+}

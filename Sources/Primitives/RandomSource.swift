@@ -1,0 +1,27 @@
+import CSystem
+
+/// Yields unpredictable bytes. Whatever makes tokens is given one, so that tests can repeat it.
+public struct RandomSource: Sendable {
+    private let make: @Sendable (Int) -> [UInt8]
+
+    public init(_ make: @escaping @Sendable (Int) -> [UInt8]) {
+        self.make = make
+    }
+
+    /// `count` random bytes.
+    public func bytes(_ count: Int) -> [UInt8] { make(count) }
+
+    /// `count` random bytes as unpadded base64url text (RFC 4648 section 5): 32 bytes make 43 characters.
+    public func token(bytes count: Int = 32) -> String { Base64URL.encode(make(count)) }
+
+    /// The operating system's cryptographic source.
+    public static let system = RandomSource { count in
+        var generator = SystemRandomNumberGenerator()
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = count
+            if csystem_random(buffer.baseAddress, count) == 0 { return }
+            // No answer from the kernel's call: the standard library has a source of its own.
+            for index in 0..<count { buffer.initializeElement(at: index, to: generator.next()) }
+        }
+    }
+}

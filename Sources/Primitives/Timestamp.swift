@@ -1,0 +1,19 @@
+/// A moment in whole seconds since 1970-01-01T00:00:00Z: the NumericDate of RFC 7519 section 2.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    public let secondsSinceEpoch: Int64
+
+    public init(secondsSinceEpoch: Int64) {
+        self.secondsSinceEpoch = secondsSinceEpoch
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.secondsSinceEpoch < right.secondsSinceEpoch
+    }
+
+    /// The moment some seconds later (or earlier, when negative), held at the ends of the range instead of overflowing.
+    public func advanced(bySeconds seconds: Int64) -> Timestamp {
+        let (sum, overflow) = secondsSinceEpoch.addingReportingOverflow(seconds)
+        guard overflow else { return Timestamp(secondsSinceEpoch: sum) }
+        return Timestamp(secondsSinceEpoch: seconds < 0 ? .min : .max)
+    }
+}

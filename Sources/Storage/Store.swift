@@ -1,0 +1,128 @@
+public import Primitives
+
+/// What Latchkey remembers. Every call either happens whole or not at all, and what it returned is on disk.
+///
+/// "Not found" is a result (nil or a case); an error says only "cannot tell", and must never be taken for "signed out".
+public protocol Store: Sendable {
+    /// Signs an identity in: finds its user, or makes one where `newcomers` allows, and stores the session.
+    /// - Returns: The user, or nil for an unknown identity where registration is required; then nothing was stored.
+    func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
+
+    /// Stores one more session for a user; nil if there is no such user any more.
+    func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User?
+
+    /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
+    func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
+
+    /// Revokes the session of a token, with its refresh token. False if there was none.
+    func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
+
+    /// Erases a user: identities, sessions, refresh tokens, profile. False if there was none.
+    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool
+
+    /// Remembers a verified identity until its owner registers.
+    func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
+
+    /// Ends a pending registration by making the user and the session. The handle is spent by `.registered` and
+    /// `.userAlreadyExists`, and left for another try by none.
+    func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult
+
+    /// What is pending under a handle, without spending it; nil if unknown, used or expired at `now`.
+    func pendingRegistration(_ handle: TokenHash, at now: Timestamp) async throws(StorageError) -> PendingRegistration?
+
+    /// Remembers a nonce handed out to a client.
+    func addAttempt(_ attempt: SignInAttempt) async throws(StorageError)
+
+    /// Spends a handed-out nonce: true once, for the client it was made for, before it expires.
+    func takeAttempt(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool
+
+    /// Answers if the store can be read and written.
+    func check() async throws(StorageError)
+
+    /// Removes what expired before `now`, at most `limit` rows of each kind. Returns how many went.
+    func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+}
+
+/// A verified identity to be signed in with a session of its own.
+public struct SignInRecord: Sendable {
+    public enum Newcomers: Sendable, Hashable {
+        /// An unknown identity becomes a user with this public id.
+        case welcome(publicID: String)
+        /// An unknown identity is turned away.
+        case mustRegister
+    }
+
+    public let identity: Identity
+    /// Fills what the user's profile does not have yet; nothing the user has is overwritten.
+    public let profile: Profile?
+    public let session: NewSession
+    public let newcomers: Newcomers
+
+    public init(identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers) {
+        self.identity = identity
+        self.profile = profile
+        self.session = session
+        self.newcomers = newcomers
+    }
+}
+
+public struct SignedInUser: Sendable, Hashable {
+    public let user: User
+    public let isNew: Bool
+
+    public init(user: User, isNew: Bool) {
+        self.user = user
+        self.isNew = isNew
+    }
+}
+
+public struct SessionAndUser: Sendable, Hashable {
+    public let session: Session
+    public let user: User
+
+    public init(session: Session, user: User) {
+        self.session = session
+        self.user = user
+    }
+}
+
+/// A verified identity that waits for its owner to register.
+public struct PendingRegistration: Sendable, Hashable {
+    public let handle: TokenHash
+    public let identity: Identity
+    public let clientID: String
+    /// What the carrier told, as a start for the form.
+    public let profile: Profile
+    public let expiresAt: Timestamp
+
+    public init(handle: TokenHash, identity: Identity, clientID: String, profile: Profile, expiresAt: Timestamp) {
+        self.handle = handle
+        self.identity = identity
+        self.clientID = clientID
+        self.profile = profile
+        self.expiresAt = expiresAt
+    }
+}
+
+public enum RegistrationResult: Sendable, Hashable {
+    case registered(User)
+    /// The identity became a user in the meantime.
+    case userAlreadyExists
+    /// Unknown, used or expired.
+    case unknownHandle
+}
+
+/// A nonce of our own, handed out before a sign-in.
+public struct SignInAttempt: Sendable, Hashable {
+    public let nonce: TokenHash
+    public let provider: String
+    public let expiresAt: Timestamp
+
+    public init(nonce: TokenHash, provider: String, expiresAt: Timestamp) {
+        self.nonce = nonce
+        self.provider = provider
+        self.expiresAt = expiresAt
+    }
+}
