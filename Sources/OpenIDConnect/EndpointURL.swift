@@ -12,6 +12,9 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         case allowLoopbackHTTP
     }
 
+    /// The longest text accepted, in bytes.
+    public static let maximumBytes = 2048
+
     public let text: String
     public let scheme: Scheme
     /// In lower case; an IPv6 address without its brackets.
@@ -19,4 +22,110 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     public let port: UInt16
 
     public var description: String { text }
+
+    /// Whether ``host`` is loopback by its own spelling: `localhost`, 127.0.0.0/8 or `::1`.
+    public var isLoopback: Bool { HostName.isLoopback(host) }
+
+    /// The URL a text is, or nil if it is not absolute, not of an allowed scheme, has user information, a fragment,
+    /// white space or any character that RFC 3986 section 2 does not allow, names no proper host, or a port outside
+    /// 1 to 65535, or is longer than ``maximumBytes``.
+    public init?(_ text: String, policy: Policy) {
+        guard text.utf8.count <= Self.maximumBytes, Self.hasOnlyURLCharacters(text) else { return nil }
+        guard let (scheme, rest) = Self.splitScheme(text) else { return nil }
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        guard let (host, port) = Self.parseAuthority(Substring(authority), defaultPort: scheme == .https ? 443 : 80)
+        else { return nil }
+        if scheme == .http {
+            guard policy == .allowLoopbackHTTP, HostName.isLoopback(host) else { return nil }
+        }
+        self.init(text: text, scheme: scheme, host: host, port: port)
+    }
+
+    private init(text: String, scheme: Scheme, host: String, port: UInt16) {
+        self.text = text
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// The URL with items added to its query, names and values percent-encoded. ``text`` may then be longer than
+    /// ``maximumBytes``: the items are ours and bounded where they were made.
+    public func appending(query items: [(name: String, value: String)]) -> EndpointURL {
+        guard !items.isEmpty else { return self }
+        var bytes = Array(text.utf8)
+        if let mark = bytes.firstIndex(of: UInt8(ascii: "?")) {
+            let last = bytes.last
+            if mark != bytes.count - 1, last != UInt8(ascii: "&") { bytes.append(UInt8(ascii: "&")) }
+        } else {
+            bytes.append(UInt8(ascii: "?"))
+        }
+        bytes += PercentEncoding.form(items)
+        return EndpointURL(text: String(decoding: bytes, as: UTF8.self), scheme: scheme, host: host, port: port)
+    }
+
+    private static func splitScheme(_ text: String) -> (Scheme, Substring.UTF8View)? {
+        for scheme in [Scheme.https, .http] {
+            let prefix = scheme.rawValue + "://"
+            let head = text.utf8.prefix(prefix.utf8.count)
+            guard head.count == prefix.utf8.count,
+                zip(head, prefix.utf8).allSatisfy({ $0 == $1 || ($0 | 0x20 == $1 && $1 >= UInt8(ascii: "a")) })
+            else { continue }
+            return (scheme, text.utf8.dropFirst(prefix.utf8.count))
+        }
+        return nil
+    }
+
+    private static func parseAuthority(_ authority: Substring, defaultPort: UInt16) -> (String, UInt16)? {
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else { return nil }
+        var host = authority
+        var port = ""[...]
+        var hasPort = false
+        if authority.utf8.first == UInt8(ascii: "[") {
+            guard let end = authority.utf8.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            host = authority[authority.utf8.index(after: authority.startIndex)..<end]
+            let rest = authority[authority.utf8.index(after: end)...]
+            guard rest.isEmpty || rest.utf8.first == UInt8(ascii: ":") else { return nil }
+            hasPort = !rest.isEmpty
+            port = rest.dropFirst()
+            guard let address = IPv6Text.normalized(host) else { return nil }
+            return parsePort(port, given: hasPort, default: defaultPort).map { (address, $0) }
+        }
+        if let colon = authority.utf8.firstIndex(of: UInt8(ascii: ":")) {
+            host = authority[..<colon]
+            port = authority[authority.utf8.index(after: colon)...]
+            hasPort = true
+        }
+        guard let name = HostName.normalized(host) else { return nil }
+        return parsePort(port, given: hasPort, default: defaultPort).map { (name, $0) }
+    }
+
+    private static func parsePort(_ text: Substring, given: Bool, default port: UInt16) -> UInt16? {
+        guard given else { return port }
+        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }),
+            let value = UInt16(text), value > 0
+        else { return nil }
+        return value
+    }
+
+    /// Letters, digits and the reserved and unreserved signs of RFC 3986, without `#`; every `%` with two digits.
+    private static func hasOnlyURLCharacters(_ text: String) -> Bool {
+        var digitsDue = 0
+        for byte in text.utf8 {
+            if digitsDue > 0 {
+                guard isHexadecimal(byte) else { return false }
+                digitsDue -= 1
+            } else if byte == UInt8(ascii: "%") {
+                digitsDue = 2
+            } else {
+                guard PercentEncoding.isUnreserved(byte) || reserved.contains(byte) else { return false }
+            }
+        }
+        return digitsDue == 0
+    }
+
+    private static let reserved = Array(":/?[]@!$&'()*+,;=".utf8)
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+    }
 }

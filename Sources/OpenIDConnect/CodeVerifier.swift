@@ -1,0 +1,39 @@
+import Crypto
+public import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A PKCE code verifier (RFC 7636 section 4.1): 43 to 128 unreserved characters.
+public struct CodeVerifier: Sendable, Hashable {
+    /// The text, which must reach only the token endpoint.
+    public let secret: Secret
+
+    /// The verifier, or nil if the text is not one.
+    public init?(_ text: String) {
+        guard Self.isValid(text) else { return nil }
+        secret = Secret(text)
+    }
+
+    private init(unchecked text: String) {
+        secret = Secret(text)
+    }
+
+    /// A new verifier of 256 random bits: 43 characters.
+    public static func random(from source: RandomSource) -> CodeVerifier {
+        CodeVerifier(unchecked: source.token(bytes: 32))
+    }
+
+    /// Whether a text has the length and the characters of a verifier.
+    public static func isValid(_ text: String) -> Bool {
+        (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved)
+    }
+
+    /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
+    public var challenge: String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(secret.exposed.utf8))))
+    }
+}

@@ -1,0 +1,21 @@
+/// What is demanded of every ID token, whoever asks.
+public struct IDTokenRules: Sendable, Hashable {
+    /// The algorithms accepted; a token's header chooses among them and nothing else.
+    public var algorithms: Set<SigningAlgorithm> = [.rs256, .es256]
+    /// How far the provider's clock may be off, in seconds.
+    public var clockSkewSeconds: Int64 = 60
+    /// How long ago a token may have been issued, in seconds, beside the clock skew.
+    public var maximumAgeSeconds: Int64 = 600
+    /// The longest token that is looked at, in bytes.
+    public var maximumBytes = 16 * 1024
+
+    public init() {}
+}
+
+/// A signature algorithm (RFC 7518 section 3.1).
+public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    case rs256 = "RS256"
+    /// ECDSA with P-256 and SHA-256.
+    case es256 = "ES256"
+}

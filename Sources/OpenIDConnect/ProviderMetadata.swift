@@ -1,0 +1,14 @@
+/// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it.
+///
+/// What has one was checked: the issuer and every endpoint are on trusted hosts, and the provider can do what we need.
+public struct ProviderMetadata: Sendable, Hashable {
+    /// As the provider spells it; an ID token's `iss` must be the same to the byte.
+    public let issuer: String
+    public let authorizationEndpoint: EndpointURL
+    public let tokenEndpoint: EndpointURL
+    public let userInfoEndpoint: EndpointURL?
+    public let jwksURI: EndpointURL
+    public let serverInitiatedAuthorizationEndpoint: EndpointURL?
+    /// The algorithms both sides know.
+    public let signingAlgorithms: Set<SigningAlgorithm>
+}

@@ -1,0 +1,36 @@
+/// Which hosts a carrier's issuer and endpoints may be on.
+public struct TrustedHosts: Sendable, Hashable {
+    /// One host (`login.example.com`), or all below a name (`*.example.com`, but not `example.com` itself).
+    public struct Pattern: Sendable, Hashable {
+        let host: String
+        let coversSubdomains: Bool
+
+        /// The pattern, or nil if the text is not one: `*.` may stand only in front of a name of two or more labels.
+        public init?(_ text: String) {
+            coversSubdomains = text.hasPrefix("*.")
+            guard let host = HostName.normalized(coversSubdomains ? text.dropFirst(2) : text[...]) else { return nil }
+            guard !coversSubdomains || HostName.isNameOfSeveralLabels(host) else { return nil }
+            self.host = host
+        }
+
+        func covers(_ candidate: String) -> Bool {
+            guard coversSubdomains else { return candidate == host }
+            return candidate.utf8.count > host.utf8.count + 1 && candidate.hasSuffix("." + host)
+        }
+    }
+
+    private let patterns: [Pattern]
+
+    public init(_ patterns: [Pattern]) {
+        self.patterns = patterns
+    }
+
+    /// Whether one of the patterns covers a host given as ``EndpointURL/host`` has it.
+    public func contains(_ host: String) -> Bool {
+        patterns.contains { $0.covers(host) }
+    }
+
+    /// The carriers of ZenKey.
+    public static let zenKeyCarriers = TrustedHosts(
+        ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"].compactMap(Pattern.init))
+}
