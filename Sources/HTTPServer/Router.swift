@@ -11,23 +11,6 @@ public import HTTPTypes
 /// content out), `OPTIONS` by the list of methods. An unknown path is 404, a known one with another method 405 with
 /// `Allow` (RFC 9110 sections 15.5.5, 15.5.6).
 public struct Router: Sendable {
-    private struct Route: Sendable {
-        let pattern: [PatternSegment]
-        var handlers: [(method: HTTPRequest.Method, handler: Handler)] = []
-
-        var allow: String {
-            var methods = handlers.map(\.method.rawValue)
-            if methods.contains("GET") { methods.append("HEAD") }
-            methods.append("OPTIONS")
-            return Set(methods).sorted().joined(separator: ", ")
-        }
-    }
-
-    private enum PatternSegment: Sendable, Hashable {
-        case literal(String)
-        case parameter(String)
-    }
-
     /// Routes without parameters, by their path: found with one look.
     private var literalRoutes: [String: Route] = [:]
     /// Routes with parameters, the more literal first.
@@ -39,14 +22,14 @@ public struct Router: Sendable {
     public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/", omittingEmptySubsequences: true).map { segment in
             segment.hasPrefix("{") && segment.hasSuffix("}")
-                ? PatternSegment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+                ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
         if segments.allSatisfy({ if case .literal = $0 { true } else { false } }) {
-            literalRoutes[pattern, default: Route(pattern: segments)].set(handler, for: method)
+            literalRoutes[pattern, default: Route(segments)].set(handler, for: method)
         } else if let index = patternRoutes.firstIndex(where: { $0.pattern == segments }) {
             patternRoutes[index].set(handler, for: method)
         } else {
-            var route = Route(pattern: segments)
+            var route = Route(segments)
             route.set(handler, for: method)
             patternRoutes.append(route)
             patternRoutes.sort { $0.literalCount > $1.literalCount }
@@ -80,35 +63,5 @@ public struct Router: Sendable {
         throw HTTPError(
             .methodNotAllowed, code: "method_not_allowed",
             message: "This path does not know the method. Use one of: \(route.allow).", headers: [.allow: route.allow])
-    }
-}
-
-extension Router.Route {
-    fileprivate var literalCount: Int {
-        pattern.count { if case .literal = $0 { true } else { false } }
-    }
-
-    fileprivate mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {
-        handlers.removeAll { $0.method == method }
-        handlers.append((method, handler))
-    }
-
-    fileprivate func handler(for method: HTTPRequest.Method) -> Handler? {
-        if let found = handlers.first(where: { $0.method == method }) { return found.handler }
-        return method == .head ? handlers.first { $0.method == .get }?.handler : nil
-    }
-
-    fileprivate func match(_ segments: ArraySlice<Substring>) -> PathParameters? {
-        guard segments.count == pattern.count else { return nil }
-        var parameters = PathParameters()
-        for (expected, segment) in zip(pattern, segments) {
-            switch expected {
-            case .literal(let text): guard segment == text else { return nil }
-            case .parameter(let name):
-                guard !segment.isEmpty else { return nil }
-                parameters.values.append((name, String(segment)))
-            }
-        }
-        return parameters
     }
 }

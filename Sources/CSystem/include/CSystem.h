@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#if defined(__linux__)
+#include <sys/epoll.h>
+#endif
 
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);

@@ -1,0 +1,229 @@
+import CSystem
+import HTTPTypes
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A connection's socket: does what its ``ConnectionMachine`` says.
+final class Connection: LoopMember, @unchecked Sendable {
+    // @unchecked: touched on its loop's queue only; the tasks of its handlers run there too.
+
+    /// How far the answer to the present request has come.
+    private enum Answer {
+        case none
+        case leaving
+        case gone
+    }
+
+    /// So many requests of one connection are served before the loop looks after others.
+    private static let requestsPerTurn = 32
+
+    private let descriptor: Int32
+    private let peer: SocketAddress
+    private let loop: EventLoop
+    private let service: ConnectionService
+    private var machine: ConnectionMachine
+    private var registration: EventLoop.Registration?
+    /// What the socket has not taken yet.
+    private var output: [UInt8] = []
+    private var outputStart = 0
+    private var answer = Answer.none
+    private var answerCloses = false
+    /// Whether the socket may have something to read: true until a read finds less than it asked for.
+    private var mayRead = true
+    private var isRunning = false
+    private var isOpen = true
+
+    init(descriptor: Int32, peer: SocketAddress, loop: EventLoop, service: ConnectionService) {
+        self.descriptor = descriptor
+        self.peer = peer
+        self.loop = loop
+        self.service = service
+        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
+    }
+
+    /// Begins to serve; or refuses, where there are too many connections. On the loop's queue.
+    func open(refusing refusal: RequestError?) {
+        do {
+            registration = try loop.register(self, descriptor: descriptor, edgeTriggered: true)
+        } catch {
+            return close()
+        }
+        run(refusal.map { .refuse($0) } ?? .wait)
+    }
+
+    // MARK: Events
+
+    func becameReady(at now: MonotonicTime) {
+        mayRead = true
+        if outputStart < output.count {
+            send()
+            if let next = takeNext() { return run(next) }
+        }
+        guard isOpen else { return }
+        if machine.wantsInput { run(.wait) } else { closeIfReset() }
+    }
+
+    func tick(at now: MonotonicTime) {
+        guard now >= machine.deadline else { return }
+        run(machine.tick(at: now))
+    }
+
+    /// Takes no further request: closes now if idle, else after the answer under way.
+    func drain() {
+        // A request may have come to the socket already: it is served before the connection counts as idle.
+        if machine.isIdle { run(.wait) }
+        guard isOpen else { return }
+        run(machine.drain())
+    }
+
+    /// Closes at once, whatever is under way.
+    func abandon() { close() }
+
+    /// While nothing is read a reset has to be seen all the same, or the descriptor would outlive it.
+    private func closeIfReset() {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 { close() }
+    }
+
+    private func close() {
+        guard isOpen else { return }
+        isOpen = false
+        machine.closed()
+        output = []
+        outputStart = 0
+        if let registration { loop.unregister(registration, descriptor: descriptor) }
+        SystemCalls.closeDescriptor(descriptor)
+        service.connections.remove(peer)
+    }
+
+    // MARK: Serving
+
+    /// Does what the machine says, and what it says next, until a handler, the socket or the client is waited for.
+    private func run(_ first: ConnectionMachine.Action) {
+        guard !isRunning else { return }
+        isRunning = true
+        defer { isRunning = false }
+        var action = first
+        var served = 0
+        while isOpen {
+            switch action {
+            case .wait:
+                guard mayRead, machine.wantsInput else { return }
+                action = read()
+                continue
+            case .sendContinue:
+                write { $0.append(contentsOf: ResponseSerializer.continueLine) }
+                action = .wait
+                continue
+            case .close: return close()
+            case .refuse(let error): refuse(error)
+            case .handle(let head, let body): handle(head, body)
+            }
+            guard let next = takeNext() else { return }
+            served += 1
+            guard served < Connection.requestsPerTurn else { return runLater(next) }
+            action = next
+        }
+    }
+
+    /// Lets the loop look after others first.
+    private func runLater(_ action: ConnectionMachine.Action) {
+        loop.execute { self.run(action) }
+    }
+
+    private func read() -> ConnectionMachine.Action {
+        switch SystemCalls.receive(descriptor, into: loop.readBuffer) {
+        case .bytes(let count):
+            // Less than was asked for means that there is no more now; the poller tells when there is.
+            mayRead = count == loop.readBuffer.count
+            let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
+            return machine.receive(bytes.span, at: .now())
+        case .wouldBlock:
+            mayRead = false
+            return .wait
+        case .ended:
+            mayRead = false
+            return machine.inputEnded()
+        case .failed:
+            return .close
+        }
+    }
+
+    private func handle(_ head: RequestHead, _ body: [UInt8]) {
+        let request = Request(head: head, body: body, peer: peer)
+        // Runs here until the handler first waits for something, and on this loop's queue after that.
+        Task.immediate(executorPreference: loop) {
+            let response = await service.answer(request)
+            finish(response, to: head)
+        }
+    }
+
+    private func finish(_ response: Response, to head: RequestHead) {
+        guard isOpen else { return }
+        let closes = machine.closesAfterResponse || response.closesConnection
+        respond(response, for: .init(method: head.method, minorVersion: head.minorVersion, closes: closes))
+        if !isRunning, let next = takeNext() { run(next) }
+    }
+
+    private func refuse(_ error: RequestError) {
+        service.refused(error)
+        respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
+    }
+
+    // MARK: Writing
+
+    private func respond(_ response: Response, for context: ResponseSerializer.Context) {
+        machine.responseBegan(at: .now())
+        answer = .leaving
+        answerCloses = context.closes
+        let date = loop.date.line(at: time(nil))
+        write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
+    }
+
+    /// Sends what `append` adds; keeps what the socket does not take. One answer is one system call where it fits.
+    private func write(_ append: (inout [UInt8]) -> Void) {
+        guard outputStart == output.count else { return append(&output) }
+        loop.writeBuffer.removeAll(keepingCapacity: true)
+        append(&loop.writeBuffer)
+        let sent = loop.writeBuffer.withUnsafeBytes { SystemCalls.send(descriptor, $0) }
+        switch sent {
+        case .bytes(let count) where count == loop.writeBuffer.count: answerHasGone()
+        case .bytes(let count): output = Array(loop.writeBuffer[count...])
+        case .wouldBlock: output = loop.writeBuffer
+        case .ended, .failed: close()
+        }
+        if loop.writeBuffer.capacity > EventLoop.keptWriteCapacity { loop.writeBuffer = [] }
+    }
+
+    /// Sends more of what the socket did not take.
+    private func send() {
+        let sent = output.withUnsafeBytes {
+            SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
+        }
+        switch sent {
+        case .bytes(let count):
+            outputStart += count
+            guard outputStart == output.count else { return }
+            output = []
+            outputStart = 0
+            answerHasGone()
+        case .wouldBlock: break
+        case .ended, .failed: close()
+        }
+    }
+
+    private func answerHasGone() {
+        if case .leaving = answer { answer = .gone }
+    }
+
+    /// What comes after an answer that is out; nil while there is none.
+    private func takeNext() -> ConnectionMachine.Action? {
+        guard isOpen, case .gone = answer else { return nil }
+        answer = .none
+        if answerCloses { shutdown(descriptor, Int32(SHUT_WR)) }
+        return machine.responseEnded(closing: answerCloses, at: .now())
+    }
+}

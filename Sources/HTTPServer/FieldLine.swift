@@ -1,0 +1,44 @@
+/// One `name: value` line (RFC 9112 section 5), as places in the bytes it was read from.
+struct FieldLine {
+    let name: Range<Int>
+    /// Without the white space around it.
+    let value: Range<Int>
+
+    /// Reads the line that lies at `line`, its CR LF left out.
+    init(_ bytes: Span<UInt8>, at line: Range<Int>) throws(RequestError) {
+        var index = line.lowerBound
+        while index < line.upperBound, ASCII.isToken(bytes[index]) { index += 1 }
+        guard index < line.upperBound, bytes[index] == ASCII.colon, index > line.lowerBound else {
+            throw FieldLine.fault(bytes, at: line, nameEnd: index)
+        }
+        name = line.lowerBound..<index
+        var start = index + 1
+        var end = line.upperBound
+        while start < end, FieldLine.isWhitespace(bytes[start]) { start += 1 }
+        while end > start, FieldLine.isWhitespace(bytes[end - 1]) { end -= 1 }
+        for index in start..<end where !ASCII.isFieldValue(bytes[index]) {
+            throw bytes[index] == ASCII.carriageReturn ? .bareCarriageReturn : .fieldValue
+        }
+        value = start..<end
+    }
+
+    /// Whether the name is `lowercase`, which must be in lower case.
+    func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
+        guard name.count == lowercase.utf8CodeUnitCount else { return false }
+        return lowercase.withUTF8Buffer { expected in
+            for offset in 0..<name.count where ASCII.lowercased(bytes[name.lowerBound + offset]) != expected[offset] {
+                return false
+            }
+            return true
+        }
+    }
+
+    static func isWhitespace(_ byte: UInt8) -> Bool { byte == ASCII.space || byte == ASCII.tab }
+
+    private static func fault(_ bytes: Span<UInt8>, at line: Range<Int>, nameEnd: Int) -> RequestError {
+        guard nameEnd < line.upperBound else { return .fieldName }
+        let byte = bytes[nameEnd]
+        if isWhitespace(byte) { return nameEnd == line.lowerBound ? .lineFolding : .whitespaceBeforeColon }
+        return byte == ASCII.carriageReturn ? .bareCarriageReturn : .fieldName
+    }
+}

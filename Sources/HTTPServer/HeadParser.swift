@@ -1,0 +1,142 @@
+import HTTPTypes
+
+/// Reads the head of a request (RFC 9112 sections 2 to 6), however its bytes are cut into pieces.
+///
+/// A pure value: it is shown all bytes of the message so far each time, remembers how far it has looked, and looks at
+/// no byte twice for the end of a line.
+struct HeadParser {
+    enum Progress {
+        case needsMore
+        case complete(RequestHead, MessageFraming, byteCount: Int)
+    }
+
+    /// Longer methods than any registered one are not worth remembering.
+    private static let maximumMethodBytes = 32
+
+    private let limits: ServerLimits
+    private var scanned = 0
+    private var lineStart = 0
+    private var headStart = 0
+    private var requestLine: (method: HTTPRequest.Method, target: RequestTarget, minorVersion: Int)?
+    private var fieldsStart = 0
+    private var fields: [RequestHead.Field] = []
+    private var framing = FramingFields()
+
+    init(limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    /// Looks at the message so far; `bytes` begins at its first byte and is longer than the last time.
+    mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {
+        while let lineFeed = nextLineFeed(in: bytes) {
+            scanned = lineFeed + 1
+            guard lineFeed > lineStart, bytes[lineFeed - 1] == ASCII.carriageReturn else { throw .bareLineFeed }
+            let line = lineStart..<lineFeed - 1
+            lineStart = scanned
+            if let progress = try parse(line, of: bytes) { return progress }
+        }
+        scanned = bytes.count
+        try checkUnfinishedLine(bytes)
+        return .needsMore
+    }
+
+    private func nextLineFeed(in bytes: Span<UInt8>) -> Int? {
+        var index = scanned
+        while index < bytes.count {
+            if bytes[index] == ASCII.lineFeed { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Reads one line; returns the head when the line is the empty one that ends it.
+    private mutating func parse(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) -> Progress? {
+        guard let requestLine else {
+            try parseFirstLine(line, of: bytes)
+            return nil
+        }
+        guard line.isEmpty else {
+            try parseField(line, of: bytes)
+            return nil
+        }
+        let end = lineStart
+        let framing = try framing.framing(minorVersion: requestLine.minorVersion, limits: limits)
+        let head = RequestHead(
+            method: requestLine.method, path: requestLine.target.path, rawQuery: requestLine.target.rawQuery,
+            minorVersion: requestLine.minorVersion, fields: fields,
+            bytes: bytes.extracting(headStart..<end).withUnsafeBufferPointer { Array($0) })
+        return .complete(head, framing, byteCount: end)
+    }
+
+    private mutating func parseFirstLine(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) {
+        if line.isEmpty {
+            // RFC 9112 section 2.2 asks for leniency with one empty line after a previous message.
+            guard line.lowerBound == 0 else { throw .emptyLine }
+            headStart = lineStart
+            return
+        }
+        guard line.count <= limits.requestLineBytes else { throw .requestLineTooLong }
+        requestLine = try HeadParser.parseRequestLine(line, of: bytes)
+        fieldsStart = lineStart
+    }
+
+    private static func parseRequestLine(
+        _ line: Range<Int>, of bytes: Span<UInt8>
+    ) throws(RequestError) -> (method: HTTPRequest.Method, target: RequestTarget, minorVersion: Int) {
+        var methodEnd = line.lowerBound
+        while methodEnd < line.upperBound, ASCII.isToken(bytes[methodEnd]) { methodEnd += 1 }
+        guard methodEnd < line.upperBound, bytes[methodEnd] == ASCII.space, methodEnd > line.lowerBound,
+            methodEnd - line.lowerBound <= maximumMethodBytes,
+            let method = HTTPRequest.Method(String(copying: bytes, at: line.lowerBound..<methodEnd))
+        else { throw .method }
+        let targetStart = methodEnd + 1
+        var targetEnd = targetStart
+        while targetEnd < line.upperBound, bytes[targetEnd] != ASCII.space { targetEnd += 1 }
+        guard targetEnd > targetStart, targetEnd < line.upperBound else { throw .requestLine }
+        let minorVersion = try parseVersion(bytes, at: targetEnd + 1..<line.upperBound)
+        let target = try RequestTarget(bytes, at: targetStart..<targetEnd, method: method)
+        return (method, target, minorVersion)
+    }
+
+    /// `HTTP/` DIGIT `.` DIGIT, case-sensitive (RFC 9112 section 2.3).
+    private static func parseVersion(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> Int {
+        guard range.count == 8 else { throw .version }
+        let isVersion = ("HTTP/" as StaticString).withUTF8Buffer { expected in
+            (0..<5).allSatisfy { bytes[range.lowerBound + $0] == expected[$0] }
+        }
+        let major = bytes[range.lowerBound + 5]
+        let minor = bytes[range.lowerBound + 7]
+        guard isVersion, ASCII.isDigit(major), bytes[range.lowerBound + 6] == UInt8(ascii: "."), ASCII.isDigit(minor)
+        else { throw .version }
+        guard major == UInt8(ascii: "1") else { throw .unsupportedVersion }
+        return Int(minor - UInt8(ascii: "0"))
+    }
+
+    private mutating func parseField(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) {
+        guard lineStart - fieldsStart <= limits.headerBytes else { throw .fieldsTooLarge }
+        guard fields.count < limits.headerFields else { throw .tooManyFields }
+        let field = try FieldLine(bytes, at: line)
+        try framing.add(field, in: bytes)
+        fields.append(.init(name: offset(field.name), value: offset(field.value)))
+    }
+
+    /// A place counted from the head's first byte. A head is far shorter than 4 GiB: the limits see to it.
+    private func offset(_ range: Range<Int>) -> Range<UInt32> {
+        UInt32(
+            truncatingIfNeeded: range.lowerBound - headStart)..<UInt32(truncatingIfNeeded: range.upperBound - headStart)
+    }
+
+    /// Refuses what can be seen to be wrong before the line is whole, so that nobody waits for its end.
+    private func checkUnfinishedLine(_ bytes: Span<UInt8>) throws(RequestError) {
+        guard lineStart < bytes.count else { return }
+        let first = bytes[lineStart]
+        if requestLine == nil {
+            guard bytes.count - lineStart <= limits.requestLineBytes + 1 else { throw .requestLineTooLong }
+            guard ASCII.isToken(first) || first == ASCII.carriageReturn else { throw .method }
+        } else {
+            guard bytes.count - fieldsStart <= limits.headerBytes + 1 else { throw .fieldsTooLarge }
+            if FieldLine.isWhitespace(first) { throw .lineFolding }
+        }
+        if bytes.count - lineStart > 1, first == ASCII.carriageReturn { throw .bareCarriageReturn }
+    }
+}

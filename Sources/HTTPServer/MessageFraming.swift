@@ -1,0 +1,106 @@
+/// How long a request's content is, and what becomes of the connection after it (RFC 9112 sections 6 and 9).
+struct MessageFraming: Sendable, Hashable {
+    enum Content: Sendable, Hashable {
+        case none
+        case length(Int)
+        case chunked
+    }
+
+    var content = Content.none
+    var keepsAlive = true
+    var expectsContinue = false
+}
+
+/// Collects from the fields what framing depends on, and refuses every doubt.
+struct FramingFields {
+    private var hosts = 0
+    private var contentLength: Int?
+    private var isChunked = false
+    private var hasClose = false
+    private var hasKeepAlive = false
+    private var expectsContinue = false
+
+    mutating func add(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
+        switch field.name.count {
+        case 4 where field.isNamed("host", in: bytes): try addHost(field, in: bytes)
+        case 6 where field.isNamed("expect", in: bytes): try addExpectation(field, in: bytes)
+        case 10 where field.isNamed("connection", in: bytes): addConnection(field, in: bytes)
+        case 14 where field.isNamed("content-length", in: bytes): try addLength(field, in: bytes)
+        case 17 where field.isNamed("transfer-encoding", in: bytes): try addCoding(field, in: bytes)
+        default: break
+        }
+    }
+
+    /// What the fields say of a message of a version.
+    func framing(minorVersion: Int, limits: ServerLimits) throws(RequestError) -> MessageFraming {
+        if hosts == 0, minorVersion >= 1 { throw .hostMissing }
+        var framing = MessageFraming()
+        framing.keepsAlive = !hasClose && (minorVersion >= 1 || hasKeepAlive)
+        framing.expectsContinue = expectsContinue && minorVersion >= 1
+        if isChunked {
+            guard contentLength == nil else { throw .transferEncodingAndLength }
+            guard minorVersion >= 1 else { throw .transferEncodingInHTTP10 }
+            framing.content = .chunked
+        } else if let contentLength {
+            guard contentLength <= limits.bodyBytes else { throw .bodyTooLarge }
+            framing.content = contentLength > 0 ? .length(contentLength) : .none
+        }
+        return framing
+    }
+
+    private mutating func addHost(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
+        guard hosts == 0 else { throw .hostRepeated }
+        hosts = 1
+        guard HostField.isValid(bytes, at: field.value) else { throw .hostInvalid }
+    }
+
+    /// A list of equal lengths could be read as one (RFC 9110 section 8.6); no one who means well sends it.
+    private mutating func addLength(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
+        guard contentLength == nil else { throw .contentLengthRepeated }
+        guard !field.value.isEmpty else { throw .contentLength }
+        var length = 0
+        for index in field.value {
+            guard ASCII.isDigit(bytes[index]) else { throw .contentLength }
+            let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int(bytes[index] - UInt8(ascii: "0")))
+            guard !overflow, !carry else { throw .contentLength }
+            length = sum
+        }
+        contentLength = length
+    }
+
+    private mutating func addCoding(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
+        guard !isChunked, equals(field.value, "chunked", in: bytes) else { throw .transferEncoding }
+        isChunked = true
+    }
+
+    private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
+        guard equals(field.value, "100-continue", in: bytes) else { throw .expectation }
+        expectsContinue = true
+    }
+
+    private mutating func addConnection(_ field: FieldLine, in bytes: Span<UInt8>) {
+        var start = field.value.lowerBound
+        while start < field.value.upperBound {
+            var end = start
+            while end < field.value.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
+            var option = start..<end
+            while let first = option.first, FieldLine.isWhitespace(bytes[first]) { option.removeFirst() }
+            while let last = option.last, FieldLine.isWhitespace(bytes[last]) { option.removeLast() }
+            if equals(option, "close", in: bytes) { hasClose = true }
+            if equals(option, "keep-alive", in: bytes) { hasKeepAlive = true }
+            start = end + 1
+        }
+    }
+
+    private func equals(_ range: Range<Int>, _ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
+        FieldLine(name: range, value: range).isNamed(lowercase, in: bytes)
+    }
+}
+
+extension FieldLine {
+    fileprivate init(name: Range<Int>, value: Range<Int>) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,20 @@
+public import HTTPTypes
+
+extension Request {
+    /// Makes a request without a socket, for tests and for calling a router directly. It is read by the same parser as
+    /// one from the network.
+    /// - Throws: An error if the target or a field is not one that the network could have brought.
+    public init(
+        _ method: HTTPRequest.Method, _ target: String, headers: HTTPFields = [:], body: [UInt8] = [],
+        peer: SocketAddress = SocketAddress(host: "127.0.0.1", port: 1)
+    ) throws {
+        var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
+        if headers[HTTPField.Name("Host") ?? .from] == nil { text += "Host: localhost\r\n" }
+        for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
+        var parser = HeadParser(limits: ServerLimits())
+        guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {
+            throw RequestError.incomplete
+        }
+        self.init(head: head, body: body, peer: peer)
+    }
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+
+/// Why a request was refused before any handler saw it: one case for each rule. After it the connection is closed,
+/// because where one message ends is then not certain.
+enum RequestError: Error, Sendable, Hashable, CaseIterable {
+    // The request line (RFC 9112 section 3).
+    case requestLine, method, connect, target, path, version, unsupportedVersion, requestLineTooLong
+    // Line ends (RFC 9112 section 2.2).
+    case bareLineFeed, bareCarriageReturn, emptyLine
+    // Fields (RFC 9112 section 5).
+    case fieldName, fieldValue, whitespaceBeforeColon, lineFolding, fieldsTooLarge, tooManyFields
+    // Host (RFC 9112 section 3.2).
+    case hostMissing, hostRepeated, hostInvalid
+    // The content's length (RFC 9112 section 6).
+    case contentLength, contentLengthRepeated, transferEncoding, transferEncodingAndLength, transferEncodingInHTTP10
+    // Chunks (RFC 9112 section 7.1).
+    case chunkSize, chunkExtension, chunkEnd, trailerField
+    case bodyTooLarge
+    case expectation
+    // Connections.
+    case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress, draining
+}
+
+extension RequestError {
+    /// How the refusal is told to the client.
+    var httpError: HTTPError {
+        HTTPError(status, code: code, message: message, headers: isTemporary ? [.retryAfter: "5"] : [:])
+    }
+
+    private var isTemporary: Bool {
+        switch self {
+        case .tooManyConnections, .tooManyConnectionsOfAddress, .draining: true
+        default: false
+        }
+    }
+
+    var status: HTTPResponse.Status {
+        switch self {
+        case .connect: .notImplemented
+        case .unsupportedVersion: .httpVersionNotSupported
+        case .requestLineTooLong: .uriTooLong
+        case .fieldsTooLarge, .tooManyFields: .requestHeaderFieldsTooLarge
+        case .bodyTooLarge: .contentTooLarge
+        case .expectation: .expectationFailed
+        case .headerTimeout, .bodyTimeout: .requestTimeout
+        case .tooManyConnections, .draining: .serviceUnavailable
+        case .tooManyConnectionsOfAddress: .tooManyRequests
+        default: .badRequest
+        }
+    }
+
+    private var code: String {
+        switch self {
+        case .connect: "method_not_allowed"
+        case .unsupportedVersion: "http_version_not_supported"
+        case .requestLineTooLong: "uri_too_long"
+        case .fieldsTooLarge, .tooManyFields: "header_fields_too_large"
+        case .bodyTooLarge: "payload_too_large"
+        case .expectation: "expectation_failed"
+        case .headerTimeout, .bodyTimeout: "request_timeout"
+        case .tooManyConnections, .draining: "temporarily_unavailable"
+        case .tooManyConnectionsOfAddress: "rate_limited"
+        default: "invalid_request"
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .requestLine:
+            "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."
+        case .method: "The method is not a token. Send a method such as GET or POST."
+        case .connect: "This server is no proxy and does not do CONNECT."
+        case .target: "The request target is malformed. Percent-encode what a URL does not allow."
+        case .path: "The path has a dot segment, an encoded slash or an escape that is not UTF-8. Send it normalized."
+        case .version: "The protocol version is malformed. Send HTTP/1.1."
+        case .unsupportedVersion: "This server speaks HTTP/1.1. Send that version."
+        case .requestLineTooLong: "The request line is longer than this server allows."
+        case .bareLineFeed: "A line ends with LF alone. End each line with CR LF."
+        case .bareCarriageReturn: "There is a CR without LF. End each line with CR LF."
+        case .emptyLine: "There are empty lines before the request line. Send none."
+        case .fieldName: "A field name is malformed. Send NAME: VALUE with a token as the name."
+        case .fieldValue: "A field value has a control character. Send visible characters, spaces and tabs."
+        case .whitespaceBeforeColon: "There is white space between a field name and its colon. Send none."
+        case .lineFolding:
+            "A field line begins with white space. Folded lines are obsolete; send each field on one line."
+        case .fieldsTooLarge: "The header fields are larger than this server allows."
+        case .tooManyFields: "There are more header fields than this server allows."
+        case .hostMissing: "The Host field is missing. Send it once."
+        case .hostRepeated: "The Host field stands more than once. Send it once."
+        case .hostInvalid: "The Host field or the target's authority is malformed. Send host or host:port."
+        case .contentLength: "Content-Length is not a number. Send decimal digits only."
+        case .contentLengthRepeated: "Content-Length stands more than once. Send it once."
+        case .transferEncoding: "The transfer coding is unknown. Send chunked, once, or none."
+        case .transferEncodingAndLength:
+            "Both Transfer-Encoding and Content-Length are there. Send one of them."
+        case .transferEncodingInHTTP10: "HTTP/1.0 has no transfer codings. Send Content-Length."
+        case .chunkSize: "A chunk size is malformed. Send hexadecimal digits, then CR LF."
+        case .chunkExtension: "A chunk extension is malformed or too long. Send none."
+        case .chunkEnd: "A chunk does not end with CR LF after its size in bytes."
+        case .trailerField: "A trailer field is malformed, too large, or one that may not be a trailer."
+        case .bodyTooLarge: "The content is larger than this server allows."
+        case .expectation: "The only expectation this server meets is 100-continue."
+        case .headerTimeout: "The header did not arrive in time."
+        case .bodyTimeout: "The content did not arrive in time."
+        case .incomplete: "The connection ended in the middle of the request."
+        case .tooManyConnections: "The server has as many connections as it allows. Try again later."
+        case .tooManyConnectionsOfAddress:
+            "Your address has as many connections as this server allows. Close some, or try again later."
+        case .draining: "The server is about to stop. Try again."
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+
+/// The target of a request line (RFC 9112 section 3.2).
+struct RequestTarget {
+    /// Percent-decoded; `*` for the asterisk form.
+    let path: String
+    let rawQuery: String?
+
+    /// Reads origin-form, absolute-form (its authority stands in for Host, which must be there all the same) and, for
+    /// OPTIONS, asterisk-form.
+    init(_ bytes: Span<UInt8>, at range: Range<Int>, method: HTTPRequest.Method) throws(RequestError) {
+        guard method != .connect else { throw .connect }
+        if range.count == 1, bytes[range.lowerBound] == UInt8(ascii: "*") {
+            guard method == .options else { throw .target }
+            path = "*"
+            rawQuery = nil
+            return
+        }
+        try RequestTarget.checkCharacters(bytes, at: range)
+        let start = try RequestTarget.endOfAuthority(bytes, at: range)
+        var end = start
+        while end < range.upperBound, bytes[end] != UInt8(ascii: "?") { end += 1 }
+        path = try RequestTarget.decodedPath(bytes, at: start..<end)
+        rawQuery = end < range.upperBound ? String(copying: bytes, at: end + 1..<range.upperBound) : nil
+    }
+
+    /// The whole target holds nothing but what RFC 3986 allows, each percent sign before two hexadecimal digits.
+    private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%") {
+                guard index + 2 < range.upperBound, ASCII.hexadecimalValue(bytes[index + 1]) != nil,
+                    ASCII.hexadecimalValue(bytes[index + 2]) != nil
+                else { throw .target }
+            } else if !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range) {
+                throw byte == ASCII.carriageReturn ? .bareCarriageReturn : .target
+            }
+            index += 1
+        }
+    }
+
+    /// Brackets stand nowhere but around the IPv6 address of an absolute-form target.
+    private static func isBracketOfAuthority(_ byte: UInt8, _ bytes: Span<UInt8>, at range: Range<Int>) -> Bool {
+        (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")) && bytes[range.lowerBound] != UInt8(ascii: "/")
+    }
+
+    /// Where the path begins: at once in origin-form, after a valid authority in absolute-form.
+    private static func endOfAuthority(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> Int {
+        if bytes[range.lowerBound] == UInt8(ascii: "/") { return range.lowerBound }
+        guard
+            let start = end(of: "http://", bytes, at: range) ?? end(of: "https://", bytes, at: range)
+        else { throw .target }
+        var end = start
+        while end < range.upperBound, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") { end += 1 }
+        guard HostField.isValid(bytes, at: start..<end) else { throw .hostInvalid }
+        for index in end..<range.upperBound where bytes[index] == UInt8(ascii: "[") || bytes[index] == UInt8(ascii: "]")
+        {
+            throw .target
+        }
+        return end
+    }
+
+    private static func end(of prefix: StaticString, _ bytes: Span<UInt8>, at range: Range<Int>) -> Int? {
+        guard range.count > prefix.utf8CodeUnitCount else { return nil }
+        return prefix.withUTF8Buffer { expected in
+            for offset in 0..<expected.count
+            where ASCII.lowercased(bytes[range.lowerBound + offset]) != expected[offset] { return nil }
+            return range.lowerBound + expected.count
+        }
+    }
+
+    /// Refuses dot segments and encoded slashes: two readers of such a path may see two paths.
+    private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
+        guard !range.isEmpty else { return "/" }
+        let raw = String(copying: bytes, at: range)
+        guard raw.utf8.contains(UInt8(ascii: "%")) || raw.contains("/.") else { return raw }
+        guard let decoded = PercentEncoding.decodePath(raw.utf8),
+            decoded.utf8.count(where: { $0 == UInt8(ascii: "/") })
+                == raw.utf8.count(where: { $0 == UInt8(ascii: "/") }),
+            !decoded.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
+        else { throw .path }
+        return decoded
+    }
+}
+
+extension String {
+    init(copying bytes: Span<UInt8>, at range: Range<Int>) {
+        self = bytes.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

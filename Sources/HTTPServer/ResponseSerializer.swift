@@ -1,0 +1,64 @@
+import HTTPTypes
+
+/// Writes answers as HTTP/1.1 messages (RFC 9112 sections 4 to 6): head and content in one piece.
+struct ResponseSerializer {
+    static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+    /// What of the request and the connection an answer depends on.
+    struct Context {
+        let method: HTTPRequest.Method
+        let minorVersion: Int
+        let closes: Bool
+    }
+
+    /// Appends an answer's bytes.
+    static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
+        append("HTTP/1.1 ", to: &output)
+        append(decimal: response.status.code, to: &output)
+        output.append(ASCII.space)
+        output.append(contentsOf: response.status.reasonPhrase.utf8)
+        append("\r\n", to: &output)
+        output.append(contentsOf: date)
+        for field in response.headers where !isOurs(field.name) {
+            output.append(contentsOf: field.name.rawName.utf8)
+            append(": ", to: &output)
+            output.append(contentsOf: field.value.utf8)
+            append("\r\n", to: &output)
+        }
+        appendConnection(context, to: &output)
+        let hasContent = mayHaveContent(response.status)
+        if hasContent {
+            append("Content-Length: ", to: &output)
+            append(decimal: response.body.count, to: &output)
+            append("\r\n", to: &output)
+        }
+        append("\r\n", to: &output)
+        if hasContent, context.method != .head { output.append(contentsOf: response.body) }
+    }
+
+    private static func appendConnection(_ context: Context, to output: inout [UInt8]) {
+        if context.closes {
+            append("Connection: close\r\n", to: &output)
+        } else if context.minorVersion == 0 {
+            append("Connection: keep-alive\r\n", to: &output)
+        }
+    }
+
+    /// Fields that say how the message is framed are written by the server alone.
+    private static func isOurs(_ name: HTTPField.Name) -> Bool {
+        name == .contentLength || name == .connection || name == .transferEncoding || name == .date
+    }
+
+    /// RFC 9110 section 6.4.1.
+    private static func mayHaveContent(_ status: HTTPResponse.Status) -> Bool {
+        status.code >= 200 && status.code != 204 && status.code != 304
+    }
+
+    private static func append(_ text: StaticString, to output: inout [UInt8]) {
+        text.withUTF8Buffer { output.append(contentsOf: $0) }
+    }
+
+    private static func append(decimal number: Int, to output: inout [UInt8]) {
+        output.append(contentsOf: String(number).utf8)
+    }
+}

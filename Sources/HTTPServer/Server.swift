@@ -1,0 +1,154 @@
+import Dispatch
+public import Logging
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Makes an answer of an error. The request is nil where the refusal came before one could be read.
+public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
+
+/// An HTTP/1.1 server on sockets and Dispatch.
+///
+/// ```swift
+/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in try await router.respond(to: request) }
+/// let addresses = try server.start()
+/// await server.shutdown(within: .seconds(30))
+/// ```
+public final class Server: Sendable {
+    private struct State {
+        var loops: [EventLoop] = []
+        var listeners: [Listener] = []
+    }
+
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+    private let service: ConnectionService
+    private let state = Mutex(State())
+
+    public init(
+        configuration: ServerConfiguration, logger: Logger,
+        errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
+        handler: @escaping Handler
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        service = ConnectionService(
+            configuration: configuration, logger: logger, render: errorRenderer, handler: handler)
+    }
+
+    /// Binds, listens and serves.
+    /// - Returns: The addresses bound, with the ports that the system chose where 0 was asked for.
+    /// - Throws: ``ServerError`` if a host is unknown or an address cannot be bound; then nothing is left open.
+    public func start() throws(ServerError) -> [SocketAddress] {
+        let descriptors = try listen()
+        do throws(SystemError) {
+            let loops = try makeLoops()
+            var listeners: [Listener] = []
+            for descriptor in descriptors {
+                listeners.append(
+                    try Listener(
+                        descriptor: descriptor, loop: loops[0], loops: loops, service: service, logger: logger))
+            }
+            for listener in listeners { loops[0].execute { listener.open() } }
+            state.withLock { $0 = State(loops: loops, listeners: listeners) }
+            return listeners.map(\.address)
+        } catch {
+            for descriptor in descriptors { SystemCalls.closeDescriptor(descriptor) }
+            throw ServerError(.cannotListen, "\(error)")
+        }
+    }
+
+    /// The number of open connections.
+    public var connectionCount: Int { service.connections.total }
+
+    /// Stops: takes no new connection, closes idle ones, lets the requests under way be answered (with
+    /// `Connection: close`), and closes what is left after `limit`.
+    /// - Returns: The number of connections that had to be cut.
+    @discardableResult
+    public func shutdown(within limit: Duration) async -> Int {
+        let (loops, listeners) = state.withLock { state in
+            defer { state = State() }
+            return (state.loops, state.listeners)
+        }
+        guard let first = loops.first else { return 0 }
+        await withCheckedContinuation { done in
+            first.execute {
+                for listener in listeners { listener.close() }
+                done.resume()
+            }
+        }
+        for loop in loops { loop.execute { loop.drainMembers() } }
+        await waitUntilNoConnection(within: limit)
+        let cut = connectionCount
+        for loop in loops { loop.execute { loop.abandonMembers() } }
+        await waitUntilNoConnection(within: .seconds(1))
+        return cut
+    }
+
+    private func listen() throws(ServerError) -> [Int32] {
+        var descriptors: [Int32] = []
+        do throws(ServerError) {
+            for host in configuration.hosts {
+                let acceptsIPv4 = host == "::" && configuration.hosts.count == 1
+                descriptors.append(
+                    try ListeningSocket.make(host: host, port: configuration.port, acceptsIPv4InIPv6: acceptsIPv4))
+            }
+        } catch {
+            for descriptor in descriptors { SystemCalls.closeDescriptor(descriptor) }
+            throw error
+        }
+        return descriptors
+    }
+
+    private func makeLoops() throws(SystemError) -> [EventLoop] {
+        let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let count = configuration.loops > 0 ? configuration.loops : max(1, processors)
+        var loops: [EventLoop] = []
+        for number in 0..<count {
+            loops.append(try EventLoop(label: "http-loop-\(number)", tick: configuration.timeouts.tick))
+        }
+        return loops
+    }
+
+    /// Waits for the last connection to close, or for the time to be over.
+    private func waitUntilNoConnection(within limit: Duration) async {
+        let isOver = Mutex(false)
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            let finish: @Sendable () -> Void = {
+                let isFirst = isOver.withLock { isOver in
+                    defer { isOver = true }
+                    return !isOver
+                }
+                if isFirst { done.resume() }
+            }
+            service.connections.whenNone(finish)
+            let milliseconds = Int(limit / .milliseconds(1))
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: finish)
+        }
+    }
+}
+
+extension ServerTimeouts {
+    /// How often deadlines are looked at: four times within the shortest, but neither busily nor lazily.
+    fileprivate var tick: Duration {
+        min(max(min(header, body, idle, write) / 4, .milliseconds(20)), .seconds(1))
+    }
+}
+
+/// A server that cannot be started.
+public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case unknownHost = "unknown_host"
+        case cannotListen = "cannot_listen"
+    }
+
+    public let code: Code
+    public let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}
