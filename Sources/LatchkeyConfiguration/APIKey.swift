@@ -1,0 +1,58 @@
+public import Primitives
+
+/// A key that API callers show, as the operator wrote it down.
+public enum APIKey: Sendable, Hashable {
+    case plain(Secret)
+    /// The 32 bytes of the key's SHA-256, so that the configuration need not hold the key.
+    case sha256([UInt8])
+
+    static let hashPrefix = "sha256:"
+
+    /// The key a text stands for: `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters
+    /// without a comma.
+    ///
+    /// - Throws: ``ValueRefusal``, which does not repeat the text.
+    static func parse(_ text: String) throws(ValueRefusal) -> APIKey {
+        if text.lowercased().hasPrefix(hashPrefix) {
+            guard let hash = Hexadecimal.decode(text.utf8.dropFirst(hashPrefix.utf8.count)), hash.count == 32 else {
+                throw ValueRefusal("what follows sha256: is not a SHA-256", "give its 64 hexadecimal digits")
+            }
+            return .sha256(hash)
+        }
+        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x2C })
+        else {
+            throw ValueRefusal(
+                "a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character",
+                "give a key of letters, digits and other visible ASCII characters, or sha256: and its hash")
+        }
+        return .plain(Secret(text))
+    }
+}
+
+enum Hexadecimal {
+    /// The bytes that pairs of hexadecimal digits stand for, or nil if the text is not that.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text {
+            guard let digit = value(of: character) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        return bytes
+    }
+
+    private static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

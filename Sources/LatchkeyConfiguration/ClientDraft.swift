@@ -1,0 +1,129 @@
+internal import OpenIDConnect
+internal import Primitives
+
+/// A client of `zenkey.clients` as far as it is known: the file may leave its secret to the environment.
+struct ClientDraft: Sendable {
+    var id: ClientID?
+    var secret: Secret?
+    var redirectURIs: [String] = []
+    var scopes = ["openid"]
+    var pkce = Configuration.Client.PKCE.required
+    var nonce = Configuration.Client.Nonce.client
+    /// Where its entry stands.
+    var origin = ConfigurationOrigin.none
+    /// Whether something in it was refused already.
+    var isBroken = false
+
+    static let settings: [Setting<ClientDraft>] = [
+        Setting("id", .optional(.clientID), \.id, "The client_id that the carriers gave to the app."),
+        Setting(
+            "secret", .optional(.clientSecret), \.secret, isSecret: true,
+            "The secret that goes with it; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
+        Setting(
+            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
+            "The redirect URIs a sign-in may name; with none, it may name any."),
+        Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "What the app asks the carriers for."),
+        Setting("pkce", .choice, \.pkce, "required: a sign-in must carry the code verifier; optional: it may."),
+        Setting(
+            "nonce", .choice, \.nonce,
+            "client: the app makes its own nonce; issued: only a nonce that this server handed out, once."),
+    ]
+
+    /// The key that takes them all.
+    static let setting = Setting<Configuration>(
+        "zenkey.clients", "a list of clients, or id:secret,id2:secret2", isSecret: true, isMerged: true,
+        "The apps registered with the carriers. Given in the environment too, only the clients named there count, and "
+            + "their secrets are those; the rest of what the file says of them holds.",
+        set: { node, _, context in read(node, &context) },
+        show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
+
+    /// The client, or nil if its id or secret is missing, after reporting so.
+    func finished(_ context: inout ReadingContext) -> Configuration.Client? {
+        guard let id, let secret else {
+            if !isBroken {
+                let missing = id == nil ? "id" : "secret"
+                context.refuse(
+                    origin, "has no \(missing)",
+                    id == nil ? "give it" : "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS")
+            }
+            return nil
+        }
+        var client = Configuration.Client(id: id, secret: secret)
+        client.redirectURIs = redirectURIs
+        client.scopes = scopes
+        client.pkce = pkce
+        client.nonce = nonce
+        return client
+    }
+}
+
+extension ClientDraft {
+    /// Reads clients into the context: a list makes them, `id:secret` pairs replace what is known of the secrets.
+    private static func read(_ node: ConfigurationNode, _ context: inout ReadingContext) {
+        guard let items = ListText.items(of: node, "a list of clients, or id:secret,id2:secret2", &context) else {
+            return
+        }
+        var drafts: [ClientDraft] = []
+        for (index, item) in items.enumerated() {
+            context.beneath("[\(index)]") { context in
+                var draft = read(item: item, &context)
+                draft.origin = item.origin
+                if let id = draft.id, drafts.contains(where: { $0.id == id }) {
+                    context.refuse(item.origin, "has the id of another client", "keep one of them")
+                }
+                drafts.append(draft)
+            }
+        }
+        context.clients = drafts
+    }
+
+    private static func read(item: ConfigurationNode, _ context: inout ReadingContext) -> ClientDraft {
+        let before = context.problems
+        var draft: ClientDraft
+        switch item.value {
+        case .mapping(let entries):
+            draft = ClientDraft()
+            readMapping(entries, into: &draft, &context)
+        case .text(let text):
+            draft = readPair(text, item, &context)
+        case .list, .empty:
+            draft = ClientDraft()
+            context.refuse(item.origin, "is \(item.kind)", "give id, secret and what else the client has")
+        }
+        draft.isBroken = context.problems.count != before.count
+        return draft
+    }
+
+    private static func readMapping(
+        _ entries: [ConfigurationEntry], into draft: inout ClientDraft, _ context: inout ReadingContext
+    ) {
+        var reader = SettingsReader(settings)
+        reader.collect(entries, &context)
+        for setting in settings {
+            if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
+        }
+        if !draft.scopes.contains("openid") {
+            let origin = reader.values["scopes"]?.origin ?? .none
+            context.beneath(".scopes") { $0.refuse(origin, "openid is missing", "add openid") }
+        }
+    }
+
+    /// `id:secret`, with what the file says of that client.
+    private static func readPair(
+        _ text: String, _ item: ConfigurationNode, _ context: inout ReadingContext
+    ) -> ClientDraft {
+        guard let colon = text.firstIndex(of: ":") else {
+            context.refuse(item.origin, "has no colon", "write id:secret")
+            return ClientDraft()
+        }
+        var (idNode, secretNode) = (item, item)
+        idNode.value = .text(String(text[..<colon]))
+        secretNode.value = .text(String(text[text.index(after: colon)...]))
+        let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
+        let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
+        var draft = context.clients.first { $0.id != nil && $0.id == id } ?? ClientDraft()
+        draft.id = id
+        draft.secret = secret
+        return draft
+    }
+}

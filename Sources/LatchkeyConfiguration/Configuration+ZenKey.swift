@@ -1,0 +1,48 @@
+public import OpenIDConnect
+public import Primitives
+
+extension Configuration {
+    /// The mobile carriers behind ZenKey's discovery.
+    public struct ZenKey: Sendable {
+        /// Asked for a network's OpenID configuration. Always there in what a loader made for serving.
+        public var discoveryURL: EndpointURL?
+        /// Where clients are sent when the network is not known.
+        public var discoveryUIURL: EndpointURL?
+        public var clients: [Client] = []
+        /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
+        public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
+        /// Issuers that are known beforehand, by network.
+        public var issuers: [MCCMNC: EndpointURL] = [:]
+
+        public init() {}
+
+        /// ``trustedIssuers`` to ask; what is not a pattern is left out.
+        public var trustedHosts: TrustedHosts { TrustedHosts(trustedIssuers.compactMap(TrustedHosts.Pattern.init)) }
+    }
+
+    /// An app that is registered with the carriers.
+    public struct Client: Sendable, Hashable {
+        public enum PKCE: String, Sendable, CaseIterable { case required, optional }
+
+        /// Whose nonces a sign-in may carry.
+        public enum Nonce: String, Sendable, CaseIterable {
+            /// The app's own.
+            case client
+            /// Only one that this server handed out, once.
+            case issued
+        }
+
+        public var id: ClientID
+        public var secret: Secret
+        /// The redirect URIs that a sign-in may name; with none, it may name any.
+        public var redirectURIs: [String] = []
+        public var scopes = ["openid"]
+        public var pkce = PKCE.required
+        public var nonce = Nonce.client
+
+        public init(id: ClientID, secret: Secret) {
+            self.id = id
+            self.secret = secret
+        }
+    }
+}

@@ -1,0 +1,137 @@
+public import OpenIDConnect
+public import Primitives
+
+/// All that an operator decides about a Latchkey, as values that were checked when they were read.
+///
+/// ``ConfigurationLoader`` makes one from a file and environment variables; a program may also start from the defaults
+/// and set what it wants. Keys, types, defaults and meanings are listed in ``ConfigurationReference``.
+public struct Configuration: Sendable {
+    /// `http`: where to listen, and what to put up with.
+    public var http = HTTP()
+    /// `public_url`: the base URL under which browsers and apps reach this server.
+    public var publicURL: EndpointURL?
+    /// `database`
+    public var database = Database()
+    /// `api_keys`: what API callers show in `X-API-KEY`.
+    public var apiKeys: [APIKey] = []
+    /// `zenkey`: the mobile carriers.
+    public var zenkey = ZenKey()
+    /// `registration` and `registration_rules`
+    public var registration = Registration()
+    /// `sessions`
+    public var sessions = Sessions()
+    /// `id_token`
+    public var idToken = IDToken()
+    /// `outbound`: requests to carriers.
+    public var outbound = Outbound()
+    /// `allowed_origins`: web frontends on other origins that may call the API from a browser.
+    public var allowedOrigins: [Origin] = []
+    /// `allow_loopback_http`: lets carriers be reached by plain http on loopback addresses.
+    public var allowsLoopbackHTTP = false
+    /// `rate_limits`
+    public var rateLimits = true
+    /// `log`
+    public var log = Log()
+
+    public init() {}
+
+    /// What carriers' URLs may be besides https.
+    public var endpointPolicy: EndpointURL.Policy { allowsLoopbackHTTP ? .allowLoopbackHTTP : .httpsOnly }
+}
+
+extension Configuration {
+    /// Where and how to store.
+    public struct Database: Sendable, Hashable {
+        /// How sure a commit is to outlast a loss of power (SQLite's `PRAGMA synchronous`).
+        public enum Synchronous: String, Sendable, CaseIterable {
+            /// Every commit is on the disk before it is answered.
+            case full
+            /// The last commits before a loss of power may be lost; a crash of the process loses nothing.
+            case normal
+        }
+
+        public var url = DatabaseURL.standard
+        public var synchronous = Synchronous.full
+
+        public init() {}
+    }
+
+    /// Who becomes a user.
+    public struct Registration: Sendable, Hashable {
+        public enum Mode: String, Sendable, CaseIterable {
+            /// An unknown subject becomes a user.
+            case automatic
+            /// An unknown subject has to register first.
+            case required
+        }
+
+        /// What a registration can ask for; spelled as in the API.
+        public enum Attribute: String, Sendable, CaseIterable {
+            case name
+            case givenName = "given_name"
+            case familyName = "family_name"
+            case email
+            case phone
+            case postalCode = "postal_code"
+        }
+
+        public var mode = Mode.automatic
+        /// Attributes without which a registration is refused.
+        public var requiredAttributes: [Attribute] = []
+        /// Domains, in lower case, whose addresses cannot register.
+        public var blockedEmailDomains: [String] = []
+
+        public init() {}
+    }
+
+    /// How long sessions live.
+    public struct Sessions: Sendable, Hashable {
+        public var accessLifetime = Duration.seconds(3600)
+        public var refreshLifetime = Duration.seconds(30 * 86_400)
+        /// A session not used for this long ends.
+        public var idleLifetime = Duration.seconds(14 * 86_400)
+
+        public init() {}
+    }
+
+    /// What is demanded of ID tokens.
+    public struct IDToken: Sendable, Hashable {
+        public var clockSkew = Duration.seconds(60)
+        public var maximumAgeOfIssue = Duration.seconds(600)
+
+        public init() {}
+    }
+
+    /// How requests to carriers are made.
+    public struct Outbound: Sendable, Hashable {
+        /// Each for the whole exchange.
+        public struct Timeouts: Sendable, Hashable {
+            public var discovery = Duration.seconds(5)
+            public var keys = Duration.seconds(5)
+            public var token = Duration.seconds(10)
+            public var userInfo = Duration.seconds(5)
+
+            public init() {}
+        }
+
+        public var timeouts = Timeouts()
+        public var connectionsPerHost = 64
+        public var allowsPrivateNetworks = false
+        /// A file of PEM certificates to trust instead of the system's.
+        public var certificateAuthorities: String?
+        /// The URL of a proxy; secret, because it may hold a password.
+        public var proxy: Secret?
+
+        public init() {}
+    }
+
+    /// What is logged, and how.
+    public struct Log: Sendable, Hashable {
+        public enum Format: String, Sendable, CaseIterable { case text, json }
+
+        public var level = LogLevel.info
+        public var format = Format.text
+
+        public init() {}
+    }
+}

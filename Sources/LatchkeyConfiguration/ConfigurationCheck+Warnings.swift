@@ -1,0 +1,109 @@
+internal import OpenIDConnect
+internal import Primitives
+
+extension ConfigurationCheck {
+    private mutating func warn(_ key: String, _ reason: String, _ remedy: String) {
+        context.warnings.add(key, origin(key), reason, remedy)
+    }
+
+    /// Warns of what may be meant so, but takes a defence away or has no effect.
+    mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
+        warnOfReach()
+        warnOfSecrets(document)
+        warnOfClients()
+        warnOfAccounts()
+    }
+
+    private mutating func warnOfReach() {
+        let isPublic = !configuration.http.hosts.allSatisfy(Self.isLoopback)
+        if isPublic, configuration.publicURL?.scheme != .https {
+            warn(
+                "http.host", "listens beyond this machine, and public_url is not https",
+                "set public_url to the https URL of the proxy in front, or listen on 127.0.0.1")
+        }
+        if configuration.allowsLoopbackHTTP {
+            warn("allow_loopback_http", "carriers may be plain http on loopback", "set it to false in production")
+        }
+        if configuration.outbound.allowsPrivateNetworks {
+            warn(
+                "outbound.allow_private_networks", "a carrier's URL may lead to machines of the private network",
+                "set it to false unless a carrier is there")
+        }
+        if !configuration.rateLimits {
+            warn("rate_limits", "limits on the rate of requests are off", "set it to on in production")
+        }
+        if configuration.database.synchronous == .normal {
+            warn(
+                "database.synchronous", "a loss of power may undo the last sign-ins and sign-outs",
+                "set it to full where that matters")
+        }
+    }
+
+    private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
+        let inFile = ["api_keys", "zenkey.clients", "outbound.proxy"].filter(standsInFile)
+        if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
+            warn(
+                "api_keys", "keys stand in the file as they are",
+                "write sha256: and the key's SHA-256, or use api_keys_file")
+        }
+        if document?.isReadableByAll == true, let key = inFile.first {
+            warn(
+                key, "the file holds secrets and every user of this machine can read it",
+                "take the right away (chmod o-r), or use files of their own (\(key)_file)")
+        }
+        if configuration.apiKeys.contains(where: \.isShort) {
+            warn("api_keys", "a key is so short that it can be guessed", "use 32 random characters or more")
+        }
+    }
+
+    private func standsInFile(_ key: String) -> Bool {
+        guard case .file = origin(key) else { return false }
+        return true
+    }
+
+    private mutating func warnOfClients() {
+        for client in configuration.zenkey.clients {
+            let name = "zenkey.clients"
+            if client.redirectURIs.isEmpty {
+                warn(
+                    name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any",
+                    "list the app's redirect URIs in the file")
+            }
+            if client.pkce == .optional {
+                warn(
+                    name, "the client \(client.id.text) may sign in without PKCE, so a stolen code is enough",
+                    "set pkce to required once the app sends a code_verifier")
+            }
+        }
+    }
+
+    private mutating func warnOfAccounts() {
+        let sessions = configuration.sessions
+        if sessions.idleLifetime > sessions.refreshLifetime, origin("sessions.idle_lifetime") != .none {
+            warn(
+                "sessions.idle_lifetime", "is longer than sessions.refresh_lifetime, so it has no effect",
+                "make it shorter")
+        }
+        if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
+            warn(
+                "registration_rules.required_attributes", "nobody registers while registration is automatic",
+                "set registration to required")
+        }
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+}
+
+extension APIKey {
+    fileprivate var isPlain: Bool {
+        guard case .plain = self else { return false }
+        return true
+    }
+
+    fileprivate var isShort: Bool {
+        guard case .plain(let key) = self else { return false }
+        return key.exposed.utf8.count < 16
+    }
+}

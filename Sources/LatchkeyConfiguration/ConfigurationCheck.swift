@@ -1,0 +1,64 @@
+internal import OpenIDConnect
+
+/// Looks at a configuration as a whole, after its values were read one by one.
+struct ConfigurationCheck {
+    let configuration: Configuration
+    /// Where the keys that are set stand.
+    let origins: [String: ConfigurationOrigin]
+    var context: ReadingContext
+
+    func origin(_ key: String) -> ConfigurationOrigin { origins[key] ?? .none }
+
+    mutating func refuse(_ key: String, _ reason: String, _ remedy: String) {
+        context.problems.add(key, origin(key), reason, remedy)
+    }
+
+    /// - Parameter given: The keys that stand in the file or the environment, be their values good or not.
+    mutating func requireWhatServingNeeds(given: Set<String>) {
+        let needed = [
+            ("api_keys", configuration.apiKeys.isEmpty, "without it no app could call the API"),
+            ("zenkey.discovery_url", configuration.zenkey.discoveryURL == nil, "without it no carrier can be found"),
+            ("zenkey.clients", configuration.zenkey.clients.isEmpty, "without one nobody can sign in"),
+        ]
+        for (key, isMissing, why) in needed where isMissing {
+            let variable = ConfigurationReference.environmentName(of: key)
+            // A value that was refused was reported, except an empty list, with which nothing else is wrong.
+            if !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) {
+                refuse(key, "is missing; \(why)", "set \(variable), or the key in the file")
+            }
+        }
+    }
+
+    /// Values that are good each by itself and cannot stand together.
+    mutating func refuseContradictions() {
+        let sessions = configuration.sessions
+        if sessions.accessLifetime > sessions.refreshLifetime {
+            refuse("sessions.access_lifetime", "is longer than sessions.refresh_lifetime", "make it shorter")
+        }
+        let trusted = configuration.zenkey.trustedHosts
+        for (network, issuer) in configuration.zenkey.issuers where !trusted.contains(issuer.host) {
+            refuse(
+                "zenkey.issuers",
+                "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not have",
+                "add its host there")
+        }
+        if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+    }
+
+    private mutating func refuseUnusableCertificates(_ path: String) {
+        let key = "outbound.ca_bundle"
+        let remedy = "give the path of a readable file of PEM certificates"
+        do throws(FileReader.Failure) {
+            let contents = try context.files.contents(of: path, limit: 16 << 20)
+            guard !contents.bytes.starts(with: Self.certificateMark) else { return }
+            let text = String(decoding: contents.bytes, as: UTF8.self)
+            if !text.contains("-----BEGIN CERTIFICATE-----") && !text.contains("-----BEGIN TRUSTED CERTIFICATE-----") {
+                refuse(key, "the file has no certificate", remedy)
+            }
+        } catch {
+            refuse(key, "the file \(error.reason)", remedy)
+        }
+    }
+
+    private static let certificateMark = Array("-----BEGIN CERTIFICATE-----".utf8)
+}

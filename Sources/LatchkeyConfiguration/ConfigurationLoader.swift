@@ -1,0 +1,113 @@
+/// Makes a configuration from a file and environment variables.
+///
+/// ```swift
+/// let loaded = try ConfigurationLoader().load(file: nil, environment: environment)
+/// for warning in loaded.warnings { print(warning) }
+/// ```
+public struct ConfigurationLoader: Sendable {
+    /// What a configuration is for, and so what must not be missing.
+    public enum Purpose: Sendable {
+        /// API keys, clients and the discovery URL are required, and what is unsafe is warned of.
+        case serve
+        /// The demonstration brings its own.
+        case demo
+    }
+
+    /// Read where no other file is named; it need not be there.
+    public static let defaultFile = "Config/latchkey.yaml"
+
+    private let files: FileReader
+
+    public init(files: FileReader = .system) {
+        self.files = files
+    }
+
+    /// Reads all, and reports all that is wrong at once.
+    ///
+    /// - Parameters:
+    ///   - file: The file that the operator named, which has to be there; nil for ``defaultFile``, which has not.
+    ///   - environment: Names and values; those beginning with `LATCHKEY_` are read and win over the file.
+    /// - Throws: ``ConfigurationErrors`` with every problem found.
+    public func load(
+        file: String?, environment: [String: String], purpose: Purpose = .serve
+    ) throws(ConfigurationErrors) -> LoadedConfiguration {
+        var context = ReadingContext(files: files)
+        let document = readFile(named: file, &context)
+        var reader = SettingsReader(Settings.all)
+        reader.collect(document?.entries ?? [], &context)
+        let overrides = EnvironmentOverrides(environment, &context)
+
+        var configuration = Configuration()
+        var origins: [String: ConfigurationOrigin] = [:]
+        for setting in Settings.all {
+            let override = overrides.values[setting.name]
+            if let node = reader.values[setting.name], override == nil || setting.isMerged {
+                setting.apply(node, to: &configuration, &context)
+                origins[setting.name] = node.origin
+            }
+            if let override {
+                setting.apply(override, to: &configuration, &context)
+                origins[setting.name] = override.origin
+            }
+            context.policy = configuration.endpointPolicy
+        }
+        finishClients(&configuration, &context)
+
+        let given = Set(origins.keys).union(overrides.broken).union(reader.broken)
+        var check = ConfigurationCheck(configuration: configuration, origins: origins, context: context)
+        if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
+        check.refuseContradictions()
+        if purpose == .serve { check.warnOfUnsafeSettings(document) }
+        guard check.context.problems.isEmpty else {
+            throw ConfigurationErrors(
+                problems: check.context.problems.problems, omitted: check.context.problems.omitted)
+        }
+        return LoadedConfiguration(
+            configuration: configuration, warnings: check.context.warnings.problems, origins: origins)
+    }
+
+    /// The file's content, empty if there is no file; nil after reporting that it cannot be read.
+    private func readFile(named name: String?, _ context: inout ReadingContext) -> ConfigurationDocument? {
+        let path = name ?? Self.defaultFile
+        let origin = ConfigurationOrigin.file(path: path, line: nil)
+        let contents: FileReader.Contents
+        do throws(FileReader.Failure) {
+            contents = try files.contents(of: path, limit: YAMLDocument.maximumBytes)
+        } catch {
+            if error == .notFound, name == nil { return ConfigurationDocument() }
+            let limit = "\(YAMLDocument.maximumBytes >> 20) MiB"
+            context.problems.add("", origin, error.reason, "name a readable file of at most \(limit) with --config")
+            return nil
+        }
+        do throws(YAMLDocument.Refusal) {
+            let entries = try YAMLDocument.read(contents.bytes, path: path)
+            return ConfigurationDocument(entries: entries, isReadableByAll: contents.isReadableByAll)
+        } catch {
+            context.problems.add("", .file(path: path, line: error.line), error.reason, error.remedy)
+            return nil
+        }
+    }
+
+    private func finishClients(_ configuration: inout Configuration, _ context: inout ReadingContext) {
+        for (index, draft) in context.clients.enumerated() {
+            context.beneath(".\(ClientDraft.setting.name)[\(index)]") { context in
+                if let client = draft.finished(&context) { configuration.zenkey.clients.append(client) }
+            }
+        }
+    }
+}
+
+/// A configuration that was read, and what is to be said of it.
+public struct LoadedConfiguration: Sendable {
+    public let configuration: Configuration
+    /// What is unsafe, or has no effect.
+    public let warnings: [ConfigurationProblem]
+    /// Where each key that is set stands; the others have their defaults.
+    public let origins: [String: ConfigurationOrigin]
+}
+
+/// What the file holds.
+struct ConfigurationDocument: Sendable {
+    var entries: [ConfigurationEntry] = []
+    var isReadableByAll = false
+}

@@ -1,0 +1,67 @@
+/// One thing that is wrong with a configuration, or unsafe in it. Never holds a secret.
+public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+    /// The key as in the file (`http.port`), with an index in lists (`zenkey.clients[0].id`); empty if it is the whole
+    /// file.
+    public let key: String
+    public let origin: ConfigurationOrigin
+    /// What is wrong.
+    public let reason: String
+    /// What to do.
+    public let remedy: String
+
+    public init(key: String, origin: ConfigurationOrigin, reason: String, remedy: String) {
+        self.key = key
+        self.origin = origin
+        self.reason = reason
+        self.remedy = remedy
+    }
+
+    /// One line: `http.port: 70000 is not a whole number from 0 to 65535; give one [Config/latchkey.yaml line 3]`.
+    public var description: String {
+        let place = origin == .none ? "" : " [\(origin)]"
+        let subject = key.isEmpty ? "configuration file" : key
+        return "\(subject): \(reason); \(remedy)\(place)"
+    }
+}
+
+/// All that is wrong with a configuration.
+public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConvertible {
+    /// In the order of the keys' reference; at most ``limit``.
+    public let problems: [ConfigurationProblem]
+    /// How many more there are.
+    public let omitted: Int
+
+    /// How many problems are kept, so that a file that is wrong throughout does not fill the memory or the screen.
+    public static let limit = 100
+
+    public init(problems: [ConfigurationProblem], omitted: Int = 0) {
+        self.problems = problems
+        self.omitted = omitted
+    }
+
+    /// One line a problem.
+    public var description: String {
+        var lines = problems.map(\.description)
+        if omitted > 0 { lines.append("… and \(omitted) more") }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// Problems as they are found.
+struct ProblemList: Sendable {
+    private(set) var problems: [ConfigurationProblem] = []
+    private(set) var omitted = 0
+
+    /// How many were found, kept or not.
+    var count: Int { problems.count + omitted }
+    var isEmpty: Bool { problems.isEmpty }
+    var isFull: Bool { problems.count >= ConfigurationErrors.limit }
+
+    mutating func add(_ key: String, _ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
+        guard !isFull else {
+            omitted += 1
+            return
+        }
+        problems.append(ConfigurationProblem(key: key, origin: origin, reason: reason, remedy: remedy))
+    }
+}

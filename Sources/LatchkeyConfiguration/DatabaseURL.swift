@@ -1,0 +1,42 @@
+/// Where the data is: a SQLite database in a file.
+public struct DatabaseURL: Sendable, Hashable, CustomStringConvertible {
+    /// The file's path; a relative one counts from the working directory.
+    public let path: String
+
+    /// `sqlite:///latchkey.db`
+    public static let standard = DatabaseURL(path: "latchkey.db")
+
+    /// The database in the file at a path.
+    public init(path: String) {
+        self.path = path
+    }
+
+    /// In the form of the configuration: three slashes in front of a relative path, four with an absolute one.
+    public var description: String { Self.prefix + path }
+
+    private static let prefix = "sqlite:///"
+
+    /// - Throws: ``ValueRefusal``, which does not repeat the text: a PostgreSQL URL may hold a password.
+    static func parse(_ text: String) throws(ValueRefusal) -> DatabaseURL {
+        let forms = "write sqlite:///relative.db or sqlite:////absolute/path.db"
+        if text.hasPrefix("postgres:") || text.hasPrefix("postgresql:") {
+            throw ValueRefusal("this version stores in SQLite and not in PostgreSQL", forms)
+        }
+        guard text.hasPrefix(prefix) else {
+            if text.hasPrefix("sqlite:") {
+                throw ValueRefusal("a SQLite URL has three slashes in front of its path", forms)
+            }
+            throw ValueRefusal("is not a database URL", forms)
+        }
+        let path = text.dropFirst(prefix.count)
+        guard !path.isEmpty, !path.hasSuffix("/") else { throw ValueRefusal("names no file", forms) }
+        guard path.utf8.count <= 4096 else { throw ValueRefusal("the path is longer than 4096 bytes", forms) }
+        if path.hasPrefix(":") || path.hasPrefix("file:") {
+            throw ValueRefusal("special SQLite names are not taken: the data has to be in a file", forms)
+        }
+        if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x3F || $0 == 0x23 || $0 == 0x25 }) {
+            throw ValueRefusal("the path has a ?, #, % or control character, and none of them is taken", forms)
+        }
+        return DatabaseURL(path: String(path))
+    }
+}

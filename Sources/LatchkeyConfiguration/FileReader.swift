@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// Reads whole files. A loader is given one, so that tests need no disk.
+public struct FileReader: Sendable {
+    public struct Contents: Sendable {
+        public var bytes: [UInt8]
+        /// Whether every user of the machine may read the file.
+        public var isReadableByAll: Bool
+
+        public init(bytes: [UInt8], isReadableByAll: Bool = false) {
+            self.bytes = bytes
+            self.isReadableByAll = isReadableByAll
+        }
+    }
+
+    public enum Failure: Error, Sendable, Hashable {
+        case notFound
+        case notRegular
+        case tooLarge
+        /// What the system said.
+        case system(String)
+    }
+
+    private let readFile: @Sendable (String, Int) throws(Failure) -> Contents
+
+    /// - Parameter read: Is given a path and the number of bytes beyond which a file is too large.
+    public init(_ read: @escaping @Sendable (String, Int) throws(Failure) -> Contents) {
+        readFile = read
+    }
+
+    public func contents(of path: String, limit: Int) throws(Failure) -> Contents { try readFile(path, limit) }
+
+    /// Regular files of the file system. Blocks; meant for the start of a program.
+    public static let system = FileReader { (path, limit) throws(Failure) in
+        // Without O_NONBLOCK the opening of a pipe would wait for a writer, before it can be seen that it is one.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        let bytes = try readAll(descriptor, limit: limit)
+        return Contents(bytes: bytes, isReadableByAll: status.st_mode & S_IROTH != 0)
+    }
+
+    private static func readAll(_ descriptor: CInt, limit: Int) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count < 0 {
+                let code = errno
+                if code == EINTR { continue }
+                throw failure(code)
+            }
+            bytes += chunk.prefix(count)
+            guard bytes.count <= limit else { throw .tooLarge }
+        }
+    }
+
+    private static func failure(_ code: CInt) -> Failure {
+        code == ENOENT || code == ENOTDIR ? .notFound : .system(String(cString: strerror(code)))
+    }
+}
+
+extension FileReader.Failure {
+    /// What is wrong, after the name of the file.
+    var reason: String {
+        switch self {
+        case .notFound: "does not exist"
+        case .notRegular: "is not a regular file"
+        case .tooLarge: "is too large"
+        case .system(let text): "cannot be read (\(text))"
+        }
+    }
+}

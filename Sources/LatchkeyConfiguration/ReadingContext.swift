@@ -1,0 +1,65 @@
+internal import OpenIDConnect
+
+/// What is at hand while values are read, and what was found out about them.
+struct ReadingContext: Sendable {
+    let files: FileReader
+    /// What carriers' URLs may be; decided by `allow_loopback_http`, which is read first.
+    var policy = EndpointURL.Policy.httpsOnly
+    /// The key whose value is being read, for the problems' sake.
+    var key = ""
+    var problems = ProblemList()
+    var warnings = ProblemList()
+    /// `zenkey.clients` so far: the environment may add secrets to what the file says.
+    var clients: [ClientDraft] = []
+
+    init(files: FileReader) {
+        self.files = files
+    }
+
+    mutating func refuse(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
+        problems.add(key, origin, reason, remedy)
+    }
+
+    mutating func warn(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
+        warnings.add(key, origin, reason, remedy)
+    }
+
+    /// Does something for a key beneath the current one: `suffix` is `.name` or `[0]`.
+    mutating func beneath<Result>(_ suffix: String, _ body: (inout ReadingContext) -> Result) -> Result {
+        let outer = key
+        key = outer.isEmpty && suffix.hasPrefix(".") ? String(suffix.dropFirst()) : outer + suffix
+        defer { key = outer }
+        return body(&self)
+    }
+
+    /// The text of a secret's own file, without one line break at its end, as a node; nil if it cannot be had.
+    mutating func secretFile(_ node: ConfigurationNode) -> ConfigurationNode? {
+        guard case .text(let path) = node.value, !path.isEmpty, path.utf8.count <= 4096, !path.utf8.contains(0) else {
+            refuse(node.origin, "is not the name of a file", "give the path of a file that holds the secret")
+            return nil
+        }
+        let remedy = "give the path of a readable file of at most \(Self.maximumSecretBytes / 1024) KiB"
+        let contents: FileReader.Contents
+        do throws(FileReader.Failure) {
+            contents = try files.contents(of: path, limit: Self.maximumSecretBytes)
+        } catch {
+            refuse(node.origin, "the file \(Printable.line(path)) \(error.reason)", remedy)
+            return nil
+        }
+        var bytes = contents.bytes[...]
+        if bytes.last == UInt8(ascii: "\n") { bytes = bytes.dropLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes = bytes.dropLast() }
+        guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
+            refuse(node.origin, "the file \(Printable.line(path)) is empty or not text", "write the secret into it")
+            return nil
+        }
+        if contents.isReadableByAll {
+            warn(
+                node.origin, "every user of this machine can read the file \(Printable.line(path))",
+                "take the right away (chmod o-r)")
+        }
+        return ConfigurationNode(value: .text(text), origin: node.origin, isFromSecretFile: true)
+    }
+
+    private static let maximumSecretBytes = 64 * 1024
+}

@@ -1,0 +1,139 @@
+/// The keys of the configuration, in the order in which they are read and shown. Every key's name, type, default,
+/// secrecy and meaning stand here and nowhere else.
+enum Settings {
+    static let all: [Setting<Configuration>] = general + http + zenkey + accounts + outbound + operation
+
+    /// `allow_loopback_http` comes first: whether URLs are good depends on it.
+    private static let general: [Setting<Configuration>] = [
+        Setting(
+            "allow_loopback_http", .flag(), \.allowsLoopbackHTTP,
+            "Lets carriers be reached by plain http on loopback addresses; for development and tests."),
+        Setting(
+            "public_url", .optional(.publicURL), \.publicURL,
+            "The base URL under which browsers and apps reach this server."),
+        Setting(
+            "database.url", .databaseURL, \.database.url,
+            "The SQLite database; three slashes in front of a relative path, four with an absolute one."),
+        Setting(
+            "database.synchronous", .choice, \.database.synchronous,
+            "full: an answered sign-in outlasts a loss of power; normal: it outlasts a crash of the process."),
+        Setting(
+            "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
+            "What API callers show in X-API-KEY: keys as they are, or sha256: and the hash of one."),
+        Setting(
+            "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
+            "Origins of web frontends that may call the API from a browser."),
+        Setting(
+            "rate_limits", .flag("on", "off"), \.rateLimits,
+            "Limits on the rate of requests. This version has none yet; limits on connections and bodies always apply."),
+    ]
+
+    private static let http: [Setting<Configuration>] = [
+        Setting(
+            "http.host", .list(of: .bindAddress, "an address or a list of addresses"), \.http.hosts,
+            "The address or addresses to listen on."),
+        Setting("http.port", .port, \.http.port, "The port to listen on; 0 lets the system choose."),
+        Setting("http.loops", .integer(0...256), \.http.loops, "Event loops; 0 makes one for each processor."),
+        Setting(
+            "http.limits.max_connections", .integer(1...1_000_000), \.http.limits.connections,
+            "Connections in all; more are answered 503."),
+        Setting(
+            "http.limits.max_connections_per_address", .limit(1...1_000_000), \.http.limits.connectionsPerAddress,
+            "Connections of one address; more are answered 429. Leave it at 0 behind a reverse proxy."),
+        Setting(
+            "http.limits.max_requests_per_connection", .integer(1...1_000_000_000),
+            \.http.limits.requestsPerConnection, "Requests after which a connection is closed."),
+        Setting(
+            "http.limits.max_request_line_bytes", .size(256...1 << 20), \.http.limits.requestLineBytes,
+            "The longest request line; a longer one is answered 414."),
+        Setting(
+            "http.limits.max_header_bytes", .size(1024...1 << 20), \.http.limits.headerBytes,
+            "All fields of a request together; more are answered 431."),
+        Setting(
+            "http.limits.max_header_fields", .integer(8...1000), \.http.limits.headerFields,
+            "Fields of a request; more are answered 431."),
+        Setting(
+            "http.limits.max_body_bytes", .size(1024...16 << 20), \.http.limits.bodyBytes,
+            "The largest body of a request; a larger one is answered 413."),
+        Setting(
+            "http.timeouts.header", .duration(1...3600), \.http.timeouts.header,
+            "From a request's first byte to the end of its head."),
+        Setting("http.timeouts.body", .duration(1...3600), \.http.timeouts.body, "For the body of a request."),
+        Setting(
+            "http.timeouts.idle", .duration(1...3600), \.http.timeouts.idle, "Between two requests of a connection."),
+        Setting("http.timeouts.write", .duration(1...3600), \.http.timeouts.write, "For a client to take an answer."),
+        Setting(
+            "http.timeouts.drain", .duration(0...3600), \.http.timeouts.drain,
+            "From SIGTERM until what still runs is cut off."),
+    ]
+
+    private static let zenkey: [Setting<Configuration>] = [
+        Setting(
+            "zenkey.discovery_url", .optional(.carrierURL), \.zenkey.discoveryURL,
+            "Asked for a network's OpenID configuration, with client_id and mccmnc."),
+        Setting(
+            "zenkey.discovery_ui_url", .optional(.carrierURL), \.zenkey.discoveryUIURL,
+            "Told to clients as the place to go when a network is not known."),
+        ClientDraft.setting,
+        Setting(
+            "zenkey.trusted_issuers", .list(of: .hostPattern, "a list of host patterns"), \.zenkey.trustedIssuers,
+            "Hosts that carriers' issuers and endpoints may be on; *.example.com is all hosts below example.com."),
+        Setting(
+            "zenkey.issuers", .issuers, \.zenkey.issuers,
+            "Issuers known beforehand, by mccmnc; any other network is held to the issuer first seen."),
+    ]
+
+    private static let accounts: [Setting<Configuration>] = [
+        Setting(
+            "registration", .choice, \.registration.mode,
+            "automatic: an unknown subject becomes a user; required: it has to register first."),
+        Setting(
+            "registration_rules.required_attributes", .list(of: .choice, "a list of attributes"),
+            \.registration.requiredAttributes, "Attributes without which a registration is refused."),
+        Setting(
+            "registration_rules.blocked_email_domains", .list(of: .emailDomain, "a list of domain names"),
+            \.registration.blockedEmailDomains, "Domains whose addresses cannot register."),
+        Setting(
+            "sessions.access_lifetime", .duration(1...31_536_000), \.sessions.accessLifetime,
+            "How long a session token holds."),
+        Setting(
+            "sessions.refresh_lifetime", .duration(1...315_360_000), \.sessions.refreshLifetime,
+            "How long a refresh token holds."),
+        Setting(
+            "sessions.idle_lifetime", .duration(1...315_360_000), \.sessions.idleLifetime,
+            "A session not used for this long ends."),
+        Setting(
+            "id_token.clock_skew", .duration(0...600), \.idToken.clockSkew, "How far a carrier's clock may be off."),
+        Setting(
+            "id_token.max_age_of_issue", .duration(1...86_400), \.idToken.maximumAgeOfIssue,
+            "How long ago an ID token may have been issued."),
+    ]
+
+    private static let outbound: [Setting<Configuration>] = [
+        Setting(
+            "outbound.timeouts.discovery", .duration(1...120), \.outbound.timeouts.discovery,
+            "For a whole discovery request."),
+        Setting("outbound.timeouts.jwks", .duration(1...120), \.outbound.timeouts.keys, "For a whole request of keys."),
+        Setting("outbound.timeouts.token", .duration(1...120), \.outbound.timeouts.token, "For a whole token request."),
+        Setting(
+            "outbound.timeouts.userinfo", .duration(1...120), \.outbound.timeouts.userInfo,
+            "For a whole userinfo request."),
+        Setting(
+            "outbound.per_host_connections", .integer(1...4096), \.outbound.connectionsPerHost,
+            "Connections to one carrier at a time, so that one that hangs does not hold up the others."),
+        Setting(
+            "outbound.allow_private_networks", .flag(), \.outbound.allowsPrivateNetworks,
+            "Lets carriers be reached on private addresses too."),
+        Setting(
+            "outbound.ca_bundle", .optional(.path), \.outbound.certificateAuthorities,
+            "A file of PEM certificates to trust instead of the system's."),
+        Setting(
+            "outbound.proxy", .optional(.proxyURL), \.outbound.proxy, isSecret: true,
+            "The URL of a proxy for requests to carriers; it may hold a user and a password."),
+    ]
+
+    private static let operation: [Setting<Configuration>] = [
+        Setting("log.level", .choice, \.log.level, "From which severity on is logged."),
+        Setting("log.format", .choice, \.log.format, "text for people, json for machines."),
+    ]
+}

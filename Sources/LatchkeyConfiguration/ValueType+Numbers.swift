@@ -1,0 +1,86 @@
+extension ValueType where Value == Int {
+    static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
+        .scalar("a whole number from \(range.lowerBound) to \(range.upperBound)", show: { String($0) }) {
+            (text, _) throws(ValueRefusal) in
+            try NumberText.integer(text, in: range)
+        }
+    }
+
+    /// Bytes: `65536`, `64KiB`, `1MiB`.
+    static func size(_ range: ClosedRange<Int>) -> ValueType<Int> {
+        let description = "a size from \(NumberText.size(range.lowerBound)) to \(NumberText.size(range.upperBound))"
+        return .scalar(description, show: NumberText.size) { (text, _) throws(ValueRefusal) in
+            let units = [("", 1), ("B", 1), ("KiB", 1024), ("MiB", 1024 * 1024)]
+            return try NumberText.quantity(text, units: units, "size", in: range)
+        }
+    }
+}
+
+extension ValueType where Value == Int? {
+    /// A number of which 0 stands for none.
+    static func limit(_ range: ClosedRange<Int>) -> ValueType<Int?> {
+        .scalar("a whole number up to \(range.upperBound), or 0 for no limit", show: { String($0 ?? 0) }) {
+            (text, _) throws(ValueRefusal) in
+            let number = try NumberText.integer(text, in: 0...range.upperBound)
+            return number == 0 ? .none : number
+        }
+    }
+}
+
+extension ValueType where Value == UInt16 {
+    static var port: ValueType<UInt16> {
+        .scalar("a whole number from 0 to 65535", show: { String($0) }) { (text, _) throws(ValueRefusal) in
+            UInt16(clamping: try NumberText.integer(text, in: 0...65535))
+        }
+    }
+}
+
+extension ValueType where Value == Duration {
+    /// `30`, `30s`, `10m`, `1h`, `14d`; the range is in seconds.
+    static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
+        let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
+        let units = NumberText.durationUnits + [("", 1)]
+        return .scalar("a duration \(bounds)", show: { NumberText.duration(Int($0.components.seconds)) }) {
+            (text, _) throws(ValueRefusal) in
+            .seconds(try NumberText.quantity(text, units: units, "duration", in: range))
+        }
+    }
+}
+
+/// Numbers, sizes and durations as they are written.
+enum NumberText {
+    static let durationUnits = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+
+    static func integer(_ text: String, in range: ClosedRange<Int>) throws(ValueRefusal) -> Int {
+        try quantity(text, units: [("", 1)], "whole number", in: range)
+    }
+
+    /// A number and its unit, in the smallest unit.
+    static func quantity(
+        _ text: String, units: [(name: String, factor: Int)], _ noun: String, in range: ClosedRange<Int>
+    ) throws(ValueRefusal) -> Int {
+        let shown = Printable.word(text) ?? "the value"
+        let isNegative = text.hasPrefix("-")
+        let digits = text.dropFirst(isNegative ? 1 : 0).prefix { $0.isASCII && $0.isNumber }
+        let suffix = text.dropFirst(digits.count + (isNegative ? 1 : 0))
+        guard !digits.isEmpty, let unit = units.first(where: { $0.name == suffix }) else {
+            throw ValueRefusal("\(shown) is not a \(noun)")
+        }
+        guard !isNegative, let number = Int(digits) else { throw ValueRefusal("\(shown) is out of range") }
+        let (value, overflow) = number.multipliedReportingOverflow(by: unit.factor)
+        guard !overflow, range.contains(value) else { throw ValueRefusal("\(shown) is out of range") }
+        return value
+    }
+
+    /// In the largest unit that divides it.
+    static func duration(_ seconds: Int) -> String {
+        let unit = durationUnits.first { seconds >= $0.1 && seconds.isMultiple(of: $0.1) } ?? ("s", 1)
+        return "\(seconds / unit.1)\(unit.0)"
+    }
+
+    static func size(_ bytes: Int) -> String {
+        let unit = [("MiB", 1 << 20), ("KiB", 1 << 10)].first { bytes >= $0.1 && bytes.isMultiple(of: $0.1) }
+        guard let unit else { return String(bytes) }
+        return "\(bytes / unit.1)\(unit.0)"
+    }
+}

@@ -1,0 +1,113 @@
+internal import OpenIDConnect
+
+/// Why a text is not what it should be. Does not repeat a secret.
+struct ValueRefusal: Error {
+    let reason: String
+    /// Nil for the usual: to give what the type's description says.
+    let remedy: String?
+
+    init(_ reason: String, _ remedy: String? = nil) {
+        self.reason = reason
+        self.remedy = remedy
+    }
+}
+
+/// How a kind of value is read and shown.
+struct ValueType<Value: Sendable>: Sendable {
+    /// With its article: `a whole number from 0 to 65535`.
+    let description: String
+    /// The value, or nil after reporting why there is none.
+    let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
+    /// As it would be written in the file, on one line.
+    let show: @Sendable (Value) -> String
+
+    init(
+        _ description: String, show: @escaping @Sendable (Value) -> String,
+        read: @escaping @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
+    ) {
+        self.description = description
+        self.show = show
+        self.read = read
+    }
+
+    /// A type of single values.
+    static func scalar(
+        _ description: String, show: @escaping @Sendable (Value) -> String,
+        parse: @escaping @Sendable (String, EndpointURL.Policy) throws(ValueRefusal) -> Value
+    ) -> ValueType {
+        ValueType(description, show: show) { node, context in
+            guard case .text(let text) = node.value else {
+                context.refuse(node.origin, "is \(node.kind)", "give \(description)")
+                return nil
+            }
+            do throws(ValueRefusal) {
+                return try parse(text, context.policy)
+            } catch {
+                context.refuse(node.origin, error.reason, error.remedy ?? "give \(description)")
+                return nil
+            }
+        }
+    }
+
+    /// A type for where a value may be missing.
+    static func optional<Wrapped>(_ type: ValueType<Wrapped>) -> ValueType<Wrapped?> where Value == Wrapped? {
+        ValueType<Wrapped?>(type.description, show: { $0.map(type.show) ?? "" }) { node, context in
+            // Of `Wrapped??`, the outer nil stands for "refused".
+            guard let value = type.read(node, &context) else { return nil }
+            return .some(value)
+        }
+    }
+
+    /// A list of such values; in a text, with commas between them.
+    static func list<Element>(of element: ValueType<Element>, _ description: String) -> ValueType<[Element]>
+    where Value == [Element] {
+        ValueType<[Element]>(description, show: { $0.map(element.show).joined(separator: ",") }) { node, context in
+            guard let items = ListText.items(of: node, description, &context) else { return nil }
+            var values: [Element] = []
+            for (index, item) in items.enumerated() {
+                if let value = context.beneath("[\(index)]", { element.read(item, &$0) }) { values.append(value) }
+            }
+            return values.count == items.count ? values : nil
+        }
+    }
+}
+
+/// Lists written as one text.
+enum ListText {
+    /// The items of a list, or of a text with commas (and in a file of its own line breaks) between them; nil after
+    /// reporting that it is neither.
+    static func items(
+        of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
+    ) -> [ConfigurationNode]? {
+        switch node.value {
+        case .list(let items): return items
+        case .text(let text):
+            let parts = text.utf8.split(omittingEmptySubsequences: false) { isSeparator($0, in: node) }
+            let items = parts.map { trimmed(Substring($0)) }
+            guard !items.contains("") else {
+                context.refuse(node.origin, "has an empty item", "remove the superfluous comma or line")
+                return nil
+            }
+            return items.map { item in
+                var copy = node
+                copy.value = .text(item)
+                return copy
+            }
+        case .empty, .mapping:
+            context.refuse(node.origin, "is \(node.kind)", "give \(description)")
+            return nil
+        }
+    }
+
+    private static func isSeparator(_ byte: UInt8, in node: ConfigurationNode) -> Bool {
+        byte == UInt8(ascii: ",") || (node.isFromSecretFile && byte == UInt8(ascii: "\n"))
+    }
+
+    /// Without spaces, tabs and carriage returns at both ends.
+    static func trimmed(_ text: Substring) -> String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" }
+        guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return String(text[first...last])
+    }
+}

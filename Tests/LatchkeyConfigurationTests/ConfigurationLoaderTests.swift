@@ -1,0 +1,169 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import Testing
+
+@Suite("Loading a configuration")
+struct ConfigurationLoaderTests {
+    @Test("Without a file, the defaults and the environment are enough")
+    func defaults() throws {
+        let loaded = try ConfigurationLoader(files: files([:])).load(file: nil, environment: needed)
+        let configuration = loaded.configuration
+        #expect(configuration.http.hosts == ["127.0.0.1"])
+        #expect(configuration.http.port == 8080)
+        #expect(configuration.database.url.path == "latchkey.db")
+        #expect(configuration.registration.mode == .automatic)
+        #expect(configuration.sessions.refreshLifetime == .seconds(2_592_000))
+        #expect(configuration.log.level == .info)
+        #expect(configuration.zenkey.trustedHosts.contains("oidc.att.com"))
+        #expect(configuration.zenkey.clients.map(\.id.text) == ["ccid-1"])
+    }
+
+    @Test("The default file is read when it is there")
+    func defaultFile() throws {
+        let reader = files([ConfigurationLoader.defaultFile: "http: {port: 81}"])
+        let loaded = try ConfigurationLoader(files: reader).load(file: nil, environment: needed)
+        #expect(loaded.configuration.http.port == 81)
+        #expect(loaded.origins["http.port"] == .file(path: "Config/latchkey.yaml", line: 1))
+    }
+
+    @Test("A file that was named has to be there")
+    func namedFile() throws {
+        let loader = ConfigurationLoader(files: files([:]))
+        let error = try #require(throws: ConfigurationErrors.self) {
+            try loader.load(file: "other.yaml", environment: [:])
+        }
+        #expect(error.problems.count == 1)
+        #expect(
+            error.description
+                == "configuration file: does not exist; name a readable file of at most 1 MiB with --config [other.yaml]"
+        )
+    }
+
+    @Test("The environment wins over the file")
+    func environmentWins() throws {
+        let text = "http: {port: 81, host: '::1'}\nlog: {level: error}"
+        let loaded = try load(text, environment: needed.with("LATCHKEY_HTTP_PORT", "82").with("LATCHKEY_LOG_LEVEL", ""))
+        #expect(loaded.configuration.http.port == 82)
+        #expect(loaded.configuration.http.hosts == ["::1"])
+        #expect(loaded.configuration.log.level == .error, "an empty variable says nothing")
+        #expect(loaded.origins["http.port"] == .environment("LATCHKEY_HTTP_PORT"))
+    }
+
+    @Test("Every key but a client's can be set by its variable")
+    func environmentNames() {
+        for key in ConfigurationReference.keys {
+            guard let name = key.environmentName else {
+                #expect(key.name.hasPrefix("zenkey.clients[]."))
+                continue
+            }
+            #expect(name == "LATCHKEY_" + key.name.uppercased().split(separator: ".").joined(separator: "_"))
+            // A list of two line breaks is a good value of no type.
+            let found = problems(environment: needed.with(name, "\n,\n"))
+            #expect(found.contains { $0.hasPrefix(key.name) && $0.hasSuffix("[\(name)]") }, "\(name): \(found)")
+        }
+    }
+
+    @Test("JSON is read as well")
+    func json() throws {
+        let text = """
+            {
+            \t"http": {"port": 81, "limits": {"max_body_bytes": "1MiB"}},
+            \t"zenkey": {"trusted_issuers": ["*.example.com", "127.0.0.1"], "issuers": {"001010": "https://a.example.com"}}
+            }
+            """
+        let configuration = try load(text).configuration
+        #expect(configuration.http.port == 81)
+        #expect(configuration.http.limits.bodyBytes == 1 << 20)
+        #expect(configuration.zenkey.trustedIssuers == ["*.example.com", "127.0.0.1"])
+        #expect(configuration.zenkey.issuers[try #require(MCCMNC("001010"))]?.text == "https://a.example.com")
+    }
+
+    @Test("What a client has in the file holds when the environment brings its secret")
+    func clientsOfBoth() throws {
+        let text = """
+            zenkey:
+              clients:
+                - id: ccid-1
+                  redirect_uris: [com.example.app://callback]
+                  nonce: issued
+                - {id: ccid-2, secret: file-secret}
+            """
+        let clients = try load(text).configuration.zenkey.clients
+        #expect(clients.map(\.id.text) == ["ccid-1"])
+        #expect(clients.first?.secret.exposed == "environment-secret")
+        #expect(clients.first?.redirectURIs == ["com.example.app://callback"])
+        #expect(clients.first?.nonce == .issued)
+        #expect(clients.first?.pkce == .required)
+    }
+
+    @Test("A client's secret keeps its colons")
+    func colons() throws {
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", "one:a:b::c, two:d")
+        let clients = try load(environment: environment).configuration.zenkey.clients
+        #expect(clients.map(\.secret.exposed) == ["a:b::c", "d"])
+    }
+
+    @Test("Secrets are read from files of their own, without one line break at the end")
+    func secretFiles() throws {
+        let text = "zenkey: {clients: [{id: ccid-1, secret_file: one}]}\napi_keys_file: keys"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil).with("LATCHKEY_API_KEYS", nil)
+            .with("LATCHKEY_OUTBOUND_PROXY_FILE", "proxy")
+        let contents = [
+            "one": " spaces stay \r\n", "keys": "first-key-of-the-app\nsecond-key-of-the-app\n",
+            "proxy": "http://user:password@proxy.example.com:3128",
+        ]
+        let configuration = try load(text, environment: environment, files: contents).configuration
+        #expect(configuration.zenkey.clients.map(\.secret.exposed) == [" spaces stay "])
+        #expect(
+            configuration.apiKeys == [
+                .plain(Secret("first-key-of-the-app")), .plain(Secret("second-key-of-the-app")),
+            ])
+        #expect(configuration.outbound.proxy?.exposed == "http://user:password@proxy.example.com:3128")
+    }
+
+    @Test("A variable wins over a secret's file that the file names, be that there or not")
+    func variableOverSecretFile() throws {
+        let configuration = try load("api_keys: [key-in-the-file-0123]", environment: needed).configuration
+        #expect(configuration.apiKeys == [.sha256([UInt8](repeating: 0x0F, count: 32))])
+    }
+
+    @Test("The demonstration needs neither keys nor clients")
+    func demo() throws {
+        let loaded = try load("http: {port: 0}", environment: ["LATCHKEY_ALLOW_LOOPBACK_HTTP": "true"], purpose: .demo)
+        #expect(loaded.configuration.http.port == 0)
+        #expect(loaded.warnings.isEmpty)
+    }
+
+    @Test(
+        "Values are read in the forms people write",
+        arguments: [
+            ("sessions: {access_lifetime: 90}", "sessions.access_lifetime", "90s"),
+            ("sessions: {access_lifetime: 90s}", "sessions.access_lifetime", "90s"),
+            ("sessions: {access_lifetime: 10m}", "sessions.access_lifetime", "10m"),
+            ("sessions: {access_lifetime: 1h}", "sessions.access_lifetime", "1h"),
+            ("sessions: {idle_lifetime: 7d}", "sessions.idle_lifetime", "7d"),
+            ("http: {limits: {max_body_bytes: 100000}}", "http.limits.max_body_bytes", "100000"),
+            ("http: {limits: {max_body_bytes: 128KiB}}", "http.limits.max_body_bytes", "128KiB"),
+            ("http: {host: [127.0.0.1, '::1']}", "http.host", "127.0.0.1,::1"),
+            ("http: {host: '[::1]'}", "http.host", "::1"),
+            ("rate_limits: off", "rate_limits", "off"),
+            ("rate_limits: false", "rate_limits", "off"),
+            ("registration: required", "registration", "required"),
+            ("database: {url: 'sqlite:////var/lib/latchkey/a.db'}", "database.url", "sqlite:////var/lib/latchkey/a.db"),
+            ("database: {url: 'sqlite:///data/a.db'}", "database.url", "sqlite:///data/a.db"),
+            ("allowed_origins: ['https://App.Example.com:443']", "allowed_origins", "https://app.example.com"),
+            ("log: {level: verbose, format: json}", "log.format", "json"),
+            ("zenkey: {trusted_issuers: ['*.Example.com']}", "zenkey.trusted_issuers", "*.example.com"),
+        ])
+    func forms(text: String, key: String, value: String) throws {
+        let values = ConfigurationReference.values(of: try load(text).configuration)
+        #expect(values.first { $0.key == key }?.value == value)
+    }
+
+    @Test("The SDKs' names of log levels and swift-log's mean the same", arguments: LogLevel.allCases)
+    func logLevels(level: LogLevel) throws {
+        #expect(try load("log: {level: \(level.rawValue)}").configuration.log.level == level)
+        #expect((level.loggerLevel == nil) == (level == .off))
+    }
+}

@@ -1,0 +1,333 @@
+import LatchkeyConfiguration
+import Testing
+
+@Suite("Problems of a configuration")
+struct ConfigurationProblemTests {
+    @Test(
+        "A bad value in the file is reported with its key, its line and what to do",
+        arguments: [
+            (
+                "http: {port: 70000}",
+                "http.port: 70000 is out of range; give a whole number from 0 to 65535 [test.yaml line 1]"
+            ),
+            (
+                "http:\n  port: x80",
+                "http.port: x80 is not a whole number; give a whole number from 0 to 65535 [test.yaml line 2]"
+            ),
+            (
+                "http: {port: -1}",
+                "http.port: -1 is out of range; give a whole number from 0 to 65535 [test.yaml line 1]"
+            ),
+            (
+                "http: {port: 99999999999999999999}",
+                "http.port: the value is out of range; give a whole number from 0 to 65535 [test.yaml line 1]"
+            ),
+            ("http: {port: [80]}", "http.port: is a list; give a whole number from 0 to 65535 [test.yaml line 1]"),
+            (
+                "http:\n  port:",
+                "http.port: has no value; give a whole number from 0 to 65535, or remove the line [test.yaml line 2]"
+            ),
+            (
+                "http: 80",
+                "http: is a single value, but it is a group of keys; write its keys below it [test.yaml line 1]"
+            ),
+            (
+                "http: {prot: 80}",
+                "http.prot: there is no such key; did you mean http.port? [test.yaml line 1]"
+            ),
+            ("port: 80", "port: there is no such key; did you mean http.port? [test.yaml line 1]"),
+            ("htpp: {port: 80}", "htpp: there is no such key; did you mean http? [test.yaml line 1]"),
+            (
+                "compat: {zephr: true}",
+                "compat: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
+            ),
+            (
+                "sessions: {access_lifetime: 1w}",
+                "sessions.access_lifetime: 1w is not a duration; give a duration from 1s to 365d [test.yaml line 1]"
+            ),
+            (
+                "sessions: {access_lifetime: 9223372036854775807d}",
+                "sessions.access_lifetime: the value is out of range; give a duration from 1s to 365d [test.yaml line 1]"
+            ),
+            (
+                "sessions: {access_lifetime: 40d}",
+                "sessions.access_lifetime: is longer than sessions.refresh_lifetime; make it shorter [test.yaml line 1]"
+            ),
+            (
+                "http: {limits: {max_body_bytes: 64kb}}",
+                "http.limits.max_body_bytes: 64kb is not a size; give a size from 1KiB to 16MiB [test.yaml line 1]"
+            ),
+            (
+                "log: {level: warm}",
+                "log.level: warm is not one of its words (did you mean warn?); give one of off, error, warn, info, "
+                    + "verbose, trace, debug, notice, warning, critical [test.yaml line 1]"
+            ),
+            (
+                "rate_limits: maybe",
+                "rate_limits: maybe is neither on nor off; give on or off [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'postgres://user:password@db/latchkey'}",
+                "database.url: this version stores in SQLite and not in PostgreSQL; write sqlite:///relative.db or "
+                    + "sqlite:////absolute/path.db [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'sqlite://a.db'}",
+                "database.url: a SQLite URL has three slashes in front of its path; write sqlite:///relative.db or "
+                    + "sqlite:////absolute/path.db [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'sqlite:///a.db?mode=memory'}",
+                "database.url: the path has a ?, #, % or control character, and none of them is taken; write "
+                    + "sqlite:///relative.db or sqlite:////absolute/path.db [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'sqlite:///:memory:'}",
+                "database.url: special SQLite names are not taken: the data has to be in a file; write "
+                    + "sqlite:///relative.db or sqlite:////absolute/path.db [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'sqlite:////var/'}",
+                "database.url: names no file; write sqlite:///relative.db or sqlite:////absolute/path.db "
+                    + "[test.yaml line 1]"
+            ),
+            (
+                "public_url: http://login.example.com",
+                "public_url: is not the base URL of an https server; give one such as https://login.example.com; plain "
+                    + "http is for loopback addresses only [test.yaml line 1]"
+            ),
+            (
+                "zenkey: {discovery_ui_url: 'http://127.0.0.1:9/ui'}",
+                "zenkey.discovery_ui_url: is plain http; give an https URL, or set allow_loopback_http for development "
+                    + "[test.yaml line 1]"
+            ),
+            (
+                "zenkey: {discovery_ui_url: 'https://user@ui.example.com'}",
+                "zenkey.discovery_ui_url: is not a URL that may be called; give an https URL without user name and "
+                    + "fragment [test.yaml line 1]"
+            ),
+            (
+                "zenkey: {trusted_issuers: ['*.com']}",
+                "zenkey.trusted_issuers[0]: is not a host pattern; write login.example.com, or *.example.com for all "
+                    + "hosts below a name [test.yaml line 1]"
+            ),
+            (
+                "zenkey: {issuers: {'31041': 'https://a.att.com', '3104100': 'https://b.att.com'}}",
+                "zenkey.issuers[3104100]: is not an mccmnc; give its five or six digits [test.yaml line 1]"
+            ),
+            (
+                "zenkey: {issuers: {'310410': 'https://issuer.example.com'}}",
+                "zenkey.issuers: the issuer of 310410 is on a host that zenkey.trusted_issuers does not have; add its "
+                    + "host there [test.yaml line 1]"
+            ),
+            (
+                "allowed_origins: ['https://a.example.com/']",
+                "allowed_origins[0]: is not an origin; write https://app.example.com, without a path; http is for "
+                    + "loopback only [test.yaml line 1]"
+            ),
+            (
+                "allowed_origins: ['*']",
+                "allowed_origins[0]: is not an origin; write https://app.example.com, without a path; http is for "
+                    + "loopback only [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: [user@example.com]}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write what stands behind the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {required_attributes: [mail]}",
+                "registration_rules.required_attributes[0]: mail is not one of its words (did you mean email?); give "
+                    + "one of name, given_name, family_name, email, phone, postal_code [test.yaml line 1]"
+            ),
+            (
+                "outbound: {ca_bundle: missing.pem}",
+                "outbound.ca_bundle: the file does not exist; give the path of a readable file of PEM certificates "
+                    + "[test.yaml line 1]"
+            ),
+            (
+                "outbound: {ca_bundle: test.yaml}",
+                "outbound.ca_bundle: the file has no certificate; give the path of a readable file of PEM certificates "
+                    + "[test.yaml line 1]"
+            ),
+            (
+                "outbound: {proxy: 'proxy.example.com:3128'}",
+                "outbound.proxy: is not the URL of an http, https or socks5 proxy; give one such as "
+                    + "http://proxy.example.com:3128 [test.yaml line 1]"
+            ),
+            (
+                "outbound: {proxy: 'http://proxy.example.com/path'}",
+                "outbound.proxy: has something besides user, host and port; give one such as "
+                    + "http://proxy.example.com:3128 [test.yaml line 1]"
+            ),
+            (
+                "api_keys: {name: key}",
+                "api_keys: is a group of keys; give a list of API keys [test.yaml line 1]"
+            ),
+        ])
+    func badValue(text: String, expected: String) {
+        let environment = text.hasPrefix("api_keys") ? needed.with("LATCHKEY_API_KEYS", nil) : needed
+        #expect(problems(text, environment: environment) == [expected])
+    }
+
+    @Test(
+        "A bad client is reported without its secret",
+        arguments: [
+            ("- {id: a}", "zenkey.clients[0]: has no secret; give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS"),
+            ("- {secret: hidden}", "zenkey.clients[0]: has no id; give it"),
+            ("- hidden", "zenkey.clients[0]: has no colon; write id:secret"),
+            (
+                "- {id: a, secret: \"hid\\nden\"}",
+                "zenkey.clients[0].secret: is not a client secret; give 1 to 1024 ASCII characters, without line breaks"
+            ),
+            (
+                "- {id: a, secret: hidden, secret_file: f}",
+                "zenkey.clients[0].secret: is given twice; give it once, either here or as secret_file"
+            ),
+            (
+                "- {id: a, secret_file: gone}",
+                "zenkey.clients[0].secret_file: the file gone does not exist; give the path of a readable file of at most 64 KiB"
+            ),
+            (
+                "- {id: a, secret_file: empty}",
+                "zenkey.clients[0].secret_file: the file empty is empty or not text; write the secret into it"
+            ),
+            ("- {id: a, secret: hidden, scopes: [email]}", "zenkey.clients[0].scopes: openid is missing; add openid"),
+            (
+                "- {id: a, secret: hidden, pkce: none}",
+                "zenkey.clients[0].pkce: none is not one of its words; give one of required, optional"
+            ),
+            (
+                "- {id: a, secret: hidden, private_key_file: f}",
+                "zenkey.clients[0].private_key_file: there is no such key; remove it, or see `latchkey check-config`"
+            ),
+            (
+                "- {id: a, secret: hidden, redirect_uri: 'b:c'}",
+                "zenkey.clients[0].redirect_uri: there is no such key; did you mean redirect_uris?"
+            ),
+            (
+                "- {id: a, secret: hidden, redirect_uris: ['javascript:alert(1)']}",
+                "zenkey.clients[0].redirect_uris[0]: does not lead back to an app; give one such as https://app.example.com/callback or com.example.app://callback"
+            ),
+            (
+                "- {id: a, secret: hidden, redirect_uris: ['https://a.example.com/#b']}",
+                "zenkey.clients[0].redirect_uris[0]: has a fragment; give one such as https://app.example.com/callback or com.example.app://callback"
+            ),
+            (
+                "- {id: a, secret: hidden, redirect_uris: ['http://a.example.com/']}",
+                "zenkey.clients[0].redirect_uris[0]: is not an https URL; plain http is for loopback only; give one such as https://app.example.com/callback or com.example.app://callback"
+            ),
+            (
+                "- {id: a, secret: hidden}\n    - {id: a, secret: hidden2}",
+                "zenkey.clients[1]: has the id of another client; keep one of them"
+            ),
+            ("- [a, hidden]", "zenkey.clients[0]: is a list; give id, secret and what else the client has"),
+        ])
+    func badClient(client: String, expected: String) {
+        let text = "zenkey:\n  clients:\n    \(client)"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let line = client.contains("\n") ? 4 : 3
+        let found = problems(text, environment: environment, files: ["f": "hidden", "empty": "\n"])
+        #expect(found == [expected + " [test.yaml line \(line)]"])
+    }
+
+    @Test(
+        "A bad variable is reported by its name",
+        arguments: [
+            (
+                "LATCHKEY_HTTP_PORT", "80 80",
+                "http.port: the value is not a whole number; give a whole number from 0 to 65535"
+            ),
+            (
+                "LATCHKEY_API_KEYS", "a key",
+                "api_keys[0]: a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character; give a key of letters, digits and other visible ASCII characters, or sha256: and its hash"
+            ),
+            (
+                "LATCHKEY_API_KEYS", "sha256:abc",
+                "api_keys[0]: what follows sha256: is not a SHA-256; give its 64 hexadecimal digits"
+            ),
+            ("LATCHKEY_API_KEYS", "one,,two", "api_keys: has an empty item; remove the superfluous comma or line"),
+            ("LATCHKEY_ZENKEY_CLIENTS", "id", "zenkey.clients[0]: has no colon; write id:secret"),
+            (
+                "LATCHKEY_ZENKEY_CLIENTS", "id:",
+                "zenkey.clients[0].secret: is not a client secret; give 1 to 1024 ASCII characters, without line breaks"
+            ),
+            (
+                "LATCHKEY_ZENKEY_CLIENTS", ":secret",
+                "zenkey.clients[0].id: is not a client id; give 1 to 255 ASCII characters"
+            ),
+            (
+                "LATCHKEY_ZENKEY_ISSUERS", "310410=https://a.att.com,310410=https://b.att.com",
+                "zenkey.issuers[310410]: is given twice; keep one of them"
+            ),
+            (
+                "LATCHKEY_ZENKEY_ISSUERS", "https://a.att.com",
+                "zenkey.issuers[?]: is not an mccmnc; give its five or six digits"
+            ),
+        ])
+    func badVariable(name: String, value: String, expected: String) {
+        #expect(problems(environment: needed.with(name, value)) == ["\(expected) [\(name)]"])
+    }
+
+    @Test("Everything that serving needs is missed at once")
+    func missing() {
+        #expect(
+            problems(environment: [:]) == [
+                "api_keys: is missing; without it no app could call the API; set LATCHKEY_API_KEYS, or the key in the file",
+                "zenkey.discovery_url: is missing; without it no carrier can be found; "
+                    + "set LATCHKEY_ZENKEY_DISCOVERY_URL, or the key in the file",
+                "zenkey.clients: is missing; without one nobody can sign in; "
+                    + "set LATCHKEY_ZENKEY_CLIENTS, or the key in the file",
+            ])
+    }
+
+    @Test("An empty list is as good as a missing one", arguments: ["api_keys", "zenkey.clients"])
+    func emptyList(key: String) {
+        let text = key == "api_keys" ? "api_keys: []" : "zenkey: {clients: []}"
+        let name = key == "api_keys" ? "LATCHKEY_API_KEYS" : "LATCHKEY_ZENKEY_CLIENTS"
+        let found = problems(text, environment: needed.with(name, nil))
+        #expect(found.count == 1)
+        #expect(found.first?.hasPrefix("\(key): is missing") == true)
+    }
+
+    @Test("All problems are reported at once, those of file and environment")
+    func allAtOnce() {
+        let text = "http: {port: x, host: '', loops: -1}\nlog: {level: loud}\nnonsense: 1"
+        let environment = ["LATCHKEY_SESSIONS_IDLE_LIFETIME": "long", "LATCHKEY_API_KEYS": "sha256:1"]
+        let keys = problems(text, environment: environment).map { $0.prefix { $0 != ":" } }
+        #expect(
+            keys.sorted() == [
+                "api_keys[0]", "http.host", "http.loops", "http.port", "log.level", "nonsense",
+                "sessions.idle_lifetime", "zenkey.clients", "zenkey.discovery_url",
+            ])
+    }
+
+    @Test("Both forms of one secret are a problem", arguments: ["api_keys", "outbound.proxy"])
+    func bothForms(key: String) {
+        let name = "LATCHKEY_" + key.uppercased().split(separator: ".").joined(separator: "_")
+        let environment = needed.with(name, "http://one-of-them.example.com").with(name + "_FILE", "path")
+        #expect(
+            problems(environment: environment) == ["\(key): \(name)_FILE is set too; set one of them [\(name)]"])
+        let text = key == "api_keys" ? "api_keys: [a]\napi_keys_file: f" : "outbound: {proxy_file: f, proxy: b}"
+        let found = problems(text, environment: needed, files: ["f": "http://hidden.example.com"])
+        #expect(found.count == 1)
+        #expect(found.first?.hasPrefix("\(key): is given twice") == true)
+    }
+
+    @Test("Where the file cannot be read as YAML, nothing is said to be missing from it")
+    func unreadable() {
+        let found = problems("a: b: c", environment: ["LATCHKEY_HTTP_PORT": "x"])
+        #expect(found.count == 2)
+        #expect(found.first?.hasPrefix("configuration file: is not YAML or JSON") == true)
+        #expect(found.last?.hasPrefix("http.port") == true)
+    }
+
+    @Test("Only a hundred problems are kept")
+    func many() throws {
+        let text = (0..<5000).map { "unknown_key_\($0): 1" }.joined(separator: "\n")
+        let error = try #require(throws: ConfigurationErrors.self) { try load(text) }
+        #expect(error.problems.count == 100)
+        #expect(error.omitted == 4900)
+        #expect(error.description.hasSuffix("… and 4900 more"))
+    }
+}

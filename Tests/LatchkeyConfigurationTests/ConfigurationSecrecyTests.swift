@@ -1,0 +1,77 @@
+import LatchkeyConfiguration
+import Primitives
+import Testing
+
+@Suite("Secrets of a configuration")
+struct ConfigurationSecrecyTests {
+    /// Everything that could be printed of a value.
+    private func printed(_ value: Any) -> String {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return String(describing: value) + String(reflecting: value) + dumped
+    }
+
+    @Test("No way of printing a configuration or its warnings shows a secret")
+    func configuration() throws {
+        let text = """
+            api_keys: [HIDDEN-api-key-0123456789abcdef]
+            outbound: {proxy: 'http://user:HIDDEN@proxy.example.com:3128'}
+            zenkey: {clients: [{id: one, secret: HIDDEN-one}, {id: two, secret_file: f}]}
+            """
+        let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let loaded = try load(text, environment: environment, files: ["f": "HIDDEN-two"], readableByAll: true)
+        #expect(loaded.configuration.zenkey.clients.map(\.secret.exposed) == ["HIDDEN-one", "HIDDEN-two"])
+        #expect(!loaded.warnings.isEmpty)
+        #expect(!printed(loaded).contains("HIDDEN"))
+        let values = ConfigurationReference.values(of: loaded.configuration)
+        #expect(!printed(values).contains("HIDDEN"))
+        #expect(values.first { $0.key == "zenkey.clients" }?.value == "one:‹redacted›,two:‹redacted›")
+    }
+
+    @Test(
+        "No problem repeats a secret, however it is misplaced",
+        arguments: [
+            "api_keys: [\"HIDDEN key\", \"sha256:HIDDEN\"]",
+            "api_keys: {HIDDEN: HIDDEN}",
+            "api_keys: {HIDDEN: 1, HIDDEN: 2}",
+            "api_keys: [[HIDDEN], {HIDDEN: HIDDEN}]",
+            "api_keys: [HIDDEN",
+            "api_keys: \"HIDDEN\u{7}\"",
+            "api_keys: *HIDDEN",
+            "api_keys: &HIDDEN [a]",
+            "api_keys: !HIDDEN a",
+            "api_keys_file: [HIDDEN]",
+            "HIDDEN",
+            "- HIDDEN",
+            "zenkey: {clients: {one: HIDDEN}}",
+            "zenkey: {clients: 'one:HIDDEN\u{E9}'}",
+            "zenkey: {clients: [{id: one, secret: \"HIDDEN\\tsecret\"}]}",
+            "zenkey: {clients: [{id: one, secret: [HIDDEN]}]}",
+            "zenkey: {clients: [HIDDEN]}",
+            "outbound: {proxy: 'ftp://user:HIDDEN@proxy'}",
+            "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
+            "database: {url: 'postgres://user:HIDDEN@db/latchkey'}",
+            "database: {url: 'HIDDEN'}",
+            "public_url: https://user:HIDDEN@login.example.com",
+            "zenkey: {discovery_url: 'https://user:HIDDEN@discovery.example.com'}",
+            "http: {port: 'HIDDEN-and-longer-than-any-word'}",
+        ])
+    func problemsOfFile(text: String) throws {
+        let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let error = try #require(throws: ConfigurationErrors.self) { try load(text, environment: environment) }
+        #expect(!printed(error).contains("HIDDEN"), "\(error)")
+    }
+
+    @Test(
+        "No problem repeats a secret of the environment",
+        arguments: [
+            ("LATCHKEY_API_KEYS", "HIDDEN key"), ("LATCHKEY_API_KEYS", "sha256:HIDDEN"),
+            ("LATCHKEY_ZENKEY_CLIENTS", "HIDDEN"), ("LATCHKEY_ZENKEY_CLIENTS", "one:HIDDEN,two:HIDDEN\u{E9}"),
+            ("LATCHKEY_OUTBOUND_PROXY", "HIDDEN"), ("LATCHKEY_DATABASE_URL", "postgres://user:HIDDEN@db"),
+        ])
+    func problemsOfEnvironment(name: String, value: String) throws {
+        let environment = needed.with(name, value).with("LATCHKEY_UNKNOWN", "HIDDEN")
+        let error = try #require(throws: ConfigurationErrors.self) { try load(environment: environment) }
+        #expect(!printed(error).contains("HIDDEN"), "\(error)")
+    }
+}

@@ -1,0 +1,107 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import Testing
+
+@Suite("Hostile configuration files")
+struct YAMLHazardTests {
+    @Test(
+        "What is not plain YAML or JSON is refused by line and without ending the process",
+        arguments: [
+            ("http: {port: 80}\nhttp: {port: 81}", "has the key http more than once in one group", 1),
+            ("http:\n  port: 80\n  \"port\": 81", "has the key port more than once in one group", 2),
+            ("log: {level: &level info}", "has an anchor or alias (&, *), which are not taken", 1),
+            ("log: &log {level: info}\nhttp: *log", "has an anchor or alias (&, *), which are not taken", 1),
+            ("log: *log", "has a value that starts with * and is not in quotes", 1),
+            ("zenkey:\n  trusted_issuers: [*.example.com]", "has a value that starts with * and is not in quotes", 2),
+            ("log: {level: !!binary aW5mbw==}", "has a tag (!!…), which are not taken", 1),
+            ("log: !custom {level: info}", "has a tag (!!…), which are not taken", 1),
+            ("? [a, b]\n: c", "has a key that is not a name", 1),
+            ("- http", "has no keys at its top", 1),
+            ("just text", "has no keys at its top", 1),
+            (
+                "a: 1\n---\nb: 2",
+                "is not YAML or JSON (expected a single document in the stream, but found another document)", 2
+            ),
+        ])
+    func refused(text: String, reason: String, line: Int) throws {
+        let error = try #require(throws: ConfigurationErrors.self) { try load(text) }
+        #expect(error.problems.map(\.reason) == [reason])
+        #expect(error.problems.first?.origin == .file(path: "test.yaml", line: line))
+    }
+
+    @Test("A merge key is a key like any other, and unknown")
+    func mergeKey() {
+        #expect(problems("http: {<<: {port: 80}}").first?.contains("there is no such key") == true)
+    }
+
+    @Test("A word that old YAML takes for a Boolean or a number stays what it is")
+    func plainWords() throws {
+        let configuration = try load("rate_limits: off\nzenkey: {issuers: {001010: 'https://a.att.com'}}").configuration
+        #expect(!configuration.rateLimits)
+        #expect(configuration.zenkey.issuers.keys.map(\.text) == ["001010"])
+    }
+
+    @Test(
+        "Texts that are empty or only comments say nothing",
+        arguments: ["", "\n", "# nothing\n", "---\n", "{}", "http:\n"])
+    func empty(text: String) throws {
+        #expect(try load(text).configuration.http.port == 8080)
+    }
+
+    @Test("Nesting is bounded", arguments: ["[", "{a: ", "- ", "? "])
+    func deep(opening: String) {
+        for depth in [17, 900, 300_000] {
+            #expect(problems(String(repeating: opening, count: depth)).count == 1)
+        }
+        let lists = "allowed_origins: " + String(repeating: "[", count: 900) + String(repeating: "]", count: 900)
+        #expect(problems(lists).first?.contains("nested too deeply") == true)
+    }
+
+    @Test("Aliases of aliases cost nothing, as values or as keys")
+    func aliasBomb() {
+        var values = "a0: &a0 [x, x]\n"
+        var keys = "a0: &a0 [x, x]\n"
+        for level in 1...40 {
+            values += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n"
+            keys += "? &a\(level) [*a\(level - 1), *a\(level - 1)]\n: 1\n"
+        }
+        #expect(problems(values).first?.contains("more than 20 values that start with *") == true)
+        #expect(problems(keys).first?.contains("more than 20 values that start with *") == true)
+        let comment = String(repeating: "  # * item\n", count: 30)
+        #expect(problems(comment) == [])
+    }
+
+    @Test("A large file is refused, and a large number of values")
+    func large() {
+        #expect(problems(String(repeating: "#", count: 1 << 20)) == [])
+        #expect(problems(String(repeating: "#", count: (1 << 20) + 1)).first?.contains("is too large") == true)
+        let items = "allowed_origins: [" + String(repeating: "a,", count: 200_000) + "]"
+        #expect(problems(items).first?.contains("too many values") == true)
+    }
+
+    @Test("Bytes that are no text are refused")
+    func bytes() throws {
+        let reader = FileReader { (_, _) in FileReader.Contents(bytes: [0x61, 0x3A, 0x20, 0xFF]) }
+        let error = try #require(throws: ConfigurationErrors.self) {
+            try ConfigurationLoader(files: reader).load(file: nil, environment: [:])
+        }
+        #expect(error.problems.first?.reason == "is not UTF-8")
+        for text in ["a: \u{0}", "a: \"\\ud800\"", "a: \u{FFFE}", "%YAML 9.9\n---\n", "a: \"\\q\""] {
+            #expect(!problems(text).isEmpty, "\(text.debugDescription)")
+        }
+    }
+
+    @Test("Whatever a good file is cut or garbled to, it is read or refused")
+    func garbled() throws {
+        let text = Array(
+            "http: {port: 80, host: \"a\"}\nzenkey:\n  clients:\n    - {id: 'a', secret: \"\\u0041\"}\n".utf8)
+        for position in text.indices {
+            _ = problems(String(decoding: text[..<position], as: UTF8.self))
+            for byte in "[}&*\"\t:\u{0}".utf8 {
+                var copy = text
+                copy[position] = byte
+                _ = problems(String(decoding: copy, as: UTF8.self))
+            }
+        }
+    }
+}
