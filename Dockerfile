@@ -1,0 +1,48 @@
+# An image that holds the server and what it needs at run time, and no compiler.
+#
+#   docker build -t latchkey .
+#   docker run -p 8080:8080 -v latchkey:/var/lib/latchkey --env-file latchkey.env latchkey
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libsqlite3-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+# The dependencies change seldom: as a layer of their own they are not fetched again for each change of the sources.
+COPY Package.swift ./
+RUN swift package resolve
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build -c release --static-swift-stdlib --product latchkey \
+    && install -D --strip .build/release/latchkey /image/usr/local/bin/latchkey
+
+FROM debian:bookworm-slim
+ARG VERSION=unreleased
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Latchkey" \
+      org.opencontainers.image.description="Sign-in with mobile carriers: the service provider's backend" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION"
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libsqlite3-0 libstdc++6 tzdata \
+    && rm -rf /var/lib/apt/lists/* \
+    && groupadd --system --gid 10001 latchkey \
+    && useradd --system --uid 10001 --gid latchkey --home-dir /var/lib/latchkey --shell /usr/sbin/nologin latchkey \
+    && install -d -o latchkey -g latchkey -m 0750 /var/lib/latchkey
+COPY --from=build /image/ /
+# Config/latchkey.yaml may be mounted here.
+WORKDIR /opt/latchkey
+COPY Public Public
+COPY Config/latchkey.example.yaml Config/
+
+# A container's own loopback address cannot be reached from outside it.
+ENV LATCHKEY_HTTP_HOST=0.0.0.0 \
+    LATCHKEY_DATABASE_URL=sqlite:////var/lib/latchkey/latchkey.db
+USER 10001:10001
+VOLUME /var/lib/latchkey
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
+    CMD ["latchkey", "health", "http://127.0.0.1:8080"]
+ENTRYPOINT ["latchkey"]
+CMD ["serve"]

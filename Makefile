@@ -1,0 +1,41 @@
+# What can be done here; `make` alone lists it. On Debian and Ubuntu, what is missing besides Swift is installed first.
+
+# The binary then needs no Swift on the machine it runs on.
+release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
+swift_files := Sources Tests Package.swift
+
+.PHONY: help run build test conformance bench lint format clean
+
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+run:  ## start Latchkey and carriers to sign in with, on this machine
+	@scripts/setup
+	$(release) --product latchkey
+	exec .build/release/latchkey demo
+
+build:  ## make the release binaries, in .build/release
+	@scripts/setup
+	$(release)
+
+test:  ## run all tests
+	@scripts/setup --test
+	swift build --build-tests
+	swift test --skip-build --parallel
+
+conformance: build  ## drive the release build against an independent carrier that misbehaves
+	@scripts/setup --test
+	scripts/conformance
+
+bench: build  ## measure the release build
+	@scripts/setup --bench
+	Benchmarks/run $(BENCH_FLAGS)
+
+lint:  ## check the format of the code
+	swift format lint --strict -r $(swift_files)
+
+format:  ## format the code
+	swift format -i -r $(swift_files)
+
+clean:  ## remove what was built
+	rm -rf .build
