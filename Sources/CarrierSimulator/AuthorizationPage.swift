@@ -1,0 +1,61 @@
+/// The page on which a user of a carrier sees what is asked for, and says yes or no.
+enum AuthorizationPage {
+    static func html(site: CarrierSite, request: AuthorizationRequest, parameters: Parameters) -> HTML {
+        let terms = request.terms
+        return Page.html(
+            title: "Sign in with \(site.carrier.name)",
+            """
+            <p class="carrier">\(site.carrier.name) <span>\(site.mccmnc)</span></p>
+            <h1>Sign in to <strong>\(terms.clientID)</strong></h1>
+            \(context(terms.context))
+            <form method="post" action="\(site.authorizationEndpoint)/approve">
+            \(Page.hiddenFields(parameters, except: ["user"]))
+            <fieldset>
+            <legend>Who are you?</legend>
+            \(users(site.carrier.users, chosen: request.hintedUserID))
+            </fieldset>
+            <section aria-labelledby="asked">
+            <h2 id="asked">\(terms.clientID) asks to know</h2>
+            <ul>
+            \(terms.scopes.map { "<li>\(Scopes.meaning(of: $0))</li>\n" as HTML })
+            </ul>
+            </section>
+            <p class="note">\(proof(terms.acr))</p>
+            <div class="actions">
+            <button class="primary" type="submit">Approve</button>
+            <button type="submit" formaction="\(site.authorizationEndpoint)/deny">Deny</button>
+            </div>
+            </form>
+            <p class="note">You go back to <code>\(terms.redirectURI)</code></p>
+            """)
+    }
+
+    private static func context(_ context: String?) -> HTML {
+        guard let context else { return "" }
+        return """
+            <figure>
+            <figcaption>What you approve</figcaption>
+            <blockquote>\(context)</blockquote>
+            </figure>
+            """
+    }
+
+    private static func users(_ users: [CarrierSimulator.User], chosen: String?) -> [HTML] {
+        users.enumerated().map { index, user in
+            let isChosen = chosen.map { $0 == user.id } ?? (index == 0)
+            return """
+                <label class="choice">
+                <input type="radio" name="user" value="\(user.id)"\(isChosen ? " checked" as HTML : "") required>
+                <span>\(user.name)<small>\(user.phoneNumber)</small></span>
+                </label>
+
+                """
+        }
+    }
+
+    private static func proof(_ acr: String) -> String {
+        acr == "a1"
+            ? "Having this device at hand is proof enough (a1)."
+            : "A real carrier would now ask for your PIN, finger or face (a3). Here, choosing is enough."
+    }
+}

@@ -1,0 +1,97 @@
+import Primitives
+
+/// An authorization request that was found good: the code flow of OpenID Connect Core section 3.1.2.1 with PKCE
+/// (RFC 7636) required, and ZenKey's parameters.
+struct AuthorizationRequest: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
+    /// What the user is asked for, and the code will stand for.
+    let terms: GrantTerms
+    let returning: ReturnAddress
+    let prompt: Set<String>
+    /// The user that a `login_hint_token` of this carrier names.
+    let hintedUserID: String?
+
+    static let maximumContextCharacters = 280
+    static let maximumTextBytes = 2048
+
+    /// Reads a request to a carrier.
+    /// - Parameter hint: finds the user of a `login_hint_token`.
+    /// - Throws: ``AuthorizationFailure``, which says whether the relying party may be told by a redirect.
+    static func parse(
+        _ parameters: Parameters, clients: [String: CarrierSimulator.Client],
+        hint: (String) -> String?
+    ) throws(AuthorizationFailure) -> AuthorizationRequest {
+        guard let client = parameters["client_id"].flatMap({ clients[$0] })
+        else { throw .shown(Refusal("unauthorized_client", "The client_id is missing or unknown.")) }
+        guard let redirectURI = parameters["redirect_uri"], client.redirectURIs.contains(redirectURI)
+        else { throw .shown(.invalidRequest("The redirect_uri is missing or not registered for this client.")) }
+        let returning = ReturnAddress(
+            redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"])
+        do {
+            return try parse(parameters, client: client, returning: returning, hint: hint)
+        } catch {
+            throw .returned(error, returning)
+        }
+    }
+
+    private static func parse(
+        _ parameters: Parameters, client: CarrierSimulator.Client, returning: ReturnAddress,
+        hint: (String) -> String?
+    ) throws(Refusal) -> AuthorizationRequest {
+        guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter stands more than once.") }
+        guard parameters.items.allSatisfy({ $0.value.utf8.count <= maximumTextBytes })
+        else { throw .invalidRequest("A parameter is too long.") }
+        guard parameters["response_type"] == "code"
+        else { throw Refusal("unsupported_response_type", "The response_type must be code.") }
+        let hintedUserID = try hintedUser(parameters, hint)
+        let terms = GrantTerms(
+            clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
+            nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? ""),
+            acr: try acr(parameters), context: try context(parameters))
+        return AuthorizationRequest(
+            terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hintedUserID)
+    }
+
+    /// RFC 7636 sections 4.2 and 4.3; `plain` is not accepted.
+    private static func codeChallenge(_ parameters: Parameters) throws(Refusal) -> String {
+        guard let challenge = parameters["code_challenge"] else { throw .invalidRequest("PKCE is required.") }
+        guard parameters["code_challenge_method"] == "S256"
+        else { throw .invalidRequest("The code_challenge_method must be S256.") }
+        guard Base64URL.decode(challenge)?.count == 32
+        else { throw .invalidRequest("The code_challenge is not a SHA-256 hash in base64url.") }
+        return challenge
+    }
+
+    /// The first of the levels asked for that carriers have; a3 if none is asked for.
+    private static func acr(_ parameters: Parameters) throws(Refusal) -> String {
+        guard let wanted = parameters["acr_values"] else { return "a3" }
+        guard
+            let level = wanted.split(separator: " ").map(String.init).first(where: ProviderMetadata.acrValues.contains)
+        else { throw .invalidRequest("None of the acr_values is supported.") }
+        return level
+    }
+
+    private static func context(_ parameters: Parameters) throws(Refusal) -> String? {
+        guard let context = parameters["context"] else { return nil }
+        guard context.count <= maximumContextCharacters
+        else { throw .invalidRequest("The context has more than 280 characters.") }
+        return context
+    }
+
+    private static func prompt(_ parameters: Parameters) throws(Refusal) -> Set<String> {
+        let prompt = Set((parameters["prompt"] ?? "").split(separator: " ").map(String.init))
+        guard prompt.isSubset(of: ["none", "login", "consent"])
+        else { throw .invalidRequest("The prompt is unknown.") }
+        guard !prompt.contains("none") || prompt.count == 1
+        else { throw .invalidRequest("A prompt of none stands alone.") }
+        return prompt
+    }
+
+    private static func hintedUser(_ parameters: Parameters, _ hint: (String) -> String?) throws(Refusal) -> String? {
+        guard let token = parameters["login_hint_token"] else { return nil }
+        guard let user = hint(token)
+        else { throw Refusal("invalid_login_hint_token", "The login_hint_token is not one of this carrier's.") }
+        return user
+    }
+}

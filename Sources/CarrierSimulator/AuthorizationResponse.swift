@@ -1,0 +1,44 @@
+/// What a carrier sends back through the browser (RFC 6749 section 4.1.2, RFC 9207, and ZenKey's `mccmnc` and
+/// `correlation_id`).
+struct AuthorizationResponse: Sendable {
+    enum Outcome: Sendable {
+        case code(String)
+        case refusal(CarrierSimulator.Refusal)
+    }
+
+    let returning: ReturnAddress
+    let site: CarrierSite
+    let outcome: Outcome
+
+    /// The redirect URI with the parameters added.
+    var location: String { FormCoding.url(returning.redirectURI, adding: parameters) }
+
+    /// The same parameters as members of an object, with the `location` itself.
+    var json: JSONObject {
+        var object = JSONObject()
+        for parameter in parameters { object[parameter.name] = parameter.value.map(JSON.text) }
+        object["redirect_uri"] = .text(returning.redirectURI)
+        object["location"] = .text(location)
+        return object
+    }
+
+    private var parameters: [(name: String, value: String?)] {
+        let shared: [(name: String, value: String?)] = [
+            ("state", state), ("mccmnc", site.mccmnc), ("correlation_id", returning.correlationID), ("iss", issuer),
+        ]
+        return switch outcome {
+        case .code(let code): [("code", code)] + shared
+        case .refusal(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared
+        }
+    }
+
+    private var state: String? {
+        if site.has(.authorizationMissingState) { return nil }
+        return site.has(.authorizationOtherState) ? "not-the-state-that-was-sent" : returning.state
+    }
+
+    private var issuer: String? {
+        if site.has(.authorizationMissingIssuer) { return nil }
+        return site.has(.authorizationOtherIssuer) ? "https://example.org/" : site.issuer
+    }
+}

@@ -1,0 +1,74 @@
+extension CarrierSimulator {
+    /// A mobile carrier, and the ways in which it differs from the others.
+    public struct Carrier: Sendable {
+        /// How the ID tokens of a carrier are signed (RFC 7518 section 3.1).
+        public enum SigningAlgorithm: String, Sendable, CaseIterable {
+            case rs256 = "RS256"
+            case es256 = "ES256"
+        }
+
+        /// The two forms in which carriers answer at the userinfo endpoint.
+        public enum UserInfoShape: Sendable, CaseIterable {
+            /// `"name": "Jane Doe", "email_verified": "true"`.
+            case flat
+            /// `"name": {"value": "Jane Doe", …}`.
+            case nested
+        }
+
+        /// What a carrier calls a code verifier that does not belong to the code's challenge.
+        public enum WrongVerifierError: String, Sendable, CaseIterable {
+            /// RFC 7636 section 4.6.
+            case invalidGrant = "invalid_grant"
+            case requestDenied = "request_denied"
+        }
+
+        /// Mobile country code and network code: 5 or 6 digits.
+        public var mccmnc: String
+        public var name: String
+        /// The first one signs in where nobody is named.
+        public var users: [User]
+        public var signingAlgorithm: SigningAlgorithm
+        public var userInfoShape: UserInfoShape
+        public var wrongVerifierError: WrongVerifierError
+        /// Whether ID tokens have `at_hash` (OpenID Connect Core section 3.1.3.6).
+        public var includesAccessTokenHash: Bool
+        /// Whether `expires_in` is written as a string.
+        public var writesExpiresInAsText: Bool
+        /// What the carrier does wrong at present.
+        public var faults: Set<Fault> = []
+        /// How long the slow faults wait.
+        public var delay: Duration = .seconds(30)
+
+        public init(
+            mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,
+            userInfoShape: UserInfoShape = .nested, wrongVerifierError: WrongVerifierError = .invalidGrant,
+            includesAccessTokenHash: Bool = false, writesExpiresInAsText: Bool = false
+        ) {
+            self.mccmnc = mccmnc
+            self.name = name
+            self.users = users
+            self.signingAlgorithm = signingAlgorithm
+            self.userInfoShape = userInfoShape
+            self.wrongVerifierError = wrongVerifierError
+            self.includesAccessTokenHash = includesAccessTokenHash
+            self.writesExpiresInAsText = writesExpiresInAsText
+        }
+
+        /// Four invented carriers on network codes that are in use, between them every variation above.
+        public static let defaults = [
+            Carrier(mccmnc: "310010", name: "Northwind Mobile"),
+            Carrier(
+                mccmnc: "310410", name: "Bluebell Wireless", userInfoShape: .flat, wrongVerifierError: .requestDenied),
+            Carrier(
+                mccmnc: "310260", name: "Harbor Telecom", includesAccessTokenHash: true, writesExpiresInAsText: true),
+            Carrier(
+                mccmnc: "311870", name: "Juniper Cellular", signingAlgorithm: .es256, userInfoShape: .flat,
+                includesAccessTokenHash: true),
+        ]
+
+        func user(_ id: String?) -> User? {
+            guard let id else { return users.first }
+            return users.first { $0.id == id }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Primitives
+
+/// A carrier's keys: what signs, and what is published.
+struct CarrierKeys: Sendable {
+    let site: CarrierSite
+    let pool: KeyPool
+
+    /// The algorithm in use: the carrier's own, unless a fault is about RSA.
+    private var algorithm: CarrierSimulator.Carrier.SigningAlgorithm {
+        site.has(.idTokenPS256) || site.has(.idTokenRS512) ? .rs256 : site.carrier.signingAlgorithm
+    }
+
+    func signing() async throws -> SigningKey {
+        try await pool.key(site.slot(site.has(.idTokenWeakKey) ? .weak : .signing(algorithm)))
+    }
+
+    func stranger() async throws -> SigningKey {
+        try await pool.key(site.slot(.stranger))
+    }
+
+    /// The key set (RFC 7517 section 5) as it is published under the carrier's present faults.
+    func published() async throws -> JSONObject {
+        if site.has(.keysEmpty) { return ["keys": []] }
+        let signing = try await signing()
+        var keys = [signing.publicJWK(keyID: signing.keyID)]
+        if site.has(.idTokenKeyIDAbsentSingle) { keys = [signing.publicJWK(keyID: nil)] }
+        if site.has(.idTokenKeyIDAbsentMultiple) {
+            keys = [
+                try await decoy(algorithm, 0).publicJWK(keyID: nil), signing.publicJWK(keyID: nil),
+                try await decoy(algorithm, 1).publicJWK(keyID: nil),
+            ]
+        }
+        if site.has(.keysSharedKeyID) { keys = try await impostors(of: signing) + keys }
+        var entries = keys.map(JSON.object)
+        if site.has(.keysJunkEntries) { entries = Self.junk + entries + Self.junk }
+        var set: JSONObject = ["keys": .array(entries)]
+        if site.has(.keysHuge) { set["padding"] = .text(String(repeating: "p", count: 2 << 20)) }
+        return set
+    }
+
+    private func decoy(_ algorithm: CarrierSimulator.Carrier.SigningAlgorithm, _ number: Int) async throws -> SigningKey
+    {
+        try await pool.key(site.slot(.decoy(algorithm, number)))
+    }
+
+    /// An encryption key of each type and a signing key of the other type, all under the signing key's kid.
+    private func impostors(of signing: SigningKey) async throws -> [JSONObject] {
+        let other: CarrierSimulator.Carrier.SigningAlgorithm = algorithm == .rs256 ? .es256 : .rs256
+        return [
+            try await decoy(.rs256, 0).publicJWK(keyID: signing.keyID, use: "enc"),
+            try await decoy(.es256, 0).publicJWK(keyID: signing.keyID, use: "enc"),
+            try await decoy(other, 1).publicJWK(keyID: signing.keyID),
+        ]
+    }
+
+    private static let junk: [JSON] = [
+        .null, "a key", 7, [],
+        [:],
+        ["kty": "RSA", "use": "sig", "kid": "no-numbers"],
+        ["kty": "RSA", "use": "sig", "kid": "not-base64url", "n": "*** not base64url ***", "e": "AQAB"],
+        ["kty": "RSA", "use": "sig", "kid": "exponent-one", "n": "rXyzAAAA", "e": "AQ"],
+        ["kty": "EC", "use": "sig", "kid": "unknown-curve", "crv": "secp256k1", "x": "AA", "y": "AA"],
+        [
+            "kty": "EC", "use": "sig", "kid": "off-the-curve", "crv": "P-256",
+            "x": .text(Base64URL.encode([UInt8](repeating: 1, count: 32))),
+            "y": .text(Base64URL.encode([UInt8](repeating: 2, count: 32))),
+        ],
+        ["kty": "oct", "kid": "symmetric", "k": "c2VjcmV0"],
+        ["kty": "OKP", "use": "sig", "kid": 42, "crv": "Ed25519", "x": "AA"],
+        ["kty": "unheard-of", "kid": "unknown-type"],
+    ]
+}

@@ -1,0 +1,26 @@
+import Primitives
+
+/// A carrier at the address where the simulator is reached.
+struct CarrierSite: Sendable {
+    /// Without a slash at the end.
+    let base: String
+    let carrier: CarrierSimulator.Carrier
+    /// How often the carrier's keys were rotated.
+    let keyGeneration: Int
+
+    var mccmnc: String { carrier.mccmnc }
+    var issuer: String { "\(base)/carriers/\(mccmnc)" }
+    var authorizationEndpoint: String { issuer + "/authorize" }
+    var tokenEndpoint: String { issuer + "/token" }
+    var userInfoEndpoint: String { issuer + "/userinfo" }
+    var keysURL: String { issuer + "/jwks" }
+    var discoveryUI: String { base + "/ui/discovery-ui" }
+    /// An address no relying party should come to.
+    func canary(_ name: String) -> String { "\(issuer)/canary/\(name)" }
+
+    func has(_ fault: CarrierSimulator.Fault) -> Bool { carrier.faults.contains(fault) }
+
+    func slot(_ purpose: KeyPool.Slot.Purpose) -> KeyPool.Slot {
+        KeyPool.Slot(mccmnc: mccmnc, purpose: purpose, generation: keyGeneration)
+    }
+}

@@ -1,0 +1,41 @@
+import Primitives
+
+/// Makes the ID tokens of a carrier, with its present faults.
+struct IDTokenIssuer: Sendable {
+    let simulator: CarrierSimulator
+    let site: CarrierSite
+    let client: CarrierSimulator.Client
+
+    func issue(for grant: Grant, accessToken: String, now: Timestamp) async throws -> String {
+        let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
+        var draft = IDTokenDraft(grant: grant, issuer: site.issuer, key: try await keys.signing(), now: now)
+        if site.carrier.includesAccessTokenHash {
+            draft.claims["at_hash"] = .text(IDTokenDraft.accessTokenHash(accessToken))
+        }
+        guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
+        let stranger = needsStranger ? try await keys.stranger() : draft.key
+        // In one order always, so that a token does not depend on how a set lies in memory.
+        for fault in site.carrier.faults.sorted(by: { $0.rawValue < $1.rawValue }) {
+            draft.changeClaims(fault, neighbour: neighbour, now: now)
+            draft.changeSignature(fault, site: site, stranger: stranger, secret: client.secret)
+        }
+        return IDTokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
+    }
+
+    /// The carrier, after its keys were rotated if that is to happen just before signing.
+    private func currentSite() -> CarrierSite {
+        guard site.has(.idTokenRotatedKey) else { return site }
+        simulator.rotateKeys(site.mccmnc)
+        return simulator.withState { $0.site(site.mccmnc) } ?? site
+    }
+
+    private var needsStranger: Bool {
+        !site.carrier.faults.isDisjoint(with: [.idTokenStrangerKey, .idTokenEmbeddedKey, .idTokenEmbeddedKeyURL])
+    }
+
+    /// Another carrier's issuer, or that of one that is not there.
+    private var neighbour: String {
+        let other = simulator.carriers.first { $0.mccmnc != site.mccmnc }?.mccmnc ?? "999990"
+        return "\(site.base)/carriers/\(other)"
+    }
+}

@@ -1,0 +1,46 @@
+/// A carrier's OpenID configuration (OpenID Connect Discovery section 3, RFC 8414 section 2), in ZenKey's form.
+struct ProviderMetadata: Sendable {
+    let site: CarrierSite
+
+    static let acrValues = ["a1", "a3"]
+
+    /// The document as it is published under the carrier's present faults.
+    var document: JSONObject {
+        var document: JSONObject = [
+            "issuer": .text(site.issuer),
+            "authorization_endpoint": .text(site.authorizationEndpoint),
+            "token_endpoint": .text(site.tokenEndpoint),
+            "userinfo_endpoint": .text(site.userInfoEndpoint),
+            "jwks_uri": .text(site.keysURL),
+            "scopes_supported": .texts(Scopes.names),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code"],
+            "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": [.text(site.carrier.signingAlgorithm.rawValue)],
+            "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+            "code_challenge_methods_supported": ["S256"],
+            "acr_values_supported": .texts(Self.acrValues),
+            "authorization_response_iss_parameter_supported": true,
+            // A number on the wire, so that a reader must put leading zeros back itself.
+            "mccmnc": Int64(site.mccmnc).map(JSON.number) ?? .text(site.mccmnc),
+        ]
+        for fault in site.carrier.faults { Self.spoil(&document, fault) }
+        return document
+    }
+
+    private static func spoil(_ document: inout JSONObject, _ fault: CarrierSimulator.Fault) {
+        switch fault {
+        case .discoveryMissingFields:
+            document["token_endpoint"] = nil
+            document["jwks_uri"] = nil
+        case .discoveryOtherIssuer: document["issuer"] = "https://example.org/"
+        case .discoveryRelativeURLs:
+            document["token_endpoint"] = "token"
+            document["jwks_uri"] = "/jwks"
+            document["userinfo_endpoint"] = "//userinfo"
+        case .discoveryBareGrantType: document["grant_types_supported"] = "authorization_code"
+        default: break
+        }
+    }
+}

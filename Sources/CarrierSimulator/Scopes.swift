@@ -1,0 +1,32 @@
+/// What a relying party may ask a carrier for, and how a person is told of it.
+enum Scopes {
+    /// Names as ZenKey spells them, each with the words of the consent page.
+    static let known: [(name: String, meaning: String)] = [
+        ("openid", "Know that it is you"),
+        ("name", "Your name"),
+        ("email", "Your e-mail address"),
+        ("phone", "Your phone number"),
+        ("address", "Your postal address"),
+        ("birthdate", "Your date of birth"),
+        ("postal_code", "Your postal code"),
+        ("is_adult_18", "Whether you are 18 or older"),
+        ("is_adult_21", "Whether you are 21 or older"),
+        ("is_over_13", "Whether you are 13 or older"),
+    ]
+
+    static var names: [String] { known.map(\.name) }
+
+    static func meaning(of scope: String) -> String { known.first { $0.name == scope }?.meaning ?? scope }
+
+    /// The scopes of a space-separated list, each once.
+    /// - Throws: `invalid_scope` if `openid` is not among them, or one is unknown.
+    static func parse(_ text: String) throws(CarrierSimulator.Refusal) -> [String] {
+        var scopes: [String] = []
+        for scope in text.split(separator: " ").map(String.init) where !scopes.contains(scope) {
+            guard names.contains(scope) else { throw .init("invalid_scope", "A scope is unknown.") }
+            scopes.append(scope)
+        }
+        guard scopes.contains("openid") else { throw .init("invalid_scope", "The scope must contain openid.") }
+        return scopes
+    }
+}

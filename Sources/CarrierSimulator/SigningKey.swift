@@ -1,0 +1,89 @@
+import Crypto
+import CryptoExtras
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A private key with its public half as a JSON Web Key (RFC 7517).
+struct SigningKey: Sendable {
+    private enum Material: Sendable {
+        case rsa(_RSA.Signing.PrivateKey)
+        case p256(P256.Signing.PrivateKey)
+    }
+
+    private let material: Material
+    /// The key's thumbprint (RFC 7638), so that two keys never share it by chance.
+    let keyID: String
+    /// `kty` and the numbers of the public key; no `kid`, `use` or `alg`.
+    let publicNumbers: JSONObject
+    /// The public key as SubjectPublicKeyInfo in PEM, as one finds it in a file.
+    let publicPEM: String
+
+    /// - Parameter bits: the modulus's length: 2048, or as few as 1024 for a key that must be refused.
+    static func makeRSA(bits: Int = 2048) throws -> SigningKey {
+        let key = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: bits))
+        let primitives = try key.publicKey.getKeyPrimitives()
+        // In the order of RFC 7638 section 3.2, so that the thumbprint is that of the object as it stands.
+        let numbers: JSONObject = [
+            "e": .text(Base64URL.encode(primitives.publicExponent)), "kty": "RSA",
+            "n": .text(Base64URL.encode(primitives.modulus)),
+        ]
+        return SigningKey(material: .rsa(key), numbers: numbers, publicPEM: key.publicKey.pemRepresentation)
+    }
+
+    static func makeP256() -> SigningKey {
+        let key = P256.Signing.PrivateKey()
+        let point = key.publicKey.rawRepresentation
+        let numbers: JSONObject = [
+            "crv": "P-256", "kty": "EC", "x": .text(Base64URL.encode(point.prefix(32))),
+            "y": .text(Base64URL.encode(point.suffix(32))),
+        ]
+        return SigningKey(material: .p256(key), numbers: numbers, publicPEM: key.publicKey.pemRepresentation)
+    }
+
+    private init(material: Material, numbers: JSONObject, publicPEM: String) {
+        self.material = material
+        self.publicNumbers = numbers
+        self.keyID = Base64URL.encode(Digest.sha256(numbers.serialized))
+        self.publicPEM = publicPEM
+    }
+
+    /// The name of the algorithm that fits the key (RFC 7518 section 3.1).
+    var algorithm: String {
+        switch material {
+        case .rsa: "RS256"
+        case .p256: "ES256"
+        }
+    }
+
+    /// The key as it stands in a key set.
+    /// - Parameter keyID: nil leaves `kid` out.
+    func publicJWK(keyID: String?, use: String = "sig") -> JSONObject {
+        var key = publicNumbers
+        key["use"] = .text(use)
+        if use == "sig" { key["alg"] = .text(algorithm) }
+        if let keyID { key["kid"] = .text(keyID) }
+        return key
+    }
+
+    /// Signs as RS256 or ES256, whichever the key is for, or as another RSA algorithm.
+    func signature(over bytes: [UInt8], algorithm: String) throws -> [UInt8] {
+        switch material {
+        case .rsa(let key):
+            switch algorithm {
+            case "PS256": Array(try key.signature(for: SHA256.hash(data: bytes), padding: .PSS).rawRepresentation)
+            case "RS512":
+                Array(
+                    try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
+            default:
+                Array(
+                    try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
+            }
+        case .p256(let key): Array(try key.signature(for: bytes).rawRepresentation)
+        }
+    }
+}

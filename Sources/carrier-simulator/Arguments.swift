@@ -1,0 +1,49 @@
+import ArgumentParser
+import CarrierSimulator
+import Primitives
+
+/// `id:secret:redirect_uri`. The redirect URI is all that follows the second colon.
+struct ClientArgument: ExpressibleByArgument {
+    let client: CarrierSimulator.Client
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, !parts.contains("") else { return nil }
+        client = .init(id: parts[0], secret: Secret(parts[1]), redirectURIs: [parts[2]])
+    }
+
+    /// Clients named more than once become one with all their redirect URIs; the first secret counts.
+    static func merged(_ arguments: [ClientArgument]) -> [CarrierSimulator.Client] {
+        var clients: [CarrierSimulator.Client] = []
+        for argument in arguments {
+            if let index = clients.firstIndex(where: { $0.id == argument.client.id }) {
+                clients[index].redirectURIs += argument.client.redirectURIs
+            } else {
+                clients.append(argument.client)
+            }
+        }
+        return clients
+    }
+}
+
+/// `mccmnc:name`.
+struct FaultArgument: ExpressibleByArgument {
+    let mccmnc: String
+    let fault: CarrierSimulator.Fault
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":").map(String.init)
+        guard parts.count == 2, let fault = CarrierSimulator.Fault(rawValue: parts[1]) else { return nil }
+        mccmnc = parts[0]
+        self.fault = fault
+    }
+}
+
+/// The addresses that only this machine reaches.
+enum Loopback {
+    static func contains(_ host: String) -> Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+    }
+}
