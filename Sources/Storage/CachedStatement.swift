@@ -1,0 +1,113 @@
+import GRDB
+import GRDBSQLite
+
+/// One run of a statement that its connection keeps prepared.
+///
+/// Values are bound and columns read through SQLite's own calls: a sign-in runs several statements, and GRDB's
+/// arguments and rows would cost more than SQLite's work. Statements that change the schema or open transactions which
+/// GRDB should know of do not belong here.
+///
+/// ```swift
+/// var statement = try CachedStatement(db, "SELECT name FROM users WHERE id = ?")
+/// statement.bind(7)
+/// let name = try statement.next() ? statement.text(0) : nil
+/// ```
+struct CachedStatement: ~Copyable {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private var bound: CInt = 0
+    private var bindingResult = SQLITE_OK
+
+    init(_ db: Database, _ sql: String) throws {
+        statement = try db.cachedStatement(sql: sql)
+        handle = statement.sqliteStatement
+    }
+
+    // A statement left in the middle of its rows would hold its snapshot, and with it the write-ahead log.
+    deinit {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    // MARK: Binding, in the order of the statement's question marks
+
+    mutating func bind(_ text: String?) {
+        guard var text else { return note(sqlite3_bind_null(handle, position())) }
+        let position = position()
+        // By length, since a text may have a NUL inside.
+        let result = text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                guard let start = characters.baseAddress else { return sqlite3_bind_text(handle, position, "", 0, nil) }
+                return sqlite3_bind_text64(
+                    handle, position, start, UInt64(characters.count), copied, UInt8(SQLITE_UTF8))
+            }
+        }
+        note(result)
+    }
+
+    mutating func bind(_ number: Int64) {
+        note(sqlite3_bind_int64(handle, position(), number))
+    }
+
+    mutating func bind(_ hash: TokenHash) {
+        let position = position()
+        let result = hash.bytes.withUnsafeBytes { bytes in
+            sqlite3_bind_blob64(handle, position, bytes.baseAddress, UInt64(bytes.count), copied)
+        }
+        note(result)
+    }
+
+    private mutating func position() -> CInt {
+        bound += 1
+        return bound
+    }
+
+    private mutating func note(_ result: CInt) {
+        if bindingResult == SQLITE_OK { bindingResult = result }
+    }
+
+    // MARK: Running
+
+    /// Steps to the next row; false after the last one.
+    func next() throws -> Bool {
+        guard bindingResult == SQLITE_OK else { throw failure(bindingResult) }
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let result: throw failure(result)
+        }
+    }
+
+    /// Runs a statement to its end.
+    func run() throws {
+        while try next() {}
+    }
+
+    private func failure(_ result: CInt) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: result),
+            message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))), sql: statement.sql)
+    }
+
+    // MARK: Reading the row stepped to, by column from 0
+
+    func number(_ column: CInt) -> Int64 {
+        sqlite3_column_int64(handle, column)
+    }
+
+    /// The text, or nil for NULL.
+    func text(_ column: CInt) -> String? {
+        guard let start = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// The text of a column that is declared NOT NULL.
+    func requiredText(_ column: CInt) throws -> String {
+        if let text = text(column) { return text }
+        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a required text is missing", sql: statement.sql)
+    }
+}
+
+/// SQLITE_TRANSIENT, a macro that Swift does not see: SQLite copies the bytes before the call returns.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -1,0 +1,39 @@
+import GRDB
+import Primitives
+
+/// What expires, and how it is removed.
+enum Expired: CaseIterable {
+    case sessions
+    case pendingRegistrations
+    case attempts
+
+    /// Removes at most `limit` expired rows; returns how many went.
+    func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
+        var statement = try CachedStatement(db, removal)
+        statement.bind(now.secondsSinceEpoch)
+        statement.bind(Int64(limit))
+        try statement.run()
+        return db.changesCount
+    }
+
+    // A session is there until its refresh token has expired too.
+    private var removal: String {
+        switch self {
+        case .sessions:
+            """
+            DELETE FROM sessions WHERE serial IN (SELECT serial FROM sessions \
+            WHERE refresh_expires_at <= ?1 AND expires_at <= ?1 LIMIT ?2)
+            """
+        case .pendingRegistrations:
+            """
+            DELETE FROM pending_registrations WHERE handle_hash IN \
+            (SELECT handle_hash FROM pending_registrations WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        case .attempts:
+            """
+            DELETE FROM sign_in_attempts WHERE nonce_hash IN \
+            (SELECT nonce_hash FROM sign_in_attempts WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        }
+    }
+}

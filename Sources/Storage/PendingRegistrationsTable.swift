@@ -1,0 +1,44 @@
+import GRDB
+import Primitives
+
+/// The table `pending_registrations`.
+enum PendingRegistrationsTable {
+    static func insert(_ registration: PendingRegistration, in db: Database) throws {
+        var statement = try CachedStatement(db, insert)
+        statement.bind(registration.handle)
+        statement.bind(registration.identity.issuer)
+        statement.bind(registration.identity.subject)
+        statement.bind(registration.clientID)
+        statement.bind(registration.profile)
+        statement.bind(registration.expiresAt.secondsSinceEpoch)
+        try statement.run()
+    }
+
+    static func registration(
+        _ handle: TokenHash, at now: Timestamp, in db: Database
+    ) throws -> PendingRegistration? {
+        var query = try CachedStatement(db, select)
+        query.bind(handle)
+        query.bind(now.secondsSinceEpoch)
+        guard try query.next() else { return nil }
+        let identity = Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1))
+        return PendingRegistration(
+            handle: handle, identity: identity, clientID: try query.requiredText(2), profile: query.profile(from: 3),
+            expiresAt: Timestamp(secondsSinceEpoch: query.number(10)))
+    }
+
+    static func delete(_ handle: TokenHash, in db: Database) throws {
+        var statement = try CachedStatement(db, "DELETE FROM pending_registrations WHERE handle_hash = ?")
+        statement.bind(handle)
+        try statement.run()
+    }
+
+    private static let insert = """
+        INSERT INTO pending_registrations (handle_hash, issuer, subject, client_id, username, name, given_name, \
+        family_name, email, phone_number, postal_code, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let select = """
+        SELECT issuer, subject, client_id, username, name, given_name, family_name, email, phone_number, postal_code, \
+        expires_at FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
+        """
+}

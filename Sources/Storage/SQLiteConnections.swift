@@ -1,0 +1,80 @@
+import GRDB
+
+/// The connections of a store: one that writes, and a few that read beside it (SQLite's write-ahead log lets them).
+///
+/// Each is a queue of its own rather than a member of a GRDB pool: a pool would take a lock, a semaphore and a query of
+/// the schema's version for each read.
+struct SQLiteConnections {
+    let writer: DatabaseQueue
+    let readers: [DatabaseQueue]
+
+    /// Opens the database, makes the tables or brings them up to date.
+    init(_ configuration: SQLiteConfiguration) throws(StorageError) {
+        let file = try DatabaseFile(configuration.path)
+        let hasContent = try file.prepare()
+        do {
+            if hasContent { try Self.validate(file.path, configuration) }
+            writer = try Self.openWriter(file.path, configuration)
+            readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
+                try DatabaseQueue(path: file.path, configuration: Self.settings(configuration, readonly: true))
+            }
+        } catch {
+            let error = StorageError(error)
+            throw StorageError(error.code, reason: "the database \(file.path) cannot be used: \(error.reason)")
+        }
+    }
+
+    /// Looks at the content through a connection that cannot write, so that a database which is refused stays as it is.
+    private static func validate(_ path: String, _ configuration: SQLiteConfiguration) throws {
+        let connection = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: true))
+        try connection.unsafeRead { db in try Schema.validate(db) }
+        try connection.close()
+    }
+
+    private static func openWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
+        let writer = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: false))
+        try migrate(writer)
+        try writer.writeWithoutTransaction { db in
+            // After GRDB has set its own choice.
+            try db.execute(sql: "PRAGMA synchronous = \(configuration.synchronous.rawValue)")
+            // A log that has grown large gives its room back when it begins anew.
+            try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
+            // What is erased is overwritten.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+        }
+        return writer
+    }
+
+    private static func migrate(_ writer: DatabaseQueue) throws {
+        do {
+            try Schema.migrator.migrate(writer)
+        } catch {
+            // Two processes that start together both find the migration undone; the slower one fails in the middle of
+            // it and may find it done now.
+            guard try writer.unsafeRead(Schema.migrator.hasCompletedMigrations) else { throw error }
+        }
+    }
+
+    private static func settings(_ configuration: SQLiteConfiguration, readonly: Bool) -> Configuration {
+        var settings = Configuration()
+        settings.label = "latchkey.sqlite"
+        settings.readonly = readonly
+        settings.journalMode = readonly ? .default : .wal
+        settings.busyMode = .timeout(configuration.busyTimeout.boundedSeconds)
+        settings.foreignKeysEnabled = true
+        settings.publicStatementArguments = false
+        // GRDB would end the process over a transaction that a failed rollback has left open; GroupCommit ends it.
+        settings.allowsUnsafeTransactions = true
+        let pageCacheKiB = min(max(configuration.pageCacheKiB, 64), 4_194_304)
+        settings.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)") }
+        return settings
+    }
+}
+
+extension Duration {
+    /// In seconds, at least 0 and at most an hour.
+    fileprivate var boundedSeconds: Double {
+        let bounded = min(max(self, .zero), .seconds(3_600))
+        return Double(bounded.components.seconds) + Double(bounded.components.attoseconds) / 1e18
+    }
+}

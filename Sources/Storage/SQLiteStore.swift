@@ -1,0 +1,181 @@
+import Dispatch
+import GRDB
+public import Primitives
+
+/// What Latchkey remembers, in an SQLite database beside the process.
+///
+/// Writes of concurrent callers share a commit (``GroupCommit``); reads go through connections of their own and see
+/// every write that was answered before they began. No call blocks the cooperative threads.
+///
+/// ```swift
+/// let store = try SQLiteStore(configuration: SQLiteConfiguration(path: "latchkey.db"))
+/// let signedIn = try await store.signIn(record)
+/// try await store.close()
+/// ```
+public final class SQLiteStore: Sendable {
+    private let connections: SQLiteConnections
+    private let checkpointer: WALCheckpointer
+    /// Does writes, each batch in one transaction.
+    package let writes: WorkQueue
+    private let reads: WorkQueue
+    private let closing = DispatchQueue(label: "latchkey.sqlite.closing")
+
+    /// Opens the database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
+    /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
+    ///   not a database, another program's, or a newer version's, and then it is left as it was; `full`.
+    public init(configuration: SQLiteConfiguration) throws(StorageError) {
+        let connections = try SQLiteConnections(configuration)
+        let checkpointer = WALCheckpointer()
+        connections.writer.unsafeRead { db in checkpointer.observe(db) }
+        self.connections = connections
+        self.checkpointer = checkpointer
+        writes = WorkQueue(
+            connections: [connections.writer], maximumBatch: configuration.maximumBatch,
+            maximumWaiting: configuration.maximumWaiting
+        ) { batch, db in
+            GroupCommit.run(batch, on: db)
+            checkpointer.checkpointIfDue(db)
+        }
+        reads = WorkQueue(
+            connections: connections.readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting
+        ) { batch, db in
+            for work in batch {
+                do {
+                    try work.run(on: db)
+                    work.succeed()
+                } catch {
+                    work.fail(StorageError(error))
+                }
+            }
+        }
+    }
+
+    /// Takes no more calls, finishes those under way, moves the write-ahead log into the database file and closes it.
+    /// Calls that come later throw `closed`. Closing again does nothing.
+    /// - Throws: When the database cannot be closed; what was answered is stored nevertheless.
+    public func close() async throws(StorageError) {
+        await reads.drain()
+        await writes.drain()
+        let result: Result<Void, StorageError> = await withCheckedContinuation { continuation in
+            closing.async { continuation.resume(returning: self.closeConnections()) }
+        }
+        try result.get()
+    }
+
+    /// The readers first: the last connection to close must be one that can move the log.
+    private func closeConnections() -> Result<Void, StorageError> {
+        do {
+            for reader in connections.readers { try reader.close() }
+            try connections.writer.close()
+            return .success(())
+        } catch {
+            return .failure(StorageError(error))
+        }
+    }
+}
+
+extension SQLiteStore: Store {
+    public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
+        try await writes.submit { db in
+            guard let signedIn = try Self.user(for: signIn, in: db) else { return nil }
+            try SessionsTable.insert(signIn.session, for: signedIn.user.id, in: db)
+            return signedIn
+        }
+    }
+
+    private static func user(for signIn: SignInRecord, in db: Database) throws -> SignedInUser? {
+        if let user = try UsersTable.user(signIn.identity, in: db) {
+            guard let profile = signIn.profile else { return SignedInUser(user: user, isNew: false) }
+            return SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false)
+        }
+        guard case .welcome(let publicID) = signIn.newcomers else { return nil }
+        let user = try UsersTable.insert(
+            signIn.identity, publicID: publicID, profile: signIn.profile ?? Profile(), at: signIn.session.createdAt,
+            in: db)
+        return SignedInUser(user: user, isNew: true)
+    }
+
+    public func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
+        try await writes.submit { db in
+            guard let user = try UsersTable.user(user, in: db) else { return nil }
+            try SessionsTable.insert(session, for: user.id, in: db)
+            return user
+        }
+    }
+
+    public func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser? {
+        try await reads.submit { db in try SessionsTable.session(token, at: now, in: db) }
+    }
+
+    public func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try SessionsTable.delete(token, in: db) }
+    }
+
+    public func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try UsersTable.delete(user, in: db) }
+    }
+
+    public func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
+        try await writes.submit { db in try PendingRegistrationsTable.insert(registration, in: db) }
+    }
+
+    public func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult {
+        try await writes.submit { db in
+            guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else {
+                return .unknownHandle
+            }
+            try PendingRegistrationsTable.delete(handle, in: db)
+            if try UsersTable.user(pending.identity, in: db) != nil { return .userAlreadyExists }
+            let user = try UsersTable.insert(
+                pending.identity, publicID: publicID, profile: profile, at: now, in: db)
+            try SessionsTable.insert(session, for: user.id, in: db)
+            return .registered(user)
+        }
+    }
+
+    public func pendingRegistration(
+        _ handle: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> PendingRegistration? {
+        try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
+    }
+
+    public func addAttempt(_ attempt: SignInAttempt) async throws(StorageError) {
+        try await writes.submit { db in try AttemptsTable.insert(attempt, in: db) }
+    }
+
+    public func takeAttempt(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try AttemptsTable.take(nonce: nonce, provider: provider, at: now, in: db) }
+    }
+
+    /// Reads through a reading connection, and reads again with the write lock held. Nothing is written: it costs no
+    /// flush, however often it is asked.
+    public func check() async throws(StorageError) {
+        let look: @Sendable (Database) throws -> Void = { db in
+            try CachedStatement(db, "SELECT 1 FROM users LIMIT 1").run()
+        }
+        try await reads.submit(look)
+        try await writes.submit(look)
+    }
+
+    public func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        var removed = 0
+        for kind in Expired.allCases {
+            removed += try await purge(kind, at: now, limit: limit)
+        }
+        return removed
+    }
+
+    /// In steps of a few milliseconds each, so that sign-ins come between them.
+    private func purge(_ kind: Expired, at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        var removed = 0
+        while removed < limit {
+            let step = min(128, limit - removed)
+            let count = try await writes.submit { db in try kind.remove(at: now, limit: step, in: db) }
+            removed += count
+            if count < step { break }
+        }
+        return removed
+    }
+}

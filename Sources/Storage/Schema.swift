@@ -1,0 +1,103 @@
+import GRDB
+
+/// The tables, as named migrations in the order they were invented. One that has been published is never changed:
+/// what should be otherwise comes as a further migration.
+enum Schema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 users, identities, sessions", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: users)
+            try db.execute(sql: sessions)
+            try db.execute(sql: waiting)
+        }
+        return migrator
+    }()
+
+    /// Refuses a database that a newer version has changed, or that another program made.
+    static func validate(_ db: Database) throws {
+        if try migrator.hasBeenSuperseded(db) {
+            throw StorageError(
+                .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
+        }
+        if try !db.tableExists("grdb_migrations"), try holdsTables(db) {
+            throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
+        }
+    }
+
+    private static func holdsTables(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table')") ?? false
+    }
+
+    // AUTOINCREMENT: the number of an erased user is never given to another, whatever still names it. It costs one more
+    // row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
+    //
+    // identities: the table is its own index on (issuer, subject). The subject stands nowhere else.
+    private static let users = """
+        CREATE TABLE users (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            public_id TEXT NOT NULL UNIQUE,
+            username TEXT,
+            name TEXT,
+            given_name TEXT,
+            family_name TEXT,
+            email TEXT,
+            phone_number TEXT,
+            postal_code TEXT,
+            created_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE identities (
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (issuer, subject)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX identities_by_user ON identities (user_id);
+        """
+
+    // A session and its live refresh token are one row: they come, go and are looked up together, and a row of its own
+    // for the refresh token would add three trees to every sign-in. The row lives until both have expired.
+    //
+    // The rows stand in the order they were made and the two hashes in slim indexes beside them: with the wide rows in
+    // the order of a hash, each sign-in would touch a wide page somewhere in the middle of the file.
+    private static let sessions = """
+        CREATE TABLE sessions (
+            serial INTEGER PRIMARY KEY,
+            token_hash BLOB NOT NULL UNIQUE,
+            refresh_hash BLOB NOT NULL UNIQUE,
+            id TEXT NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            client_id TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            refresh_expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX sessions_by_user ON sessions (user_id);
+        CREATE INDEX sessions_by_expiry ON sessions (refresh_expires_at);
+        """
+
+    private static let waiting = """
+        CREATE TABLE pending_registrations (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            client_id TEXT NOT NULL,
+            username TEXT,
+            name TEXT,
+            given_name TEXT,
+            family_name TEXT,
+            email TEXT,
+            phone_number TEXT,
+            postal_code TEXT,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX pending_registrations_by_identity ON pending_registrations (issuer, subject);
+        CREATE INDEX pending_registrations_by_expiry ON pending_registrations (expires_at);
+        CREATE TABLE sign_in_attempts (
+            nonce_hash BLOB PRIMARY KEY NOT NULL,
+            provider TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+        """
+}

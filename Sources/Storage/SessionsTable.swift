@@ -1,0 +1,48 @@
+import GRDB
+import Primitives
+
+/// The table `sessions`: each row a session and the refresh token that goes with it.
+enum SessionsTable {
+    static func insert(_ session: NewSession, for user: UserID, in db: Database) throws {
+        var statement = try CachedStatement(db, insert)
+        statement.bind(session.tokenHash)
+        statement.bind(session.refreshTokenHash)
+        statement.bind(session.id)
+        statement.bind(user.number)
+        statement.bind(session.clientID)
+        statement.bind(session.createdAt.secondsSinceEpoch)
+        statement.bind(session.expiresAt.secondsSinceEpoch)
+        statement.bind(session.refreshExpiresAt.secondsSinceEpoch)
+        try statement.run()
+    }
+
+    static func session(_ token: TokenHash, at now: Timestamp, in db: Database) throws -> SessionAndUser? {
+        var query = try CachedStatement(db, sessionByToken)
+        query.bind(token)
+        query.bind(now.secondsSinceEpoch)
+        guard try query.next() else { return nil }
+        let user = try UsersTable.user(in: query, from: 4)
+        let session = Session(
+            id: try query.requiredText(0), userID: user.id, clientID: try query.requiredText(1),
+            createdAt: Timestamp(secondsSinceEpoch: query.number(2)),
+            expiresAt: Timestamp(secondsSinceEpoch: query.number(3)))
+        return SessionAndUser(session: session, user: user)
+    }
+
+    static func delete(_ token: TokenHash, in db: Database) throws -> Bool {
+        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE token_hash = ?")
+        statement.bind(token)
+        try statement.run()
+        return db.changesCount > 0
+    }
+
+    private static let insert = """
+        INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
+        refresh_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let sessionByToken = """
+        SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \
+        FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.token_hash = ? AND sessions.expires_at > ?
+        """
+}

@@ -1,0 +1,120 @@
+package import GRDB
+import Synchronization
+
+/// Brings callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
+/// cooperative threads.
+///
+/// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
+/// waits, and goes together in the next batch: one wake-up and one lock for many callers.
+package final class WorkQueue: Sendable {
+    typealias Runner = @Sendable (_ batch: [any DatabaseWork], _ db: Database) -> Void
+
+    private struct State {
+        var waiting: [any DatabaseWork] = []
+        var idle: [DatabaseQueue]
+        var isClosed = false
+        var awaitingRest: [CheckedContinuation<Void, Never>] = []
+        var batches = 0
+    }
+
+    private enum Admission {
+        case waits
+        case wakes(DatabaseQueue)
+        case refused(StorageError)
+    }
+
+    private let connections: [DatabaseQueue]
+    private let maximumBatch: Int
+    private let maximumWaiting: Int
+    private let runBatch: Runner
+    private let state: Mutex<State>
+
+    /// - Parameter runBatch: Runs the work of a batch and lets each of it succeed or fail, on a connection's queue.
+    init(connections: [DatabaseQueue], maximumBatch: Int, maximumWaiting: Int, runBatch: @escaping Runner) {
+        self.connections = connections
+        self.maximumBatch = max(1, maximumBatch)
+        self.maximumWaiting = max(1, maximumWaiting)
+        self.runBatch = runBatch
+        state = Mutex(State(idle: connections))
+    }
+
+    /// How many callers wait for a connection.
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// How many batches have been begun.
+    package var batchCount: Int { state.withLock { $0.batches } }
+
+    /// Does something on a connection and returns its result. Cancelling the calling task does not stop it.
+    package func submit<Success: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Success
+    ) async throws(StorageError) -> Success {
+        let result = await withCheckedContinuation { caller in
+            admit(AwaitedWork(for: caller, body))
+        }
+        return try result.get()
+    }
+
+    /// Takes no more work, and returns when all that was admitted is done and every connection is idle.
+    func drain() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let hasToWait = state.withLock { state in
+                state.isClosed = true
+                guard !isAtRest(state) else { return false }
+                state.awaitingRest.append(continuation)
+                return true
+            }
+            if !hasToWait { continuation.resume() }
+        }
+    }
+
+    private func admit(_ work: any DatabaseWork) {
+        let admission = state.withLock { state -> Admission in
+            if state.isClosed { return .refused(StorageError(.closed, reason: "the store has been closed")) }
+            guard state.waiting.count < maximumWaiting else {
+                return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
+            }
+            state.waiting.append(work)
+            return state.idle.popLast().map { .wakes($0) } ?? .waits
+        }
+        switch admission {
+        case .waits: break
+        case .wakes(let connection): connection.asyncWriteWithoutTransaction { db in self.serve(connection, db) }
+        case .refused(let error): work.fail(error)
+        }
+    }
+
+    /// Runs batch after batch until nothing waits.
+    private func serve(_ connection: DatabaseQueue, _ db: Database) {
+        while let batch = nextBatch(for: connection) { runBatch(batch, db) }
+    }
+
+    /// What waits, up to a batch; nil if nothing does: then the connection is idle.
+    private func nextBatch(for connection: DatabaseQueue) -> [any DatabaseWork]? {
+        let (batch, resting) = state.withLock { state -> ([any DatabaseWork]?, [CheckedContinuation<Void, Never>]) in
+            guard state.waiting.isEmpty else {
+                state.batches += 1
+                return (takeBatch(from: &state.waiting), [])
+            }
+            state.idle.append(connection)
+            guard isAtRest(state) else { return (nil, []) }
+            defer { state.awaitingRest = [] }
+            return (nil, state.awaitingRest)
+        }
+        for continuation in resting { continuation.resume() }
+        return batch
+    }
+
+    private func takeBatch(from waiting: inout [any DatabaseWork]) -> [any DatabaseWork] {
+        guard waiting.count > maximumBatch else {
+            defer { waiting = [] }
+            return waiting
+        }
+        let batch = Array(waiting.prefix(maximumBatch))
+        waiting.removeFirst(maximumBatch)
+        return batch
+    }
+
+    private func isAtRest(_ state: borrowing State) -> Bool {
+        state.waiting.isEmpty && state.idle.count == connections.count
+    }
+}
