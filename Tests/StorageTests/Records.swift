@@ -1,0 +1,53 @@
+import Primitives
+import Storage
+
+/// Records to store, unalike unless asked to be alike.
+enum Records {
+    static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
+
+    static let issuer = "https://issuer.carrier-one.example"
+
+    static func hash(_ random: RandomSource = .system) throws -> TokenHash {
+        guard let hash = TokenHash(random.bytes(32)) else { throw UnexpectedLength() }
+        return hash
+    }
+
+    struct UnexpectedLength: Error {}
+
+    static func session(
+        token: TokenHash? = nil, refresh: TokenHash? = nil, lifetime: Int64 = 3_600, refreshLifetime: Int64 = 86_400
+    ) throws -> NewSession {
+        NewSession(
+            id: RandomSource.system.token(bytes: 16), tokenHash: try token ?? hash(),
+            refreshTokenHash: try refresh ?? hash(), clientID: "ccid-app", createdAt: now,
+            expiresAt: now.advanced(bySeconds: lifetime), refreshExpiresAt: now.advanced(bySeconds: refreshLifetime))
+    }
+
+    static func identity(_ subject: String = "mccmnc-" + RandomSource.system.token(bytes: 12)) -> Identity {
+        Identity(issuer: issuer, subject: subject)
+    }
+
+    static func newcomers(publicID: String = RandomSource.system.token(bytes: 16)) -> SignInRecord.Newcomers {
+        .welcome(publicID: publicID)
+    }
+
+    static func signIn(
+        _ identity: Identity = identity(), profile: Profile? = nil, session: NewSession? = nil,
+        newcomers: SignInRecord.Newcomers = newcomers()
+    ) throws -> SignInRecord {
+        SignInRecord(
+            identity: identity, profile: profile, session: try session ?? self.session(), newcomers: newcomers)
+    }
+
+    static func pending(
+        _ identity: Identity = identity(), profile: Profile = Profile(), lifetime: Int64 = 600
+    ) throws -> PendingRegistration {
+        PendingRegistration(
+            handle: try hash(), identity: identity, clientID: "ccid-app", profile: profile,
+            expiresAt: now.advanced(bySeconds: lifetime))
+    }
+
+    static func attempt(provider: String = "zenkey", lifetime: Int64 = 600) throws -> SignInAttempt {
+        SignInAttempt(nonce: try hash(), provider: provider, expiresAt: now.advanced(bySeconds: lifetime))
+    }
+}
