@@ -10,8 +10,21 @@ public enum Base64URL {
     }()
 
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { output in
-            alphabet.withUnsafeBufferPointer { alphabet in
+        bytes.withContiguousStorageIfAvailable(encode(buffer:)) ?? encode(Array(bytes))
+    }
+
+    /// The bytes of a text, or nil if it has a character outside the alphabet (padding and white space too), an
+    /// impossible length, or bits set in its last character that encode nothing.
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        // Doubly optional: no contiguous storage, or no valid text.
+        text.withContiguousStorageIfAvailable(decode(buffer:)) ?? decode(Array(text))
+    }
+
+    public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+
+    private static func encode(buffer bytes: UnsafeBufferPointer<UInt8>) -> String {
+        alphabet.withUnsafeBufferPointer { alphabet in
+            String(unsafeUninitializedCapacity: bytes.count / 3 * 4 + 4) { output in
                 var written = 0
                 var held: UInt32 = 0
                 var bits = 0
@@ -33,35 +46,53 @@ public enum Base64URL {
         }
     }
 
-    /// The bytes of a text, or nil if it has a character outside the alphabet (padding and white space too), an
-    /// impossible length, or bits set in its last character that encode nothing.
-    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let count = text.count
-        guard count % 4 != 1 else { return nil }
-        var valid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: count * 3 / 4) { output, written in
+    private static func decode(buffer text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        let remainder = text.count % 4
+        guard remainder != 1 else { return nil }
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 2) { output, written in
             values.withUnsafeBufferPointer { values in
-                var held: UInt32 = 0
-                var bits = 0
-                for character in text {
-                    let value = values[Int(character)]
-                    guard value < 64 else {
-                        valid = false
-                        return
-                    }
-                    held = held << 6 | UInt32(value)
-                    bits += 6
-                    if bits >= 8 {
-                        bits -= 8
-                        output[written] = UInt8(truncatingIfNeeded: held >> bits)
-                        written += 1
-                    }
+                let wholeGroups = text.count - remainder
+                var index = 0
+                while index < wholeGroups {
+                    let group = held(text, from: index, count: 4, values: values)
+                    guard let group else { return isValid = false }
+                    output[written] = UInt8(truncatingIfNeeded: group >> 16)
+                    output[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
+                    output[written + 2] = UInt8(truncatingIfNeeded: group)
+                    written += 3
+                    index += 4
                 }
-                if held & (1 << bits - 1) != 0 { valid = false }
+                guard remainder > 0 else { return }
+                // Two characters hold one byte and four bits over, three hold two bytes and two bits over.
+                let spare = remainder == 2 ? 4 : 2
+                guard let group = held(text, from: index, count: remainder, values: values),
+                    group & (1 << spare - 1) == 0
+                else { return isValid = false }
+                let rest = group >> spare
+                if remainder == 3 {
+                    output[written] = UInt8(truncatingIfNeeded: rest >> 8)
+                    written += 1
+                }
+                output[written] = UInt8(truncatingIfNeeded: rest)
+                written += 1
             }
         }
-        return valid ? bytes : nil
+        return isValid ? bytes : nil
     }
 
-    public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+    /// The bits of some characters of a text, six each, or nil if one is not of the alphabet.
+    @inline(__always)
+    private static func held(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int, count: Int, values: UnsafeBufferPointer<UInt8>
+    ) -> UInt32? {
+        var bits: UInt32 = 0
+        var seen: UInt8 = 0
+        for index in start..<start + count {
+            let value = values[Int(text[index])]
+            seen |= value
+            bits = bits << 6 | UInt32(value & 63)
+        }
+        return seen < 64 ? bits : nil
+    }
 }

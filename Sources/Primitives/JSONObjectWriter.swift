@@ -29,7 +29,7 @@ public struct JSONObjectWriter: Sendable {
 
     public mutating func add(_ name: StaticString, _ number: Int64) {
         begin(name)
-        bytes.append(contentsOf: String(number).utf8)
+        JSONText.append(number, to: &bytes)
     }
 
     public mutating func add(_ name: StaticString, _ number: Int) { add(name, Int64(number)) }
@@ -49,6 +49,15 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(UInt8(ascii: "]"))
     }
 
+    /// Adds a text under a name that is not known before; the caller sees to it that no name comes twice.
+    public mutating func add(named name: String, _ text: String) {
+        if !isEmpty { bytes.append(UInt8(ascii: ",")) }
+        isEmpty = false
+        JSONText.append(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        JSONText.append(text, to: &bytes)
+    }
+
     /// Adds the text, or null.
     public mutating func add(_ name: StaticString, orNull text: String?) {
         if let text { return add(name, text) }
@@ -64,9 +73,11 @@ public struct JSONObjectWriter: Sendable {
     /// Adds an object that `members` writes.
     public mutating func add(_ name: StaticString, object members: (inout JSONObjectWriter) -> Void) {
         begin(name)
-        var inner = JSONObjectWriter(capacity: 64)
-        members(&inner)
-        bytes.append(contentsOf: inner.finish())
+        bytes.append(UInt8(ascii: "{"))
+        isEmpty = true
+        members(&self)
+        isEmpty = false
+        bytes.append(UInt8(ascii: "}"))
     }
 
     private mutating func begin(_ name: StaticString) {
@@ -76,30 +87,5 @@ public struct JSONObjectWriter: Sendable {
         name.withUTF8Buffer { bytes.append(contentsOf: $0) }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
-    }
-}
-
-/// JSON's string notation.
-enum JSONText {
-    static func append(_ text: String, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0..<0x20:
-                bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(hexadecimal(byte >> 4))
-                bytes.append(hexadecimal(byte & 15))
-            default:
-                bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

@@ -1,0 +1,41 @@
+/// How long providers' metadata and keys are kept, and how often they are asked for. Times are in seconds.
+public struct CacheRules: Sendable, Hashable {
+    /// The bounds for what a provider's Cache-Control asks; `no-store` and `no-cache` mean the shortest.
+    public var minimumLifetime: Int64 = 60
+    public var maximumLifetime: Int64 = 86_400
+    /// For an answer without Cache-Control.
+    public var defaultLifetime: Int64 = 3_600
+    /// How long metadata and keys stay in use after their time if newer ones cannot be had.
+    public var staleLifetime: Int64 = 86_400
+    /// How long after a failed refresh the next is tried.
+    public var retryInterval: Int64 = 60
+    /// How long a network that discovery does not know is answered without asking again.
+    public var unknownNetworkLifetime: Int64 = 30
+    /// How many networks are kept.
+    public var maximumNetworks = 1024
+    /// Key sets are fetched at most so many times at once, and then once in ``keyFetchInterval``: enough for keys
+    /// rotated seconds after a fetch, and little enough for a flood of tokens with unknown key ids.
+    public var keyFetchBurst: Int64 = 3
+    public var keyFetchInterval: Int64 = 10
+
+    public init() {}
+
+    /// The lifetime an answer's Cache-Control field (RFC 9111 section 5.2) gives it, within the bounds.
+    func lifetime(cacheControl: String?) -> Int64 {
+        guard let cacheControl else { return bounded(defaultLifetime) }
+        var lifetime: Int64?
+        for directive in cacheControl.lowercased().utf8.split(separator: UInt8(ascii: ",")) {
+            let text = String(Substring(directive).filter { $0 != " " && $0 != "\t" && $0 != "\"" })
+            if text == "no-store" || text == "no-cache" { return minimumLifetime }
+            guard text.hasPrefix("max-age=") else { continue }
+            let digits = text.dropFirst("max-age=".count)
+            // More digits than fit mean "very long" (RFC 9111 section 1.2.2); what is no number means "stale".
+            let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (48...57).contains($0) }
+            let seconds = isNumber ? Int64(digits) ?? .max : 0
+            lifetime = min(lifetime ?? .max, seconds)
+        }
+        return bounded(lifetime ?? defaultLifetime)
+    }
+
+    private func bounded(_ seconds: Int64) -> Int64 { max(minimumLifetime, min(maximumLifetime, seconds)) }
+}

@@ -1,0 +1,31 @@
+import Primitives
+
+/// A provider's signing keys (RFC 7517 section 5), ready to verify with.
+package struct JSONWebKeySet: Sendable {
+    /// Larger sets are refused: no provider signs with so many.
+    static let maximumKeys = 100
+    /// How many keys are tried for one token at most, when several bear its key id.
+    static let maximumCandidates = 4
+
+    private let keys: [PublicKey]
+
+    package var count: Int { keys.count }
+
+    /// Reads a key set. Entries we cannot use are passed over, as RFC 7517 section 5 wants; nil if it is no key set, or
+    /// has too many entries, or not one that we can use.
+    package init?(parsing body: [UInt8]) {
+        guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
+            entries.count <= Self.maximumKeys
+        else { return nil }
+        keys = entries.compactMap { $0.object.flatMap(PublicKey.init) }
+        guard !keys.isEmpty else { return nil }
+    }
+
+    /// The keys that may have signed a token: of its key id if it names one, and never another then; otherwise the only
+    /// one there is for its algorithm.
+    func candidates(for token: SignedToken) -> ArraySlice<PublicKey> {
+        let fitting = keys.filter { $0.algorithm == token.algorithm }
+        guard let keyID = token.keyID else { return fitting.count == 1 ? fitting[...] : [] }
+        return fitting.filter { $0.keyID?.hasSameBytes(as: keyID) ?? false }.prefix(Self.maximumCandidates)
+    }
+}

@@ -1,0 +1,135 @@
+package import Primitives
+import Synchronization
+
+/// One provider's signing keys, fetched when they are needed.
+///
+/// Callers that need keys at the same time share one fetch, which runs on its own: whoever is cancelled takes nothing
+/// from the others. Every fetch costs a token of a small bucket, failed and empty ones too. Keys that were good are
+/// replaced only by a set with usable keys.
+package final class KeyCache: Sendable {
+    private struct State {
+        var keys: JSONWebKeySet?
+        /// Counts the sets there were, so that who finds a key missing knows whether the set has changed since.
+        var generation = 0
+        var freshUntil = Timestamp(secondsSinceEpoch: 0)
+        var usableUntil = Timestamp(secondsSinceEpoch: 0)
+        var bucket: TokenBucket
+        var fetch: Task<OIDCError?, Never>?
+    }
+
+    /// A key set and which in the cache's life it is.
+    package struct Snapshot: Sendable {
+        package let keys: JSONWebKeySet
+        let generation: Int
+    }
+
+    private let url: EndpointURL
+    private let http: any HTTPClient
+    private let clock: WallClock
+    private let limits: OutboundLimits
+    private let rules: CacheRules
+    private let state: Mutex<State>
+
+    package init(
+        url: EndpointURL, http: any HTTPClient, clock: WallClock, limits: OutboundLimits = OutboundLimits(),
+        rules: CacheRules = CacheRules()
+    ) {
+        self.url = url
+        self.http = http
+        self.clock = clock
+        self.limits = limits
+        self.rules = rules
+        state = Mutex(
+            State(
+                bucket: TokenBucket(
+                    capacity: rules.keyFetchBurst, secondsPerToken: rules.keyFetchInterval, now: clock.now())))
+    }
+
+    /// The keys: from the cache while they are fresh, else fetched; and those of the cache for a while longer if that
+    /// fails.
+    ///
+    /// - Throws: ``OIDCError/Code/keysUnavailable``, or a time-out or transport error, if there are none.
+    package func current() async throws(OIDCError) -> Snapshot {
+        let now = clock.now()
+        if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
+        let failure = await fetch(now: now)
+        if let snapshot = snapshot(now: now, freshOnly: false) { return snapshot }
+        throw failure ?? OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
+    }
+
+    /// A newer set than one in which a key was missing, or nil if there is none to be had now.
+    package func newer(than old: Snapshot) async -> Snapshot? {
+        let now = clock.now()
+        if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
+            return snapshot
+        }
+        _ = await fetch(now: now)
+        guard let snapshot = snapshot(now: now, freshOnly: false) else { return nil }
+        return snapshot.generation > old.generation ? snapshot : nil
+    }
+
+    private func snapshot(now: Timestamp, freshOnly: Bool) -> Snapshot? {
+        state.withLock { state in
+            guard let keys = state.keys, now < state.usableUntil, !freshOnly || now < state.freshUntil else {
+                return nil
+            }
+            return Snapshot(keys: keys, generation: state.generation)
+        }
+    }
+
+    /// Joins the fetch under way or begins one, if the bucket allows.
+    private func fetch(now: Timestamp) async -> OIDCError? {
+        let running = state.withLock { state -> Task<OIDCError?, Never>? in
+            if let running = state.fetch { return running }
+            guard state.bucket.take(now: now) else { return nil }
+            let task = Task { await self.fetchAndKeep() }
+            state.fetch = task
+            return task
+        }
+        guard let running else {
+            return OIDCError(
+                .keysUnavailable, codeMayBeSpent: true, reason: "The provider's keys were asked for too often.")
+        }
+        return await running.value
+    }
+
+    private func fetchAndKeep() async -> OIDCError? {
+        let request = OutboundRequest(
+            method: .get, url: url, headers: [("Accept", "application/json")], timeout: limits.keysTimeout,
+            maximumBodyBytes: limits.keysBytes)
+        do throws(OutboundError) {
+            let response = try await http.send(request)
+            return keep(response)
+        } catch {
+            return giveUp(OIDCError(error, of: "The request for the provider's keys", codeMayBeSpent: true))
+        }
+    }
+
+    private func keep(_ response: OutboundResponse) -> OIDCError? {
+        guard response.status == 200, response.body.count <= limits.keysBytes,
+            let keys = JSONWebKeySet(parsing: response.body)
+        else {
+            let reason = "The provider's key set cannot be read, or has no usable key."
+            return giveUp(OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: reason))
+        }
+        let fresh = clock.now().advanced(bySeconds: rules.lifetime(cacheControl: response.cacheControl))
+        state.withLock { state in
+            state.keys = keys
+            state.generation += 1
+            state.freshUntil = fresh
+            state.usableUntil = fresh.advanced(bySeconds: rules.staleLifetime)
+            state.fetch = nil
+        }
+        return nil
+    }
+
+    /// Keeps what there was, and if it was due for a refresh, lets the next one wait.
+    private func giveUp(_ error: OIDCError) -> OIDCError {
+        let now = clock.now()
+        state.withLock { state in
+            if state.freshUntil <= now { state.freshUntil = now.advanced(bySeconds: rules.retryInterval) }
+            state.fetch = nil
+        }
+        return error
+    }
+}

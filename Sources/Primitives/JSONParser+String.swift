@@ -1,0 +1,120 @@
+extension JSONParser {
+    /// Reads a string, its opening quotation mark next.
+    mutating func parseString() throws(JSONSyntaxError) -> String {
+        position += 1
+        let start = position
+        var isASCII = true
+        try skipPlainBytes(&isASCII)
+        if bytes[position] == UInt8(ascii: "\\") { return try parseEscapedString(from: start) }
+        let run = UnsafeBufferPointer(rebasing: bytes[start..<position])
+        position += 1
+        if isASCII { return String(decoding: run, as: UTF8.self) }
+        guard let text = String(validating: run, as: UTF8.self) else {
+            throw JSONSyntaxError(.invalidUTF8, offset: start)
+        }
+        return text
+    }
+
+    /// Passes what stands for itself; stops at a quotation mark or backslash, one of which must come.
+    private mutating func skipPlainBytes(_ isASCII: inout Bool) throws(JSONSyntaxError) {
+        while true {
+            skipPlainWords()
+            guard position < count else { throw error(.unexpectedEnd) }
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return }
+            guard byte >= 0x20 else { throw error(.controlCharacter) }
+            if byte >= 0x80 { isASCII = false }
+            position += 1
+        }
+    }
+
+    /// Passes eight bytes at once as long as all of them are ASCII and none ends a run. The tests are the known ones
+    /// for "some byte of a word is less than n" and "some byte is zero".
+    private mutating func skipPlainWords() {
+        guard let base = UnsafeRawPointer(bytes.baseAddress) else { return }
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        while count - position >= 8 {
+            let word = base.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let quotes = word ^ (ones &* 0x22)
+            let backslashes = word ^ (ones &* 0x5C)
+            let controls = (word &- ones &* 0x20) & ~word
+            let marks = ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
+            guard (controls | marks | word) & highs == 0 else { return }
+            position += 8
+        }
+    }
+
+    private mutating func parseEscapedString(from start: Int) throws(JSONSyntaxError) -> String {
+        var text = Array(bytes[start..<position])
+        while true {
+            let runStart = position
+            var isASCII = true
+            try skipPlainBytes(&isASCII)
+            text.append(contentsOf: bytes[runStart..<position])
+            let ended = bytes[position] == UInt8(ascii: "\"")
+            if ended { break }
+            try parseEscape(into: &text)
+        }
+        position += 1
+        guard let string = String(validating: text, as: UTF8.self) else {
+            throw JSONSyntaxError(.invalidUTF8, offset: start)
+        }
+        return string
+    }
+
+    /// Reads an escape, its backslash next.
+    private mutating func parseEscape(into text: inout [UInt8]) throws(JSONSyntaxError) {
+        position += 1
+        guard position < count else { throw error(.unexpectedEnd) }
+        let letter = bytes[position]
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(letter)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"): return text.append(contentsOf: UTF8.encode(try parseUnicodeEscape()) ?? .init())
+        default: throw error(.invalidEscape)
+        }
+        position += 1
+    }
+
+    /// Reads four digits behind a `u`, and the low surrogate that a high one must be followed by (RFC 8259 section 7).
+    private mutating func parseUnicodeEscape() throws(JSONSyntaxError) -> Unicode.Scalar {
+        let start = position
+        position += 1
+        let first = try parseFourDigits()
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard first < 0xDC00, position + 1 < count, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
+        position += 2
+        let second = try parseFourDigits()
+        guard (0xDC00...0xDFFF).contains(second),
+            let scalar = Unicode.Scalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
+        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
+        return scalar
+    }
+
+    private mutating func parseFourDigits() throws(JSONSyntaxError) -> UInt16 {
+        var value: UInt16 = 0
+        for _ in 0..<4 {
+            guard position < count else { throw error(.unexpectedEnd) }
+            guard let digit = Self.hexadecimalValue(bytes[position]) else { throw error(.invalidEscape) }
+            value = value << 4 | digit
+            position += 1
+        }
+        return value
+    }
+
+    private static func hexadecimalValue(_ byte: UInt8) -> UInt16? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}

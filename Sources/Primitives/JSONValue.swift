@@ -1,0 +1,81 @@
+/// A JSON text (RFC 8259), read strictly.
+///
+/// ```swift
+/// guard let claims = try JSONValue(parsing: bytes).object, let subject = claims["sub"]?.string else { … }
+/// ```
+public enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// A number written without fraction and exponent that fits.
+    case integer(Int64)
+    /// Any other number; always finite.
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    /// Reads one JSON text that fills `bytes` from end to end.
+    ///
+    /// The text is UTF-8 without a byte order mark. Refused, beside what RFC 8259 does not allow: a member name that
+    /// comes twice in an object, surrogates without their other half, numbers beyond `Double`, and whatever exceeds the
+    /// limits. Takes time linear in the length of the input.
+    ///
+    /// - Throws: ``JSONSyntaxError`` with the place of the first fault.
+    public init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONSyntaxError) {
+        self = try bytes.withUnsafeBufferPointer { buffer throws(JSONSyntaxError) in
+            try JSONValue(parsing: buffer, limits: limits)
+        }
+    }
+
+    /// As ``init(parsing:limits:)-([UInt8],_)``, for bytes that stand in a larger buffer.
+    public init(
+        parsing bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = .standard
+    ) throws(JSONSyntaxError) {
+        guard bytes.count <= limits.bytes else { throw JSONSyntaxError(.tooLarge, offset: limits.bytes) }
+        var parser = JSONParser(bytes: bytes, limits: limits)
+        self = try parser.parseText()
+    }
+}
+
+extension JSONValue {
+    public var isNull: Bool { self == .null }
+
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    public var bool: Bool? {
+        guard case .bool(let flag) = self else { return nil }
+        return flag
+    }
+
+    public var array: [JSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    public var object: JSONObject? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+
+    /// The number if it is a whole one, however it was written (`1600000000`, `1.6e9`), and exactly known: within
+    /// ±2⁵³ when it was written with a fraction or an exponent.
+    public var integer: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .number(let value) where value.magnitude <= 0x1p53: Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// Any number, rounded to `Double`.
+    public var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+}
