@@ -246,6 +246,10 @@ struct ConfigurationProblemTests {
                 "LATCHKEY_API_KEYS", "sha256:abc",
                 "api_keys[0]: what follows sha256: is not a SHA-256; give its 64 hexadecimal digits"
             ),
+            (
+                "LATCHKEY_API_KEYS", "sha256:abcd",
+                "api_keys[0]: what follows sha256: is not a SHA-256; give its 64 hexadecimal digits"
+            ),
             ("LATCHKEY_API_KEYS", "one,,two", "api_keys: has an empty item; remove the superfluous comma or line"),
             ("LATCHKEY_ZENKEY_CLIENTS", "id", "zenkey.clients[0]: has no colon; write id:secret"),
             (
