@@ -106,19 +106,25 @@ struct ChunkedDecoder {
         return size
     }
 
-    /// Trailers are checked and forgotten. Those that would change framing or routing are refused (RFC 9110
-    /// section 6.5.1).
+    /// Trailers are checked and forgotten.
     private mutating func checkTrailer() throws(RequestError) {
         trailerCount += 1
         overheadBytes += line.count
         guard trailerCount <= limits.headerFields else { throw .trailerField }
         let field = try FieldLine(line.span, at: 0..<line.count)
-        let isForbidden =
-            field.isNamed("content-length", in: line.span) || field.isNamed("transfer-encoding", in: line.span)
-            || field.isNamed("host", in: line.span) || field.isNamed("trailer", in: line.span)
-            || field.isNamed("content-type", in: line.span) || field.isNamed("authorization", in: line.span)
-        if isForbidden { throw .trailerField }
+        for name in ChunkedDecoder.namesForbiddenInTrailers where field.isNamed(name, in: line.span) {
+            throw .trailerField
+        }
     }
+
+    /// What would change framing, routing, the request's conditions, who asks, or how the content is read (RFC 9110
+    /// section 6.5.1).
+    private static let namesForbiddenInTrailers: [StaticString] = [
+        "authorization", "cache-control", "connection", "content-encoding", "content-length", "content-range",
+        "content-type", "cookie", "expect", "forwarded", "host", "keep-alive", "max-forwards", "origin", "pragma",
+        "proxy-authorization", "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",
+        "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+    ]
 }
 
 /// `;name=value` after a chunk size (RFC 9112 section 7.1.1): checked, and ignored.

@@ -10,7 +10,7 @@ struct ConnectionMachine {
         case wait
         /// Tell the client to send the content (RFC 9110 section 10.1.1), then wait.
         case sendContinue
-        /// Have this request answered, then call ``responseBegan(closing:)``.
+        /// Have this request answered, then call ``responseBegan(at:)``.
         case handle(RequestHead, body: [UInt8])
         /// Answer with this refusal and close.
         case refuse(RequestError)
@@ -55,7 +55,8 @@ struct ConnectionMachine {
     init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
         self.limits = limits
         self.timeouts = timeouts
-        deadline = now.advanced(by: timeouts.idle)
+        // Who connects means to ask; one who does not has less patience spent on them than one who has asked before.
+        deadline = now.advanced(by: min(timeouts.header, timeouts.idle))
     }
 
     /// Whether received bytes are wanted now.
@@ -118,6 +119,8 @@ struct ConnectionMachine {
     mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
         if closing {
             guard !inputHasEnded else { return close() }
+            unused = []
+            unusedStart = 0
             phase = .lingering
             deadline = now.advanced(by: ConnectionMachine.lingerTime)
             return .wait
@@ -127,12 +130,12 @@ struct ConnectionMachine {
         deadline = now.advanced(by: timeouts.idle)
         guard unusedStart < unused.count else { return inputHasEnded ? close() : .wait }
         let action = advanceOverUnused(at: now)
-        if inputHasEnded, case .wait = action { return refuse(.incomplete) }
-        return action
+        guard inputHasEnded else { return action }
+        switch action {
+        case .wait, .sendContinue: return refuse(.incomplete)
+        case .handle, .refuse, .close: return action
+        }
     }
-
-    /// Whether bytes may still come although the client was told that no more will be read.
-    var isLingering: Bool { if case .lingering = phase { true } else { false } }
 
     /// Time has passed.
     mutating func tick(at now: MonotonicTime) -> Action {

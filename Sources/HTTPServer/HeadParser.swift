@@ -10,7 +10,7 @@ struct HeadParser {
         case complete(RequestHead, MessageFraming, byteCount: Int)
     }
 
-    /// Longer methods than any registered one are not worth remembering.
+    /// No registered method is longer.
     private static let maximumMethodBytes = 32
 
     private let limits: ServerLimits
@@ -30,13 +30,14 @@ struct HeadParser {
     mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {
         while let lineFeed = nextLineFeed(in: bytes) {
             scanned = lineFeed + 1
+            try checkLine(bytes, upTo: lineFeed)
             guard lineFeed > lineStart, bytes[lineFeed - 1] == ASCII.carriageReturn else { throw .bareLineFeed }
             let line = lineStart..<lineFeed - 1
             lineStart = scanned
             if let progress = try parse(line, of: bytes) { return progress }
         }
         scanned = bytes.count
-        try checkUnfinishedLine(bytes)
+        if lineStart < bytes.count { try checkLine(bytes, upTo: bytes.count) }
         return .needsMore
     }
 
@@ -75,7 +76,6 @@ struct HeadParser {
             headStart = lineStart
             return
         }
-        guard line.count <= limits.requestLineBytes else { throw .requestLineTooLong }
         requestLine = try HeadParser.parseRequestLine(line, of: bytes)
         fieldsStart = lineStart
     }
@@ -85,10 +85,12 @@ struct HeadParser {
     ) throws(RequestError) -> (method: HTTPRequest.Method, target: RequestTarget, minorVersion: Int) {
         var methodEnd = line.lowerBound
         while methodEnd < line.upperBound, ASCII.isToken(bytes[methodEnd]) { methodEnd += 1 }
-        guard methodEnd < line.upperBound, bytes[methodEnd] == ASCII.space, methodEnd > line.lowerBound,
-            methodEnd - line.lowerBound <= maximumMethodBytes,
+        guard methodEnd < line.upperBound, bytes[methodEnd] == ASCII.space, methodEnd > line.lowerBound else {
+            throw .method
+        }
+        guard methodEnd - line.lowerBound <= maximumMethodBytes,
             let method = HTTPRequest.Method(String(copying: bytes, at: line.lowerBound..<methodEnd))
-        else { throw .method }
+        else { throw .methodTooLong }
         let targetStart = methodEnd + 1
         var targetEnd = targetStart
         while targetEnd < line.upperBound, bytes[targetEnd] != ASCII.space { targetEnd += 1 }
@@ -113,7 +115,6 @@ struct HeadParser {
     }
 
     private mutating func parseField(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) {
-        guard lineStart - fieldsStart <= limits.headerBytes else { throw .fieldsTooLarge }
         guard fields.count < limits.headerFields else { throw .tooManyFields }
         let field = try FieldLine(bytes, at: line)
         try framing.add(field, in: bytes)
@@ -126,17 +127,23 @@ struct HeadParser {
             truncatingIfNeeded: range.lowerBound - headStart)..<UInt32(truncatingIfNeeded: range.upperBound - headStart)
     }
 
-    /// Refuses what can be seen to be wrong before the line is whole, so that nobody waits for its end.
-    private func checkUnfinishedLine(_ bytes: Span<UInt8>) throws(RequestError) {
-        guard lineStart < bytes.count else { return }
+    /// Refuses what can be seen before a line is whole, so that nobody waits for its end. Whole lines are asked the same,
+    /// so that a head meets the same refusal however it is cut into pieces.
+    private func checkLine(_ bytes: Span<UInt8>, upTo end: Int) throws(RequestError) {
+        guard lineStart < end else { return }
         let first = bytes[lineStart]
-        if requestLine == nil {
-            guard bytes.count - lineStart <= limits.requestLineBytes + 1 else { throw .requestLineTooLong }
-            guard ASCII.isToken(first) || first == ASCII.carriageReturn else { throw .method }
-        } else {
-            guard bytes.count - fieldsStart <= limits.headerBytes + 1 else { throw .fieldsTooLarge }
-            if FieldLine.isWhitespace(first) { throw .lineFolding }
+        if first == ASCII.carriageReturn {
+            guard end - lineStart == 1 else { throw .bareCarriageReturn }
+        } else if requestLine == nil {
+            guard ASCII.isToken(first) else { throw .method }
+        } else if FieldLine.isWhitespace(first) {
+            throw .lineFolding
         }
-        if bytes.count - lineStart > 1, first == ASCII.carriageReturn { throw .bareCarriageReturn }
+        // The line's CR is not counted.
+        if requestLine == nil {
+            guard end - lineStart - 1 <= limits.requestLineBytes else { throw .requestLineTooLong }
+        } else {
+            guard end - fieldsStart - 1 <= limits.headerBytes else { throw .fieldsTooLarge }
+        }
     }
 }

@@ -70,8 +70,22 @@ struct FramingFields {
     }
 
     private mutating func addCoding(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard !isChunked, equals(field.value, "chunked", in: bytes) else { throw .transferEncoding }
+        guard !isChunked else { throw .transferEncoding }
+        guard equals(field.value, "chunked", in: bytes) else {
+            throw endsChunked(field.value, in: bytes) ? .transferCodingUnknown : .transferEncoding
+        }
         isChunked = true
+    }
+
+    /// Whether a list is well formed and chunked is its last coding and no other: then the content would have a certain
+    /// end, and only the codings before are too much for us (RFC 9112 sections 6.1 and 6.3).
+    private func endsChunked(_ list: Range<Int>, in bytes: Span<UInt8>) -> Bool {
+        var codings: [Range<Int>] = []
+        FramingFields.forEachElement(of: list, in: bytes) { codings.append($0) }
+        guard let last = codings.popLast(), !codings.isEmpty, equals(last, "chunked", in: bytes) else { return false }
+        return codings.allSatisfy { coding in
+            !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) } && !equals(coding, "chunked", in: bytes)
+        }
     }
 
     private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
@@ -80,15 +94,25 @@ struct FramingFields {
     }
 
     private mutating func addConnection(_ field: FieldLine, in bytes: Span<UInt8>) {
-        var start = field.value.lowerBound
-        while start < field.value.upperBound {
-            var end = start
-            while end < field.value.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
-            var option = start..<end
-            while let first = option.first, FieldLine.isWhitespace(bytes[first]) { option.removeFirst() }
-            while let last = option.last, FieldLine.isWhitespace(bytes[last]) { option.removeLast() }
+        FramingFields.forEachElement(of: field.value, in: bytes) { option in
             if equals(option, "close", in: bytes) { hasClose = true }
             if equals(option, "keep-alive", in: bytes) { hasKeepAlive = true }
+        }
+    }
+
+    /// Calls back with each element of a comma-separated list (RFC 9110 section 5.6.1), the white space around it left
+    /// out.
+    private static func forEachElement(
+        of list: Range<Int>, in bytes: Span<UInt8>, _ call: (Range<Int>) -> Void
+    ) {
+        var start = list.lowerBound
+        while start < list.upperBound {
+            var end = start
+            while end < list.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
+            var element = start..<end
+            while let first = element.first, FieldLine.isWhitespace(bytes[first]) { element.removeFirst() }
+            while let last = element.last, FieldLine.isWhitespace(bytes[last]) { element.removeLast() }
+            call(element)
             start = end + 1
         }
     }

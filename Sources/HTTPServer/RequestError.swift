@@ -4,7 +4,7 @@ import HTTPTypes
 /// because where one message ends is then not certain.
 enum RequestError: Error, Sendable, Hashable, CaseIterable {
     // The request line (RFC 9112 section 3).
-    case requestLine, method, connect, target, path, version, unsupportedVersion, requestLineTooLong
+    case requestLine, method, methodTooLong, connect, target, path, version, unsupportedVersion, requestLineTooLong
     // Line ends (RFC 9112 section 2.2).
     case bareLineFeed, bareCarriageReturn, emptyLine
     // Fields (RFC 9112 section 5).
@@ -12,13 +12,14 @@ enum RequestError: Error, Sendable, Hashable, CaseIterable {
     // Host (RFC 9112 section 3.2).
     case hostMissing, hostRepeated, hostInvalid
     // The content's length (RFC 9112 section 6).
-    case contentLength, contentLengthRepeated, transferEncoding, transferEncodingAndLength, transferEncodingInHTTP10
+    case contentLength, contentLengthRepeated
+    case transferEncoding, transferCodingUnknown, transferEncodingAndLength, transferEncodingInHTTP10
     // Chunks (RFC 9112 section 7.1).
     case chunkSize, chunkExtension, chunkEnd, trailerField
     case bodyTooLarge
     case expectation
     // Connections.
-    case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress, draining
+    case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress
 }
 
 extension RequestError {
@@ -29,21 +30,21 @@ extension RequestError {
 
     private var isTemporary: Bool {
         switch self {
-        case .tooManyConnections, .tooManyConnectionsOfAddress, .draining: true
+        case .tooManyConnections, .tooManyConnectionsOfAddress: true
         default: false
         }
     }
 
     var status: HTTPResponse.Status {
         switch self {
-        case .connect: .notImplemented
+        case .methodTooLong, .connect, .transferCodingUnknown: .notImplemented
         case .unsupportedVersion: .httpVersionNotSupported
         case .requestLineTooLong: .uriTooLong
         case .fieldsTooLarge, .tooManyFields: .requestHeaderFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
         case .expectation: .expectationFailed
         case .headerTimeout, .bodyTimeout: .requestTimeout
-        case .tooManyConnections, .draining: .serviceUnavailable
+        case .tooManyConnections: .serviceUnavailable
         case .tooManyConnectionsOfAddress: .tooManyRequests
         default: .badRequest
         }
@@ -51,14 +52,14 @@ extension RequestError {
 
     private var code: String {
         switch self {
-        case .connect: "method_not_allowed"
+        case .methodTooLong, .connect, .transferCodingUnknown: "not_implemented"
         case .unsupportedVersion: "http_version_not_supported"
         case .requestLineTooLong: "uri_too_long"
         case .fieldsTooLarge, .tooManyFields: "header_fields_too_large"
         case .bodyTooLarge: "payload_too_large"
         case .expectation: "expectation_failed"
         case .headerTimeout, .bodyTimeout: "request_timeout"
-        case .tooManyConnections, .draining: "temporarily_unavailable"
+        case .tooManyConnections: "temporarily_unavailable"
         case .tooManyConnectionsOfAddress: "rate_limited"
         default: "invalid_request"
         }
@@ -69,6 +70,7 @@ extension RequestError {
         case .requestLine:
             "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."
         case .method: "The method is not a token. Send a method such as GET or POST."
+        case .methodTooLong: "The method is longer than any this server knows."
         case .connect: "This server is no proxy and does not do CONNECT."
         case .target: "The request target is malformed. Percent-encode what a URL does not allow."
         case .path: "The path has a dot segment, an encoded slash or an escape that is not UTF-8. Send it normalized."
@@ -90,7 +92,9 @@ extension RequestError {
         case .hostInvalid: "The Host field or the target's authority is malformed. Send host or host:port."
         case .contentLength: "Content-Length is not a number. Send decimal digits only."
         case .contentLengthRepeated: "Content-Length stands more than once. Send it once."
-        case .transferEncoding: "The transfer coding is unknown. Send chunked, once, or none."
+        case .transferEncoding:
+            "Transfer-Encoding is malformed or does not end in chunked. Send chunked, once, or none."
+        case .transferCodingUnknown: "This server undoes no transfer coding but chunked. Send chunked alone, or none."
         case .transferEncodingAndLength:
             "Both Transfer-Encoding and Content-Length are there. Send one of them."
         case .transferEncodingInHTTP10: "HTTP/1.0 has no transfer codings. Send Content-Length."
@@ -106,7 +110,6 @@ extension RequestError {
         case .tooManyConnections: "The server has as many connections as it allows. Try again later."
         case .tooManyConnectionsOfAddress:
             "Your address has as many connections as this server allows. Close some, or try again later."
-        case .draining: "The server is about to stop. Try again."
         }
     }
 }
