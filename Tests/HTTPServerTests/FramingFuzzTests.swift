@@ -1,0 +1,95 @@
+import Testing
+
+@testable import HTTPServer
+
+/// Mutations of valid requests from a seeded generator: whatever comes, the machine neither traps nor depends on how
+/// the bytes are cut.
+@Suite("Mutated requests")
+struct FramingFuzzTests {
+    /// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
+    struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    private static let seeds = [
+        request("GET /a?b=c", "Accept: */*", "Connection: keep-alive"),
+        request("POST /", "Content-Length: 5", "Expect: 100-continue", then: "hello"),
+        request("POST /", "Transfer-Encoding: chunked", then: "5;a=\"b\"\r\nhello\r\n1\r\n!\r\n0\r\nX: y\r\n\r\n"),
+        "GET http://[::1]:80/%C3%A9?a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        request("OPTIONS *") + request("GET /b", "Connection: close"),
+        "\r\n" + request("POST /", "Content-Length: 2", then: "ok\r\n") + request("HEAD /c"),
+    ].map(wire)
+
+    /// Bytes and words that matter to the grammar.
+    private static let splinters = [
+        "\r", "\n", "\r\n", "\r\n\r\n", " ", "\t", ":", ";", ",", "\0", "\u{FF}", "0", "f", "-", "%", "#", "\"", "\\",
+        "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Host: b\r\n", "0\r\n\r\n", "GET / HTTP/1.1\r\n",
+    ].map(wire)
+
+    private static var limits: ServerLimits {
+        var limits = ServerLimits()
+        limits.requestLineBytes = 60
+        limits.headerBytes = 160
+        limits.headerFields = 6
+        limits.bodyBytes = 24
+        return limits
+    }
+
+    private static func mutate(_ bytes: [UInt8], with random: inout Generator) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            let place = Int.random(in: 0...bytes.count, using: &random)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0 where place < bytes.count: bytes[place] = UInt8.random(in: 0...255, using: &random)
+            case 1 where place < bytes.count: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            case 2:
+                let end = min(bytes.count, place + Int.random(in: 1...8, using: &random))
+                bytes.removeSubrange(place..<end)
+            case 3:
+                let end = min(bytes.count, place + Int.random(in: 1...40, using: &random))
+                bytes.insert(contentsOf: Array(bytes[place..<end]), at: place)
+            default:
+                let splinter = splinters[Int.random(in: 0..<splinters.count, using: &random)]
+                bytes.insert(contentsOf: splinter, at: place)
+            }
+        }
+        return bytes
+    }
+
+    @Test("20,000 mutations meet the same fate whole, byte by byte and cut at random", arguments: 1...4)
+    func mutations(seed: Int) {
+        var random = Generator(state: UInt64(seed))
+        var refused = 0
+        var handled = 0
+        for iteration in 0..<5_000 {
+            let original = FramingFuzzTests.seeds[iteration % FramingFuzzTests.seeds.count]
+            let bytes = FramingFuzzTests.mutate(original, with: &random)
+            let ends = Bool.random(using: &random)
+            let whole = outcome(bytes, cutAt: [], ends: ends)
+            #expect(
+                outcome(bytes, cutAt: Array(bytes.indices), ends: ends) == whole,
+                "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            let cuts = (0..<3).map { _ in Int.random(in: 0...bytes.count, using: &random) }.sorted()
+            #expect(
+                outcome(bytes, cutAt: cuts, ends: ends) == whole,
+                "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            if whole.refusal != nil { refused += 1 }
+            handled += whole.handled.count
+        }
+        // Both must be common, or the mutations would show nothing.
+        #expect(refused > 1_000)
+        #expect(handled > 1_000)
+    }
+
+    private func outcome(_ bytes: [UInt8], cutAt cuts: [Int], ends: Bool) -> MachineDriver.Outcome {
+        MachineDriver.outcome(of: bytes, cutAt: cuts, thenEnd: ends, limits: FramingFuzzTests.limits)
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import HTTPServer
+
+@Suite("A client that ends its side")
+struct HalfCloseTests {
+    @Test("While its request is handled: it gets its answer, then the connection closes")
+    func whileHandled() {
+        var machine = MachineDriver().machine
+        _ = machine.receive(wire(request("GET /")).span, at: MachineDriver.start)
+        guard case .wait = machine.inputEnded() else {
+            Issue.record("the handler was cut")
+            return
+        }
+        #expect(machine.closesAfterResponse)
+        machine.responseBegan(at: MachineDriver.start)
+        guard case .close = machine.responseEnded(closing: true, at: MachineDriver.start) else {
+            Issue.record("left open")
+            return
+        }
+    }
+
+    @Test("With requests behind the present one: those that are whole are answered")
+    func withPipeline() {
+        var driver = MachineDriver()
+        let action = driver.machine.receive(
+            wire(request("GET /a") + request("GET /b") + request("GET /c")).span, at: driver.now)
+        _ = driver.machine.inputEnded()
+        driver.perform(action)
+        #expect(driver.outcome.handled.map(\.path) == ["/a", "/b", "/c"])
+        #expect(driver.outcome.handled.map(\.closes) == [false, false, true])
+        #expect(driver.outcome.isClosed)
+        #expect(driver.outcome.refusal == nil)
+    }
+
+    @Test(
+        "With a broken-off request behind the present one: that one is refused",
+        arguments: [
+            "GET /b HT", request("POST /b", "Content-Length: 5", then: "he"),
+            request("POST /b", "Content-Length: 5", "Expect: 100-continue"),
+            request("POST /b", "Transfer-Encoding: chunked", then: "5\r\nhel"),
+        ])
+    func brokenOff(_ rest: String) {
+        var driver = MachineDriver()
+        let action = driver.machine.receive(wire(request("GET /a") + rest).span, at: driver.now)
+        _ = driver.machine.inputEnded()
+        driver.perform(action)
+        #expect(driver.outcome.handled.map(\.path) == ["/a"])
+        #expect(driver.outcome.refusal == .incomplete)
+        #expect(driver.outcome.isClosed)
+    }
+
+    @Test("After the last answer: the connection closes at once")
+    func whileLingering() {
+        var driver = MachineDriver()
+        driver.receive(request("GET /", "Connection: close"))
+        #expect(!driver.outcome.isClosed)
+        driver.inputEnded()
+        #expect(driver.outcome.isClosed)
+    }
+}

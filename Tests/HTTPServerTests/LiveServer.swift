@@ -1,0 +1,94 @@
+import HTTPServer
+import HTTPTypes
+import Logging
+import Synchronization
+import TestSupport
+
+/// A server on a port of its own, for the time of one test.
+struct LiveServer {
+    let server: Server
+    let port: UInt16
+
+    /// Starts a server, runs the test, stops the server.
+    static func run(
+        hosts: [String] = ["127.0.0.1"], limits: ServerLimits = ServerLimits(),
+        timeouts: ServerTimeouts = ServerTimeouts(),
+        logger: Logger = silentLogger,
+        errorRenderer: ErrorRenderer? = nil, handler: @escaping Handler = echo,
+        test: (LiveServer) async throws -> Void
+    ) async throws {
+        let configuration = ServerConfiguration(hosts: hosts, port: 0, loops: 2, limits: limits, timeouts: timeouts)
+        let server =
+            errorRenderer.map {
+                Server(configuration: configuration, logger: logger, errorRenderer: $0, handler: handler)
+            }
+            ?? Server(configuration: configuration, logger: logger, handler: handler)
+        let port = try server.start()[0].port
+        do {
+            try await test(LiveServer(server: server, port: port))
+        } catch {
+            await server.shutdown(within: .zero)
+            throw error
+        }
+        await server.shutdown(within: .zero)
+    }
+
+    static let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Answers with method, path and content.
+    static let echo: Handler = { request in
+        let content = String(decoding: request.body, as: UTF8.self)
+        return Response(
+            status: .ok, contentType: "text/plain", text: "\(request.method.rawValue) \(request.path) \(content)")
+    }
+
+    func connect(limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil) async throws -> RawClient {
+        try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes)
+    }
+
+    /// Sends text on a new connection, and returns the answers until the server closes.
+    func answers(to text: String, inPiecesOf size: Int? = nil) async throws -> [RawClient.Response] {
+        let client = try await connect()
+        try await client.send(wire(text), inPiecesOf: size)
+        return try RawClient.Response.parseAll(await client.readUntilClosed())
+    }
+
+    /// Whether the server gets to have so many connections within ten seconds.
+    func reachesConnectionCount(_ count: Int) async throws -> Bool {
+        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        while server.connectionCount != count {
+            guard ContinuousClock.now < end else { return false }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return true
+    }
+}
+
+/// Holds tasks up until it is opened.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,171 @@
+import HTTPServer
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+extension LiveServerTests {
+    /// How connections and the server itself come to an end.
+    @Suite("Ends", .serialized)
+    struct Ends {
+        @Test(
+            "A client that ends its side is answered, and the connection closes",
+            arguments: [
+                request("GET /"), request("GET /") + request("GET /b"),
+                request("POST /", "Content-Length: 5", then: "hello"),
+                request("POST /", "Transfer-Encoding: chunked", then: "5\r\nhello\r\n0\r\n\r\n"),
+            ])
+        func halfClose(_ text: String) async throws {
+            try await LiveServer.run { live in
+                // More than once, because the end may reach the server with the bytes or after them.
+                for _ in 0..<20 {
+                    let client = try await live.connect()
+                    try await client.sendAndHalfClose(text)
+                    let answers = try RawClient.Response.parseAll(await client.readUntilClosed())
+                    #expect(answers.allSatisfy { $0.status == 200 } && !answers.isEmpty)
+                }
+                #expect(try await live.reachesConnectionCount(0))
+            }
+        }
+
+        @Test("A client that ends its side while its request is handled is answered")
+        func halfCloseWhileHandled() async throws {
+            let (entered, released) = (Gate(), Gate())
+            let handler: Handler = { request in
+                entered.open()
+                await released.pass()
+                return try await LiveServer.echo(request)
+            }
+            try await LiveServer.run(handler: handler) { live in
+                let client = try await live.connect()
+                try await client.send(request("GET /"))
+                await entered.pass()
+                await client.halfClose()
+                released.open()
+                #expect(try RawClient.Response.parseAll(await client.readUntilClosed()).map(\.text) == ["GET / "])
+            }
+        }
+
+        @Test(
+            "A request that breaks off is refused",
+            arguments: [
+                "GET / HT", request("POST /", "Content-Length: 5", then: "he"),
+                request("POST /", "Transfer-Encoding: chunked", then: "5\r\nhe"),
+            ])
+        func brokenOff(_ text: String) async throws {
+            try await LiveServer.run { live in
+                let client = try await live.connect()
+                try await client.sendAndHalfClose(text)
+                #expect(try RawClient.Response.parseAll(await client.readUntilClosed()).map(\.status) == [400])
+            }
+        }
+
+        @Test(
+            "A client that resets leaves nothing behind",
+            arguments: [
+                "", "GE", request("POST /", "Content-Length: 5", then: "he"),
+                request("POST /", "Transfer-Encoding: chunked", then: "5\r\nhe"), request("GET /"),
+                request("GET /", "Connection: close"), request("GET /wait"), request("GET /large"),
+                "GET / HTTP/1.1\r\n\r\n",
+            ])
+        func reset(_ text: String) async throws {
+            let (entered, released) = (Gate(), Gate())
+            let handler: Handler = { request in
+                entered.open()
+                if request.path == "/wait" { await released.pass() }
+                let size = request.path == "/large" ? 16 << 20 : 5
+                return Response(status: .ok, headers: [:], body: [UInt8](repeating: 65, count: size))
+            }
+            try await LiveServer.run(handler: handler) { live in
+                let client = try await live.connect()
+                try await client.send(text)
+                #expect(try await live.reachesConnectionCount(1))
+                if text.contains("/wait") || text.contains("/large") { await entered.pass() }
+                await client.reset()
+                #expect(try await live.reachesConnectionCount(0))
+                released.open()
+                #expect(try await live.answers(to: request("GET /", "Connection: close")).map(\.text) == ["AAAAA"])
+            }
+        }
+
+        @Test("A server listens on IPv6 too, on a port of the system's choice")
+        func ipv6() async throws {
+            try await LiveServer.run(
+                hosts: ["::1"],
+                handler: { request in
+                    Response(status: .ok, contentType: "text/plain", text: request.peer.host)
+                }
+            ) { live in
+                let client = try await RawClient(host: "::1", port: live.port)
+                try await client.send(request("GET /"))
+                #expect(try await client.readResponse().text == "::1")
+            }
+        }
+
+        @Test("A host that is none, and a port that is taken, are told")
+        func cannotStart() async throws {
+            let logger = LiveServer.silentLogger
+            let unknown = Server(
+                configuration: .init(hosts: ["256.1.1.1"], port: 0), logger: logger, handler: LiveServer.echo)
+            let error = #expect(throws: ServerError.self) { try unknown.start() }
+            #expect(error?.code == .unknownHost)
+            try await LiveServer.run { live in
+                let taken = Server(configuration: .init(port: live.port), logger: logger, handler: LiveServer.echo)
+                let error = #expect(throws: ServerError.self) { try taken.start() }
+                #expect(error?.code == .cannotListen)
+            }
+        }
+
+        @Test("Shutting down answers what is under way, closes what is idle and takes nothing new")
+        func shutdown() async throws {
+            let (entered, released) = (Gate(), Gate())
+            let handler: Handler = { request in
+                if request.path == "/wait" {
+                    entered.open()
+                    await released.pass()
+                }
+                return try await LiveServer.echo(request)
+            }
+            try await LiveServer.run(handler: handler) { live in
+                let idle = try await live.connect()
+                try await idle.send(request("GET /"))
+                _ = try await idle.readResponse()
+                let fresh = try await live.connect()
+                let busy = try await live.connect()
+                try await busy.send(request("GET /wait") + request("GET /never"))
+                await entered.pass()
+                #expect(try await live.reachesConnectionCount(3))
+
+                async let cut = live.server.shutdown(within: .seconds(10))
+                #expect(try await idle.readUntilClosed() == [])
+                #expect(try await fresh.readUntilClosed() == [])
+                await #expect(throws: RawClient.Failure.self) { try await live.connect() }
+                released.open()
+                let answers = try RawClient.Response.parseAll(await busy.readUntilClosed())
+                #expect(answers.map(\.text) == ["GET /wait "])
+                #expect(answers.first?["connection"] == "close")
+                await busy.close()
+                #expect(await cut == 0)
+            }
+        }
+
+        @Test("Shutting down cuts what is not done in time")
+        func shutdownCuts() async throws {
+            let (entered, released) = (Gate(), Gate())
+            let handler: Handler = { request in
+                entered.open()
+                await released.pass()
+                return try await LiveServer.echo(request)
+            }
+            try await LiveServer.run(handler: handler) { live in
+                let busy = try await live.connect()
+                try await busy.send(request("GET /"))
+                await entered.pass()
+                #expect(await live.server.shutdown(within: .milliseconds(100)) == 1)
+                #expect(await busy.isCutOff())
+                #expect(live.server.connectionCount == 0)
+                released.open()
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import HTTPTypes
+
+@testable import HTTPServer
+
+/// Takes bytes through a ``ConnectionMachine`` as a connection would whose handler answers at once.
+struct MachineDriver {
+    struct Handled: Hashable {
+        var method: String
+        var path: String
+        var query: String?
+        var body: [UInt8]
+        /// Whether the answer would say that the connection closes.
+        var closes: Bool
+    }
+
+    struct Outcome: Hashable {
+        var handled: [Handled] = []
+        var refusal: RequestError?
+        var isClosed = false
+    }
+
+    static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    var machine: ConnectionMachine
+    private(set) var outcome = Outcome()
+    private(set) var continues = 0
+    var now = start
+
+    init(limits: ServerLimits = ServerLimits(), timeouts: ServerTimeouts = ServerTimeouts()) {
+        machine = ConnectionMachine(limits: limits, timeouts: timeouts, at: MachineDriver.start)
+    }
+
+    mutating func receive(_ bytes: ArraySlice<UInt8>) {
+        guard machine.wantsInput else { return }
+        perform(machine.receive(bytes.span, at: now))
+    }
+
+    mutating func receive(_ text: String) { receive(wire(text)[...]) }
+
+    mutating func inputEnded() {
+        guard machine.wantsInput else { return }
+        perform(machine.inputEnded())
+    }
+
+    mutating func perform(_ first: ConnectionMachine.Action) {
+        var action = first
+        while true {
+            switch action {
+            case .wait: return
+            case .sendContinue:
+                continues += 1
+                return
+            case .handle(let head, let body):
+                let closes = machine.closesAfterResponse
+                outcome.handled.append(
+                    Handled(
+                        method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, closes: closes)
+                )
+                machine.responseBegan(at: now)
+                action = machine.responseEnded(closing: closes, at: now)
+            case .refuse(let error):
+                outcome.refusal = outcome.refusal ?? error
+                machine.responseBegan(at: now)
+                action = machine.responseEnded(closing: true, at: now)
+            case .close:
+                outcome.isClosed = true
+                return
+            }
+        }
+    }
+
+    /// What becomes of bytes that come in pieces of which each ends at one of the cuts.
+    static func outcome(
+        of bytes: [UInt8], cutAt cuts: some Sequence<Int>, thenEnd ends: Bool = false,
+        limits: ServerLimits = ServerLimits()
+    ) -> Outcome {
+        var driver = MachineDriver(limits: limits)
+        var start = 0
+        for cut in cuts where cut > start && cut < bytes.count {
+            driver.receive(bytes[start..<cut])
+            start = cut
+        }
+        if start < bytes.count { driver.receive(bytes[start...]) }
+        if ends { driver.inputEnded() }
+        return driver.outcome
+    }
+}

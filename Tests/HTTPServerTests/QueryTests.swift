@@ -1,0 +1,58 @@
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Query")
+struct QueryTests {
+    @Test(
+        "Parameters are split and decoded",
+        arguments: [
+            ("", []), ("&", []), ("a=b", ["a", "b"]), ("a", ["a", ""]), ("a=", ["a", ""]), ("=b", ["", "b"]),
+            ("a=b=c", ["a", "b=c"]), ("a=b&c=d", ["a", "b", "c", "d"]), ("&a=b&&c=d&", ["a", "b", "c", "d"]),
+            ("a+b=c+d", ["a b", "c d"]), ("a%3Db=c%26d", ["a=b", "c&d"]), ("a=%2B", ["a", "+"]),
+            ("a=caf%C3%A9", ["a", "caf\u{E9}"]), ("a=%e2%82%AC", ["a", "\u{20AC}"]), ("a=b;c=d", ["a", "b;c=d"]),
+            ("a=1&a=2", ["a", "1", "a", "2"]),
+        ] as [(String, [String])])
+    func items(_ text: String, _ expected: [String]) {
+        #expect(Query(text)?.items.flatMap { [$0.name, $0.value] } == expected)
+    }
+
+    @Test(
+        "What is not well formed is refused",
+        arguments: [
+            "a=%", "a=%4", "a=%zz", "a=%4g", "%=a", "a=%FF", "a=%C3", "a=%C0%AF", "a=%ED%A0%80", "a=%00", "a=b%00c",
+            "a=%+1",
+        ])
+    func malformed(_ text: String) {
+        #expect(Query(text) == nil)
+    }
+
+    @Test("There may be so many parameters and no more")
+    func count() {
+        let hundred = (1...100).map { "a\($0)=b" }.joined(separator: "&")
+        #expect(Query(hundred)?.items.count == 100)
+        #expect(Query(hundred + "&c") == nil)
+        #expect(Query("a&b", maximumItems: 1) == nil)
+    }
+
+    @Test("A parameter is had by its name only if it stands once")
+    func single() throws {
+        let query = try #require(Query("a=1&b=2&a=3&c"))
+        #expect(query["a"] == nil)
+        #expect(query["b"] == "2")
+        #expect(query["c"] == "")
+        #expect(query["d"] == nil)
+        #expect(query.repeatedName == "a")
+        #expect(Query("a=1&b=2")?.repeatedName == nil)
+        #expect(Query().items.isEmpty)
+    }
+
+    @Test("A request shows its query decoded and as received")
+    func ofRequest() throws {
+        let request = try Request(.get, "/a?b=c%20d&e")
+        #expect(request.query["b"] == "c d")
+        #expect(request.head.rawQuery == "b=c%20d&e")
+        #expect(try Request(.get, "/a").query.items.isEmpty)
+        #expect(try Request(.get, "/a?b=%FF").query.items.isEmpty)
+    }
+}

@@ -1,0 +1,37 @@
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Request")
+struct RequestTests {
+    @Test("Fields are had by name, whatever the case")
+    func fields() throws {
+        let request = try Request(.get, "/", headers: [.accept: "text/html", .userAgent: "x"])
+        #expect(request.headers[.accept] == "text/html")
+        #expect(request.headers[.userAgent] == "x")
+        #expect(request.headers[.host] == "localhost")
+        #expect(request.headers[.cookie] == nil)
+    }
+
+    @Test("A field that stands twice is none of the two")
+    func repeated() throws {
+        var headers = HTTPFields()
+        headers.append(.init(name: .authorization, value: "Bearer a"))
+        headers.append(.init(name: .authorization, value: "Bearer b"))
+        let request = try Request(.get, "/", headers: headers)
+        #expect(request.headers[.authorization] == nil)
+        #expect(request.headers.values(of: .authorization) == ["Bearer a", "Bearer b"])
+        #expect(request.headers.count(of: .authorization) == 2)
+    }
+
+    @Test(
+        "A request that the network could not have brought cannot be made",
+        arguments: ["", "a", "/a b", "/%zz", "/\r\nX: y"])
+    func impossible(_ target: String) {
+        #expect(throws: (any Error).self) { try Request(.get, target) }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let host = HTTPField.Name("Host") ?? .from
+}

@@ -1,0 +1,117 @@
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Router")
+struct RouterTests {
+    private static let router: Router = {
+        var router = Router()
+        func answer(_ name: String) -> Handler {
+            { request in
+                let parameters = ["a", "b", "rest"].compactMap { key in request.parameters[key].map { "\(key)=\($0)" } }
+                return Response(
+                    status: .ok, contentType: "text/plain", text: ([name] + parameters).joined(separator: " "))
+            }
+        }
+        router.get("/", answer("root"))
+        router.get("/users", answer("users"))
+        router.post("/users", answer("new user"))
+        router.get("/users/me", answer("me"))
+        router.get("/users/{a}", answer("user"))
+        router.delete("/users/{a}", answer("no user"))
+        router.get("/users/{a}/keys/{b}", answer("key"))
+        router.get("/{a}/keys/{b}", answer("any key"))
+        router.get("/{a}/keys/first", answer("first key"))
+        router.on(.head, "/heads", answer("head of its own"))
+        router.get("/heads", answer("heads"))
+        router.get("/replaced", answer("earlier"))
+        router.get("/replaced", answer("later"))
+        return router
+    }()
+
+    private func text(_ method: HTTPRequest.Method, _ target: String) async throws -> String {
+        String(decoding: try await RouterTests.router.respond(to: Request(method, target)).body, as: UTF8.self)
+    }
+
+    @Test(
+        "A path finds its route",
+        arguments: [
+            ("/", "root"), ("/?a=b", "root"), ("/users", "users"), ("/users?x", "users"), ("/users/me", "me"),
+            ("/users/7", "user a=7"), ("/users/me2", "user a=me2"), ("/users/a%20b", "user a=a b"),
+            ("/users/{a}", "user a={a}"), ("/users/7/keys/8", "key a=7 b=8"), ("/x/keys/8", "any key a=x b=8"),
+            ("/x/keys/first", "first key a=x"), ("/replaced", "later"), ("http://h/users", "users"),
+            ("http://h", "root"),
+        ].map { ($0.0.replacing("{a}", with: "%7Ba%7D"), $0.1) })
+    func found(_ target: String, _ expected: String) async throws {
+        #expect(try await text(.get, target) == expected)
+    }
+
+    @Test(
+        "A path that is not quite a route's is none",
+        arguments: [
+            "/Users", "/users/", "//users", "/users//", "/users/7/", "/users//keys/8", "/users/7/keys",
+            "/users/7/keys/",
+            "/user", "/users/7/keys/8/9", "/nothing",
+        ])
+    func notFound(_ target: String) async throws {
+        let error = await #expect(throws: HTTPError.self) { try await text(.get, target) }
+        #expect(error?.status == .notFound)
+        #expect(error?.message.contains(target) == false)
+    }
+
+    @Test("HEAD is answered by GET's handler, unless there is one of its own")
+    func head() async throws {
+        #expect(try await text(.head, "/users") == "users")
+        #expect(try await text(.head, "/heads") == "head of its own")
+        #expect(try await text(.get, "/heads") == "heads")
+    }
+
+    @Test(
+        "Another method is refused, and told which there are",
+        arguments: [
+            (HTTPRequest.Method.put, "/users", "GET, HEAD, OPTIONS, POST"),
+            (.delete, "/users", "GET, HEAD, OPTIONS, POST"),
+            (.post, "/users/7", "DELETE, GET, HEAD, OPTIONS"),
+            (.trace, "/", "GET, HEAD, OPTIONS"),
+        ])
+    func methodNotAllowed(_ method: HTTPRequest.Method, _ target: String, _ allow: String) async throws {
+        let error = await #expect(throws: HTTPError.self) { try await text(method, target) }
+        #expect(error?.status == .methodNotAllowed)
+        #expect(error?.headers[.allow] == allow)
+    }
+
+    @Test("Methods are told apart by case (RFC 9110 section 9.1)")
+    func methodCase() async throws {
+        let method = try #require(HTTPRequest.Method("get"))
+        let error = await #expect(throws: HTTPError.self) { try await text(method, "/users") }
+        #expect(error?.status == .methodNotAllowed)
+    }
+
+    @Test("OPTIONS lists the methods of a path, and knows the whole server")
+    func options() async throws {
+        let response = try await RouterTests.router.respond(to: Request(.options, "/users/7"))
+        #expect(response.status == .noContent)
+        #expect(response.headers[.allow] == "DELETE, GET, HEAD, OPTIONS")
+        #expect(try await RouterTests.router.respond(to: Request(.options, "*")).status == .noContent)
+        await #expect(throws: HTTPError.self) {
+            try await RouterTests.router.respond(to: Request(.options, "/nothing"))
+        }
+    }
+
+    @Test("A middleware stands around the handler and sees its answer")
+    func middleware() async throws {
+        struct Stamp: Middleware {
+            let mark: String
+
+            func respond(to request: Request, next: Handler) async throws -> Response {
+                var response = try await next(request)
+                response.body += Array(mark.utf8)
+                return response
+            }
+        }
+        let inner: Handler = { _ in Response(status: .ok, contentType: "text/plain", text: "answer") }
+        let handler = wrap(wrap(inner, in: Stamp(mark: " first")), in: Stamp(mark: " last"))
+        let response = try await handler(Request(.get, "/"))
+        #expect(String(decoding: response.body, as: UTF8.self) == "answer first last")
+    }
+}

@@ -1,0 +1,195 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A TCP client that sends whatever bytes it is told to, in whatever pieces, and reads what comes back.
+///
+/// All calls on the socket are made on a queue of the client's own, never on the cooperative pool; together they may
+/// take no longer than the limit that the client was made with.
+///
+/// ```swift
+/// let client = try await RawClient(port: port)
+/// try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+/// let response = try await client.readResponse()
+/// ```
+public final class RawClient: @unchecked Sendable {
+    // @unchecked: `received` and `isOpen` are touched on `queue` only.
+
+    public enum Failure: Error, Sendable, Hashable {
+        /// The time limit was over; what had been received and not yet read is told.
+        case timedOut(received: [UInt8])
+        /// The other side closed before a response was complete.
+        case closed(received: [UInt8])
+        /// The other side reset the connection, or a call failed.
+        case failed(call: String, number: Int32)
+        /// What was received is not a response.
+        case malformed(received: [UInt8])
+    }
+
+    private let descriptor: Int32
+    private let queue: DispatchQueue
+    private let end: DispatchTime
+    private var isOpen = true
+    /// Received and not yet read as a response.
+    private var received: [UInt8] = []
+
+    /// Connects.
+    /// - Parameters:
+    ///   - host: A numeric IPv4 or IPv6 address.
+    ///   - limit: How long connecting and all later calls may take together.
+    ///   - receiveBufferBytes: The socket's receive buffer, for a client that is to be slow; nil for the system's own.
+    /// - Throws: ``Failure``.
+    public init(
+        host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil
+    ) async throws(Failure) {
+        let end = DispatchTime.now() + .milliseconds(Int(limit.components.seconds) * 1000)
+        let queue = DispatchQueue(label: "raw-client")
+        self.end = end
+        self.queue = queue
+        let result: Result<Int32, Failure> = await withCheckedContinuation { done in
+            queue.async {
+                done.resume(
+                    returning: RawSocket.connect(host, port, until: end, receiveBufferBytes: receiveBufferBytes))
+            }
+        }
+        descriptor = try result.get()
+    }
+
+    deinit {
+        if isOpen { RawSocket.closeDescriptor(descriptor) }
+    }
+
+    /// Sends bytes in one piece, or in pieces of a size, each of which leaves in a packet of its own.
+    public func send(_ bytes: [UInt8], inPiecesOf size: Int? = nil) async throws(Failure) {
+        try await perform { client throws(Failure) in
+            let size = max(1, size ?? bytes.count)
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                let piece = Array(bytes[start..<min(start + size, bytes.count)])
+                try RawSocket.send(client.descriptor, piece, until: client.end)
+            }
+        }
+    }
+
+    public func send(_ text: String, inPiecesOf size: Int? = nil) async throws(Failure) {
+        try await send(Array(text.utf8), inPiecesOf: size)
+    }
+
+    /// Sends bytes one by one with a pause after each, until all are sent or the other side closes or answers.
+    public func drip(_ bytes: [UInt8], every pause: Duration) async throws(Failure) {
+        let milliseconds = Int32(pause.components.attoseconds / 1_000_000_000_000_000)
+        try await perform { client throws(Failure) in
+            for byte in bytes {
+                guard !RawSocket.waitForInput(client.descriptor, milliseconds: milliseconds) else { return }
+                try RawSocket.send(client.descriptor, [byte], until: client.end)
+            }
+        }
+    }
+
+    /// Sends text and at once tells the other side that no more will be sent.
+    public func sendAndHalfClose(_ text: String) async throws(Failure) {
+        try await perform { client throws(Failure) in
+            try RawSocket.send(client.descriptor, Array(text.utf8), until: client.end)
+            _ = shutdown(client.descriptor, Int32(SHUT_WR))
+        }
+    }
+
+    /// Tells the other side that no more will be sent, and goes on reading.
+    public func halfClose() async {
+        try? await perform { client throws(Failure) in
+            _ = shutdown(client.descriptor, Int32(SHUT_WR))
+        }
+    }
+
+    /// Closes in order.
+    public func close() async {
+        try? await perform { client throws(Failure) in client.closeNow() }
+    }
+
+    /// Closes with a reset.
+    public func reset() async {
+        try? await perform { client throws(Failure) in
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(
+                client.descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            client.closeNow()
+        }
+    }
+
+    /// Reads until one response is complete; an interim one (1xx) counts.
+    /// - Parameter isHead: Whether the request was a HEAD, so that no content follows.
+    /// - Throws: ``Failure``.
+    public func readResponse(toHead isHead: Bool = false) async throws(Failure) -> Response {
+        try await perform { client throws(Failure) in
+            while true {
+                if let (response, count) = try Response.parse(client.received, isHead: isHead) {
+                    client.received.removeFirst(count)
+                    return response
+                }
+                guard try client.readMore() else { throw Failure.closed(received: client.received) }
+            }
+        }
+    }
+
+    /// Reads until at least so many bytes wait to be read as responses.
+    public func waitForBytes(_ count: Int) async throws(Failure) {
+        try await perform { client throws(Failure) in
+            while client.received.count < count {
+                guard try client.readMore() else { throw Failure.closed(received: client.received) }
+            }
+        }
+    }
+
+    /// Reads until the other side closes, and returns what has not been read as a response before.
+    /// - Throws: ``Failure``; a reset is a failure and not a close.
+    public func readUntilClosed() async throws(Failure) -> [UInt8] {
+        try await perform { client throws(Failure) in
+            while try client.readMore() {}
+            defer { client.received = [] }
+            return client.received
+        }
+    }
+
+    /// Reads until the other side closes or resets, and returns whether it did so in time. What comes is dropped.
+    public func isCutOff() async -> Bool {
+        do {
+            _ = try await readUntilClosed()
+            return true
+        } catch .failed {
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// False if the other side has closed.
+    private func readMore() throws(Failure) -> Bool {
+        do {
+            let bytes = try RawSocket.receive(descriptor, until: end)
+            received += bytes
+            return !bytes.isEmpty
+        } catch .timedOut {
+            throw .timedOut(received: received)
+        }
+    }
+
+    private func closeNow() {
+        guard isOpen else { return }
+        isOpen = false
+        RawSocket.closeDescriptor(descriptor)
+    }
+
+    private func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (RawClient) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { done in
+            queue.async { done.resume(returning: Result { () throws(Failure) in try work(self) }) }
+        }
+        return try result.get()
+    }
+}
