@@ -24,7 +24,7 @@ struct AuthorizationRequest: Sendable {
     ) throws(AuthorizationFailure) -> AuthorizationRequest {
         guard let client = parameters["client_id"].flatMap({ clients[$0] })
         else { throw .shown(Refusal("unauthorized_client", "The client_id is missing or unknown.")) }
-        guard let redirectURI = parameters["redirect_uri"], client.redirectURIs.contains(redirectURI)
+        guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
         else { throw .shown(.invalidRequest("The redirect_uri is missing or not registered for this client.")) }
         let returning = ReturnAddress(
             redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"])

@@ -14,8 +14,8 @@ struct AuthorizationResponse: Sendable {
     var location: String { FormCoding.url(returning.redirectURI, adding: parameters) }
 
     /// The same parameters as members of an object, with the `location` itself.
-    var json: JSONObject {
-        var object = JSONObject()
+    var json: JSONMembers {
+        var object = JSONMembers()
         for parameter in parameters { object[parameter.name] = parameter.value.map(JSON.text) }
         object["redirect_uri"] = .text(returning.redirectURI)
         object["location"] = .text(location)

@@ -19,7 +19,7 @@ struct CarrierKeys: Sendable {
     }
 
     /// The key set (RFC 7517 section 5) as it is published under the carrier's present faults.
-    func published() async throws -> JSONObject {
+    func published() async throws -> JSONMembers {
         if site.has(.keysEmpty) { return ["keys": []] }
         let signing = try await signing()
         var keys = [signing.publicJWK(keyID: signing.keyID)]
@@ -33,7 +33,7 @@ struct CarrierKeys: Sendable {
         if site.has(.keysSharedKeyID) { keys = try await impostors(of: signing) + keys }
         var entries = keys.map(JSON.object)
         if site.has(.keysJunkEntries) { entries = Self.junk + entries + Self.junk }
-        var set: JSONObject = ["keys": .array(entries)]
+        var set: JSONMembers = ["keys": .array(entries)]
         if site.has(.keysHuge) { set["padding"] = .text(String(repeating: "p", count: 2 << 20)) }
         return set
     }
@@ -44,7 +44,7 @@ struct CarrierKeys: Sendable {
     }
 
     /// An encryption key of each type and a signing key of the other type, all under the signing key's kid.
-    private func impostors(of signing: SigningKey) async throws -> [JSONObject] {
+    private func impostors(of signing: SigningKey) async throws -> [JSONMembers] {
         let other: CarrierSimulator.Carrier.SigningAlgorithm = algorithm == .rs256 ? .es256 : .rs256
         return [
             try await decoy(.rs256, 0).publicJWK(keyID: signing.keyID, use: "enc"),

@@ -5,7 +5,7 @@ extension CarrierSimulator {
     public struct Client: Sendable, Hashable {
         public var id: String
         public var secret: Secret
-        /// Compared character by character with what a request asks for.
+        /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1).
         public var redirectURIs: [String]
 
         public init(id: String, secret: Secret, redirectURIs: [String]) {
@@ -13,5 +13,7 @@ extension CarrierSimulator {
             self.secret = secret
             self.redirectURIs = redirectURIs
         }
+
+        func allows(_ redirectURI: String) -> Bool { redirectURIs.contains { $0.hasSameBytes(as: redirectURI) } }
     }
 }

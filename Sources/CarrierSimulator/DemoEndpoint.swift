@@ -18,7 +18,7 @@ struct DemoEndpoint: Sendable {
         }
     }
 
-    private func answer(to parameters: Parameters) throws(CarrierSimulator.Refusal) -> JSONObject {
+    private func answer(to parameters: Parameters) throws(CarrierSimulator.Refusal) -> JSONMembers {
         let clientID = parameters["client_id"] ?? simulator.clients.keys.min() ?? ""
         let redirectURI = parameters["redirect_uri"] ?? simulator.clients[clientID]?.redirectURIs.first ?? ""
         let mccmnc = parameters["mccmnc"] ?? simulator.carriers.first?.mccmnc ?? ""
@@ -31,7 +31,7 @@ struct DemoEndpoint: Sendable {
             codeChallenge: challenge ?? parameters["code_challenge"] ?? "", nonce: nonce,
             scope: parameters["scope"] ?? "openid name email phone postal_code", acr: parameters["acr_values"],
             context: parameters["context"], user: parameters["user"])
-        var answer: JSONObject = [
+        var answer: JSONMembers = [
             "code": .text(code), "mccmnc": .text(mccmnc), "client_id": .text(clientID),
             "redirect_uri": .text(redirectURI), "nonce": .text(nonce),
         ]

@@ -40,7 +40,7 @@ struct DiscoveryUIEndpoint: Sendable {
     private func check(_ parameters: Parameters) throws(CarrierSimulator.Refusal) -> String {
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
         else { throw .init("unauthorized_client", "The client_id is missing or unknown.") }
-        guard let redirectURI = parameters["redirect_uri"], client.redirectURIs.contains(redirectURI)
+        guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
         else { throw .invalidRequest("The redirect_uri is missing or not registered for this client.") }
         return redirectURI
     }

@@ -12,7 +12,7 @@ struct FaultsEndpoint: Sendable {
     }
 
     /// A form or an object with `faults`: names with commas or spaces between, or a list of them. They take the place
-    /// of those before; none at all turns every fault off. `delay_seconds` (0 to 3600) sets how long the slow ones wait.
+    /// of those before; none at all turns every fault off. `delay_seconds` (0 to 3600) sets how long slow ones wait.
     func set(_ request: Request) throws -> Response {
         let site = try simulator.site(of: request)
         do throws(CarrierSimulator.Refusal) {
@@ -55,8 +55,8 @@ struct FaultsEndpoint: Sendable {
         return .seconds(seconds)
     }
 
-    private static func state(of site: CarrierSite) -> JSONObject {
-        var known = JSONObject()
+    private static func state(of site: CarrierSite) -> JSONMembers {
+        var known = JSONMembers()
         for fault in CarrierSimulator.Fault.allCases { known.append(fault.rawValue, .text(fault.summary)) }
         return [
             "mccmnc": .text(site.mccmnc), "faults": .texts(site.carrier.faults.map(\.rawValue).sorted()),

@@ -57,7 +57,7 @@ extension IDTokenDraft {
         if faults.contains(.idTokenTwoParts) { return parts.prefix(2).joined(separator: ".") }
         guard faults.contains(.idTokenFiveParts) else { return token }
         // The look of RFC 7516 section 3.1. Nothing in it can be decrypted, and nothing should try.
-        let header: JSONObject = ["alg": "RSA-OAEP", "enc": "A256GCM", "cty": "JWT"]
+        let header: JSONMembers = ["alg": "RSA-OAEP", "enc": "A256GCM", "cty": "JWT"]
         let filler = Base64URL.encode([UInt8](repeating: 0xA5, count: 32))
         return "\(Base64URL.encode(header.serialized)).\(filler).\(filler).\(parts[1]).\(filler)"
     }

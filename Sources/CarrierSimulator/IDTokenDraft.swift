@@ -18,8 +18,8 @@ struct IDTokenDraft: Sendable {
         case hmac(key: [UInt8])
     }
 
-    var header: JSONObject
-    var claims: JSONObject
+    var header: JSONMembers
+    var claims: JSONMembers
     var key: SigningKey
     var signature = Signature.genuine
 

@@ -5,7 +5,7 @@ enum JSON: Sendable {
     case flag(Bool)
     case null
     case array([JSON])
-    case object(JSONObject)
+    case object(JSONMembers)
 
     static func texts(_ texts: some Sequence<String>) -> JSON { .array(texts.map(JSON.text)) }
 
@@ -68,6 +68,6 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
     init(booleanLiteral flag: Bool) { self = .flag(flag) }
     init(arrayLiteral values: JSON...) { self = .array(values) }
     init(dictionaryLiteral members: (String, JSON)...) {
-        self = .object(JSONObject(members: members.map { ($0.0, $0.1) }))
+        self = .object(JSONMembers(members: members.map { ($0.0, $0.1) }))
     }
 }

@@ -5,8 +5,8 @@ struct ProviderMetadata: Sendable {
     static let acrValues = ["a1", "a3"]
 
     /// The document as it is published under the carrier's present faults.
-    var document: JSONObject {
-        var document: JSONObject = [
+    var document: JSONMembers {
+        var document: JSONMembers = [
             "issuer": .text(site.issuer),
             "authorization_endpoint": .text(site.authorizationEndpoint),
             "token_endpoint": .text(site.tokenEndpoint),
@@ -29,7 +29,7 @@ struct ProviderMetadata: Sendable {
         return document
     }
 
-    private static func spoil(_ document: inout JSONObject, _ fault: CarrierSimulator.Fault) {
+    private static func spoil(_ document: inout JSONMembers, _ fault: CarrierSimulator.Fault) {
         switch fault {
         case .discoveryMissingFields:
             document["token_endpoint"] = nil

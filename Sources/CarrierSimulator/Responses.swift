@@ -5,7 +5,7 @@ extension Response {
     /// A JSON answer.
     /// - Parameter cacheControl: what stands in `Cache-Control`; by default the answer is not to be kept.
     static func json(
-        _ object: JSONObject, status: HTTPResponse.Status = .ok, cacheControl: String = "no-store"
+        _ object: JSONMembers, status: HTTPResponse.Status = .ok, cacheControl: String = "no-store"
     ) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json", .cacheControl: cacheControl],

@@ -19,7 +19,7 @@ struct SigningKey: Sendable {
     /// The key's thumbprint (RFC 7638), so that two keys never share it by chance.
     let keyID: String
     /// `kty` and the numbers of the public key; no `kid`, `use` or `alg`.
-    let publicNumbers: JSONObject
+    let publicNumbers: JSONMembers
     /// The public key as SubjectPublicKeyInfo in PEM, as one finds it in a file.
     let publicPEM: String
 
@@ -28,7 +28,7 @@ struct SigningKey: Sendable {
         let key = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: bits))
         let primitives = try key.publicKey.getKeyPrimitives()
         // In the order of RFC 7638 section 3.2, so that the thumbprint is that of the object as it stands.
-        let numbers: JSONObject = [
+        let numbers: JSONMembers = [
             "e": .text(Base64URL.encode(primitives.publicExponent)), "kty": "RSA",
             "n": .text(Base64URL.encode(primitives.modulus)),
         ]
@@ -38,14 +38,14 @@ struct SigningKey: Sendable {
     static func makeP256() -> SigningKey {
         let key = P256.Signing.PrivateKey()
         let point = key.publicKey.rawRepresentation
-        let numbers: JSONObject = [
+        let numbers: JSONMembers = [
             "crv": "P-256", "kty": "EC", "x": .text(Base64URL.encode(point.prefix(32))),
             "y": .text(Base64URL.encode(point.suffix(32))),
         ]
         return SigningKey(material: .p256(key), numbers: numbers, publicPEM: key.publicKey.pemRepresentation)
     }
 
-    private init(material: Material, numbers: JSONObject, publicPEM: String) {
+    private init(material: Material, numbers: JSONMembers, publicPEM: String) {
         self.material = material
         self.publicNumbers = numbers
         self.keyID = Base64URL.encode(Digest.sha256(numbers.serialized))
@@ -62,7 +62,7 @@ struct SigningKey: Sendable {
 
     /// The key as it stands in a key set.
     /// - Parameter keyID: nil leaves `kid` out.
-    func publicJWK(keyID: String?, use: String = "sig") -> JSONObject {
+    func publicJWK(keyID: String?, use: String = "sig") -> JSONMembers {
         var key = publicNumbers
         key["use"] = .text(use)
         if use == "sig" { key["alg"] = .text(algorithm) }

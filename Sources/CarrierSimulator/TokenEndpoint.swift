@@ -37,7 +37,7 @@ struct TokenEndpoint: Sendable {
             }
         }
         let grant = try taken.get()
-        guard grant.terms.redirectURI == request.redirectURI
+        guard grant.terms.redirectURI.hasSameBytes(as: request.redirectURI)
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
         guard request.matches(codeChallenge: grant.terms.codeChallenge)
         else { throw .init(site.carrier.wrongVerifierError.rawValue, "The code_verifier is wrong.") }
@@ -52,7 +52,7 @@ struct TokenEndpoint: Sendable {
         simulator.withState { $0.keep(accessToken: accessToken, of: grant, code: request.code, now: now) }
         let issuer = IDTokenIssuer(simulator: simulator, site: site, client: request.client)
         let lifetime = Grant.tokenLifetime
-        var answer: JSONObject = [
+        var answer: JSONMembers = [
             "access_token": .text(accessToken), "token_type": "Bearer",
             "refresh_token": .text(simulator.random.token()),
             "expires_in": site.carrier.writesExpiresInAsText ? .text("\(lifetime)") : .number(lifetime),

@@ -4,7 +4,7 @@ import HTTPServer
 struct TokenFaults: Sendable {
     let site: CarrierSite
 
-    func spoil(_ answer: JSONObject) -> Response {
+    func spoil(_ answer: JSONMembers) -> Response {
         var answer = answer
         for fault in site.carrier.faults { changeMembers(&answer, fault) }
         var response = Response.json(answer)
@@ -12,7 +12,7 @@ struct TokenFaults: Sendable {
         return response
     }
 
-    private func changeMembers(_ answer: inout JSONObject, _ fault: CarrierSimulator.Fault) {
+    private func changeMembers(_ answer: inout JSONMembers, _ fault: CarrierSimulator.Fault) {
         switch fault {
         case .tokenMissingIDToken: answer["id_token"] = nil
         case .tokenMissingAccessToken: answer["access_token"] = nil

@@ -55,7 +55,7 @@ struct TokenRequest: Sendable {
         // Exactly one colon: those of an id or a secret are encoded.
         guard parts.count == 2, let id = FormCoding.decode(parts[0]), let secret = FormCoding.decode(parts[1])
         else { throw .invalidClient("The id and the secret are not form-encoded.") }
-        guard let client = clients[id], client.secret.exposed == secret
+        guard let client = clients[id], client.secret.exposed.hasSameBytesInConstantTime(as: secret)
         else { throw .invalidClient("The client is unknown or its secret is wrong.") }
         return client
     }

@@ -7,8 +7,8 @@ struct UserInfo: Sendable {
 
     private var user: CarrierSimulator.User { grant.user }
 
-    var claims: JSONObject {
-        var claims: JSONObject = [:]
+    var claims: JSONMembers {
+        var claims: JSONMembers = [:]
         claims["sub"] = subject
         for scope in grant.terms.scopes {
             switch site.carrier.userInfoShape {
@@ -28,7 +28,7 @@ struct UserInfo: Sendable {
     }
 
     /// The form of OpenID Connect Core section 5.1, with the flags as strings that carriers send.
-    private func addFlat(_ scope: String, to claims: inout JSONObject) {
+    private func addFlat(_ scope: String, to claims: inout JSONMembers) {
         switch scope {
         case "name":
             claims["name"] = .text(user.name)
@@ -48,7 +48,7 @@ struct UserInfo: Sendable {
     }
 
     /// ZenKey's form, with an object for each attribute.
-    private func addNested(_ scope: String, to claims: inout JSONObject) {
+    private func addNested(_ scope: String, to claims: inout JSONMembers) {
         switch scope {
         case "name":
             claims["name"] = [
@@ -63,7 +63,7 @@ struct UserInfo: Sendable {
         }
     }
 
-    private var address: JSONObject {
+    private var address: JSONMembers {
         [
             "formatted": .text("\(user.streetAddress)\n\(user.locality), \(user.region) \(user.postalCode)"),
             "street_address": .text(user.streetAddress), "locality": .text(user.locality),

@@ -1,7 +1,5 @@
 import ArgumentParser
 import CarrierSimulator
-import HTTPServer
-import Logging
 
 /// `carrier-simulator`: carriers to sign in with on this machine.
 @main

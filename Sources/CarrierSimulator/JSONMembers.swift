@@ -1,5 +1,5 @@
 /// The members of a JSON object in the order they are written. A name may stand twice where a fault wants it to.
-struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
+struct JSONMembers: Sendable, ExpressibleByDictionaryLiteral {
     var members: [(name: String, value: JSON)]
 
     init(members: [(name: String, value: JSON)] = []) {

@@ -1,0 +1,126 @@
+import CarrierSimulator
+import HTTPServer
+import HTTPTypes
+import Primitives
+import Synchronization
+
+/// A simulator without a server, with a clock that is turned by hand and pauses that are only noted.
+struct Harness: Sendable {
+    static let base = "https://carriers.example"
+    static let clientID = "shop"
+    /// With every character that form encoding changes.
+    static let secret = "p:a+s%s&w=o rd é"
+    static let redirectURI = "https://shop.example/back"
+    static let verifier = "a-code-verifier-of-forty-three-characters~~"
+    static let challenge = Digests.challenge(of: verifier)
+
+    let simulator: CarrierSimulator
+    let clock = ManualClock()
+    let pauses = Pauses()
+
+    init(carriers: [CarrierSimulator.Carrier] = CarrierSimulator.Carrier.defaults) {
+        let (clock, pauses) = (clock, pauses)
+        simulator = CarrierSimulator(
+            carriers: carriers,
+            clients: [
+                .init(
+                    id: Self.clientID, secret: Secret(Self.secret),
+                    redirectURIs: [Self.redirectURI, "com.example.shop:/back"]),
+                .init(id: "other", secret: Secret("other-secret"), redirectURIs: ["https://other.example/back"]),
+            ],
+            clock: WallClock { clock.now }, pause: { pauses.note($0) })
+        simulator.baseURL = Self.base + "/"
+    }
+
+    func get(_ target: String, headers: HTTPFields = [:]) async throws -> Response {
+        try await simulator.router.respond(to: try Request(.get, target, headers: headers))
+    }
+
+    func post(_ target: String, _ form: [(String, String)], headers: HTTPFields = [:]) async throws -> Response {
+        var headers = headers
+        headers[.contentType] = "application/x-www-form-urlencoded"
+        return try await simulator.router.respond(
+            to: try Request(.post, target, headers: headers, body: Array(Forms.encode(form).utf8)))
+    }
+
+    func post(_ target: String, json: String) async throws -> Response {
+        try await simulator.router.respond(
+            to: try Request(.post, target, headers: [.contentType: "application/json"], body: Array(json.utf8)))
+    }
+
+    func code(_ mccmnc: String = "310010", scope: String = "openid", context: String? = nil) throws -> String {
+        try simulator.issueCode(
+            mccmnc: mccmnc, clientID: Self.clientID, redirectURI: Self.redirectURI, codeChallenge: Self.challenge,
+            nonce: "n-1", scope: scope, acr: "a1", context: context)
+    }
+
+    /// The form of a good token request, with some fields changed, or left out where they are nil.
+    func tokenForm(_ code: String, changing changes: [String: String?] = [:]) -> [(String, String)] {
+        var form: [(String, String)] = [
+            ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", Self.redirectURI),
+            ("code_verifier", Self.verifier),
+        ]
+        for (name, value) in changes {
+            form.removeAll { $0.0 == name }
+            if let value { form.append((name, value)) }
+        }
+        return form
+    }
+
+    func redeem(
+        _ code: String, at mccmnc: String = "310010", changing changes: [String: String?] = [:],
+        authorization: String? = Forms.basic(id: clientID, secret: secret)
+    ) async throws -> Response {
+        var headers = HTTPFields()
+        headers[.authorization] = authorization
+        return try await post(
+            "/carriers/\(mccmnc)/token", tokenForm(code, changing: changes), headers: headers)
+    }
+
+    /// Signs in at a carrier with faults, and takes the token response.
+    func signIn(_ mccmnc: String, _ faults: Set<CarrierSimulator.Fault> = [], context: String? = nil) async throws
+        -> JSONObject
+    {
+        simulator.setFaults(faults, for: mccmnc)
+        return try await redeem(try code(mccmnc, context: context), at: mccmnc).object()
+    }
+
+    func keySet(_ mccmnc: String) async throws -> [JSONObject] {
+        let keys = try await get("/carriers/\(mccmnc)/jwks").object()["keys"]?.array ?? []
+        return keys.compactMap(\.object)
+    }
+
+    /// The parameters with which a browser comes to the authorization endpoint.
+    func authorizationQuery(changing changes: [String: String?] = [:]) -> [(String, String)] {
+        var query: [(String, String)] = [
+            ("client_id", Self.clientID), ("redirect_uri", Self.redirectURI), ("response_type", "code"),
+            ("scope", "openid name"), ("state", "s&1"), ("nonce", "n-1"), ("code_challenge", Self.challenge),
+            ("code_challenge_method", "S256"), ("correlation_id", "c-1"),
+        ]
+        for (name, value) in changes {
+            query.removeAll { $0.0 == name }
+            if let value { query.append((name, value)) }
+        }
+        return query
+    }
+}
+
+/// A clock that stands until it is turned.
+final class ManualClock: Sendable {
+    private let time = Mutex(Timestamp(secondsSinceEpoch: 1_800_000_000))
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func advance(bySeconds seconds: Int64) {
+        time.withLock { $0 = $0.advanced(bySeconds: seconds) }
+    }
+}
+
+/// For how long the simulator wanted to wait.
+final class Pauses: Sendable {
+    private let durations = Mutex<[Duration]>([])
+
+    var all: [Duration] { durations.withLock { $0 } }
+
+    func note(_ duration: Duration) { durations.withLock { $0.append(duration) } }
+}

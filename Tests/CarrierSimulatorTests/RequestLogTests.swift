@@ -1,0 +1,53 @@
+import CarrierSimulator
+import HTTPServer
+import HTTPTypes
+import Primitives
+import Testing
+
+@Suite("Request log")
+struct RequestLogTests {
+    let carriers = Harness()
+
+    @Test("Each kind of request is counted, for its carrier and in all")
+    func counts() async throws {
+        let token = try await carriers.signIn("310010")["access_token"]?.string ?? ""
+        _ = try await carriers.signIn("310410")
+        _ = try await carriers.keySet("310010")
+        _ = try await carriers.get("/.well-known/openid_configuration?client_id=shop&mccmnc=310010")
+        _ = try await carriers.get("/.well-known/openid_configuration?client_id=shop&mccmnc=99999")
+        _ = try await carriers.get("/carriers/310010/userinfo", headers: [.authorization: "Bearer \(token)"])
+        let log = carriers.simulator.log
+        #expect(log.tokenPosts("310010") == 1 && log.tokenPosts("310410") == 1 && log.tokenPosts() == 2)
+        #expect(log.keyFetches("310010") == 1 && log.keyFetches("310410") == 0)
+        #expect(log.discoveries("310010") == 1 && log.discoveries() == 2)
+        #expect(log.userinfoCalls("310010") == 1 && log.userinfoCalls("310410") == 0)
+        #expect(log.canaryHits() == 0)
+    }
+
+    @Test("A request that was refused or spoilt is noted as well, with its parameters and credentials")
+    func entries() async throws {
+        carriers.simulator.setFaults([.token500], for: "310010")
+        _ = try await carriers.redeem("a-code", changing: ["correlation_id": "c-1"])
+        let entry = try carriers.simulator.log.last(.token, "310010").required
+        #expect(entry["code"] == "a-code" && entry["correlation_id"] == "c-1" && entry.method == "POST")
+        #expect(entry.authorization?.hasPrefix("Basic ") == true)
+    }
+
+    @Test("An entry in print names its parameters and keeps their values to itself")
+    func description() async throws {
+        _ = try await carriers.redeem("the-code")
+        let text = "\(try carriers.simulator.log.last(.token).required)"
+        #expect(text == "POST token 310010 [grant_type code redirect_uri code_verifier]")
+    }
+
+    @Test("The log keeps the latest requests, counts all, and cuts long values")
+    func bounds() async throws {
+        for _ in 0..<1500 { _ = try await carriers.get("/.well-known/openid_configuration?client_id=shop") }
+        let long = String(repeating: "v", count: 3000)
+        _ = try await carriers.get("/.well-known/openid_configuration?client_id=\(long)")
+        let log = carriers.simulator.log
+        #expect(log.discoveries() == 1501)
+        #expect((512...1024).contains(log.entries.count))
+        #expect(log.entries.last?["client_id"]?.count == 2048)
+    }
+}
