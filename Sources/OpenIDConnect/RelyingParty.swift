@@ -2,6 +2,13 @@ public import Primitives
 
 /// The relying party's side of a sign-in with mobile carriers: discovery, token request, ID token, userinfo.
 ///
+/// ```swift
+/// let carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
+/// let tokens = try await relyingParty.exchange(code: code, …, provider: carrier, correlationID: correlation)
+/// let user = try await relyingParty.validate(idToken: tokens.idToken, expecting: expectation, provider: carrier)
+/// // user.issuer and user.subject are who signed in.
+/// ```
+///
 /// Safe to share; keeps providers' metadata and keys.
 public final class RelyingParty: Sendable {
     public struct Configuration: Sendable {
@@ -11,10 +18,11 @@ public final class RelyingParty: Sendable {
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
         public var trustedHosts: TrustedHosts = .zenKeyCarriers
-        /// Issuers known beforehand. Others are held to the issuer first seen.
+        /// Issuers known beforehand. Other networks are held to the issuer first seen.
         public var pinnedIssuers: [MCCMNC: String] = [:]
         public var idTokenRules = IDTokenRules()
         public var limits = OutboundLimits()
+        public var cache = CacheRules()
 
         public init(discoveryURL: EndpointURL) {
             self.discoveryURL = discoveryURL
@@ -24,39 +32,102 @@ public final class RelyingParty: Sendable {
     private let configuration: Configuration
     private let http: any HTTPClient
     private let clock: WallClock
+    private let discovery: CarrierDiscovery
+    private let keyCaches: KeyCaches
 
     public init(configuration: Configuration, http: any HTTPClient, clock: WallClock) {
         self.configuration = configuration
         self.http = http
         self.clock = clock
+        discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock)
+        keyCaches = KeyCaches(http: http, clock: clock, limits: configuration.limits, rules: configuration.cache)
     }
 
-    /// The carrier that serves a network: from the cache, or by discovery.
+    /// The carrier that serves a network: from the cache, or by discovery, which is told the correlation id as the
+    /// query item `correlation_id`.
+    ///
+    /// - Throws: ``OIDCError/Code/unknownNetwork``, ``OIDCError/Code/discoveryRefused``,
+    ///   ``OIDCError/Code/clientRefused``, ``OIDCError/Code/metadataRefused``, ``OIDCError/Code/unusableAnswer``, or a
+    ///   transport code. The authorization code is untouched in every case.
     public func provider(
         for network: MCCMNC, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        throw OIDCError(.unreachable, reason: "")
+        try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
     }
 
     /// Exchanges an authorization code for tokens, by one request that is never repeated.
+    ///
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
+    ///   ``OIDCError/Code/unusableAnswer``, or a transport code; ``OIDCError/codeMayBeSpent`` says whether the code may
+    ///   be sent again.
     public func exchange(
         code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
-        throw OIDCError(.unreachable, reason: "")
+        let request = TokenRequest(
+            code: code, redirectURI: redirectURI, codeVerifier: codeVerifier, client: client,
+            correlationID: correlationID)
+        let outbound = request.outbound(to: provider.tokenEndpoint, limits: configuration.limits)
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await http.send(outbound)
+        } catch {
+            throw OIDCError(error, of: "The token request", codeMayBeSpent: error.mayHaveBeenSent)
+        }
+        return try TokenResponse(response, limits: configuration.limits)
     }
 
     /// Checks an ID token with the provider's keys, which are fetched when they are not at hand.
+    ///
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
+    ///   transport code if there are no keys to check it with.
     public func validate(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata
     ) async throws(OIDCError) -> VerifiedIDToken {
-        throw OIDCError(.unreachable, reason: "")
+        let rules = configuration.idTokenRules
+        let token = try SignedToken(
+            idToken, maximumBytes: rules.maximumBytes,
+            algorithms: rules.algorithms.intersection(provider.signingAlgorithms))
+        let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
+        let cache = keyCaches.cache(of: provider)
+        let held = try await cache.current()
+        do throws(OIDCError) {
+            return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())
+        } catch {
+            guard Self.suggestsNewKeys(error, token), let newer = await cache.newer(than: held) else { throw error }
+            return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
+        }
     }
 
-    /// The attributes of the user an ID token is about.
+    /// The attributes of the user an ID token is about. The endpoint is told the correlation id as the query item
+    /// `correlation_id`: proxies drop header fields with an underscore.
+    ///
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the answer is not about the
+    ///   same subject; ``OIDCError/Code/metadataRefused`` if the provider has no userinfo endpoint;
+    ///   ``OIDCError/Code/unusableAnswer``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, about idToken: VerifiedIDToken, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
-        throw OIDCError(.unreachable, reason: "")
+        guard let endpoint = provider.userInfoEndpoint else {
+            throw OIDCError(
+                .metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
+        }
+        let request = OutboundRequest(
+            method: .get, url: endpoint.appending(query: [("correlation_id", correlationID.text)]),
+            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
+            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes)
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await http.send(request)
+        } catch {
+            throw OIDCError(error, of: "The userinfo request", codeMayBeSpent: true)
+        }
+        return try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
+    }
+
+    /// A key that is not among those held may have been published since. So may the key of a token that names none, of
+    /// which a signature that does not hold is the only sign; where a key is named and held, the signature is just wrong.
+    private static func suggestsNewKeys(_ error: OIDCError, _ token: SignedToken) -> Bool {
+        error.check == .key || (error.check == .signature && token.keyID == nil)
     }
 }

@@ -8,9 +8,16 @@ public struct TrustedHosts: Sendable, Hashable {
         /// The pattern, or nil if the text is not one: `*.` may stand only in front of a name of two or more labels.
         public init?(_ text: String) {
             coversSubdomains = text.hasPrefix("*.")
-            guard let host = HostName.normalized(coversSubdomains ? text.dropFirst(2) : text[...]) else { return nil }
+            guard let host = Self.normalized(coversSubdomains ? text.dropFirst(2) : text[...]) else { return nil }
             guard !coversSubdomains || HostName.isNameOfSeveralLabels(host) else { return nil }
             self.host = host
+        }
+
+        /// A name or an IPv4 address, or an IPv6 address with or without the brackets of a URL.
+        private static func normalized(_ text: Substring) -> String? {
+            guard text.utf8.contains(UInt8(ascii: ":")) else { return HostName.normalized(text) }
+            let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+            return IPv6Text.normalized(isBracketed ? text.dropFirst().dropLast() : text)
         }
 
         func covers(_ candidate: String) -> Bool {

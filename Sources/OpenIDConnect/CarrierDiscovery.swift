@@ -1,0 +1,163 @@
+import Primitives
+import Synchronization
+
+/// Finds the carrier that serves a network, and remembers it.
+///
+/// Callers that ask for the same network with the same client at the same time share one request, which runs on its
+/// own: whoever is cancelled takes nothing from the others. A network is held to the issuer that was configured or
+/// first seen for it, so that neither discovery nor a carrier can later put another in its place.
+final class CarrierDiscovery: Sendable {
+    private struct Known: Sendable {
+        let metadata: ProviderMetadata
+        var freshUntil: Timestamp
+        let usableUntil: Timestamp
+    }
+
+    private struct Refusal: Sendable {
+        let error: OIDCError
+        let until: Timestamp
+    }
+
+    private struct Question: Hashable, Sendable {
+        let network: MCCMNC
+        let clientID: ClientID
+    }
+
+    private struct State {
+        var known: BoundedTable<MCCMNC, Known>
+        var refusals: BoundedTable<Question, Refusal>
+        var issuers: BoundedTable<MCCMNC, String>
+        var requests: [Question: Task<Result<ProviderMetadata, OIDCError>, Never>] = [:]
+    }
+
+    /// How many different questions may be under way at once.
+    private static let maximumRequests = 256
+
+    private let configuration: RelyingParty.Configuration
+    private let http: any HTTPClient
+    private let clock: WallClock
+    private let state: Mutex<State>
+
+    init(configuration: RelyingParty.Configuration, http: any HTTPClient, clock: WallClock) {
+        self.configuration = configuration
+        self.http = http
+        self.clock = clock
+        let capacity = configuration.cache.maximumNetworks
+        state = Mutex(
+            State(
+                known: BoundedTable(capacity: capacity), refusals: BoundedTable(capacity: capacity),
+                issuers: BoundedTable(capacity: max(capacity, 4096))))
+    }
+
+    func provider(
+        for network: MCCMNC, clientID: ClientID, correlationID: CorrelationID
+    ) async throws(OIDCError) -> ProviderMetadata {
+        let question = Question(network: network, clientID: clientID)
+        switch try next(for: question, correlationID: correlationID) {
+        case .known(let metadata): return metadata
+        case .asked(let request): return try await request.value.get()
+        }
+    }
+
+    private enum Step {
+        case known(ProviderMetadata)
+        case asked(Task<Result<ProviderMetadata, OIDCError>, Never>)
+    }
+
+    private func next(for question: Question, correlationID: CorrelationID) throws(OIDCError) -> Step {
+        let now = clock.now()
+        return try state.withLock { state throws(OIDCError) in
+            if let known = state.known[question.network], now < known.freshUntil { return .known(known.metadata) }
+            if let request = state.requests[question] { return .asked(request) }
+            if let refusal = state.refusals[question], now < refusal.until { throw refusal.error }
+            guard state.requests.count < Self.maximumRequests else {
+                throw OIDCError(.overloaded, reason: "Too many networks are being asked for.")
+            }
+            let request = Task { await self.ask(question, correlationID: correlationID) }
+            state.requests[question] = request
+            return .asked(request)
+        }
+    }
+
+    private func ask(_ question: Question, correlationID: CorrelationID) async -> Result<ProviderMetadata, OIDCError> {
+        do throws(OIDCError) {
+            let response = try await send(question, correlationID: correlationID)
+            return .success(try keep(response, for: question))
+        } catch {
+            return fallBack(from: error, for: question)
+        }
+    }
+
+    private func send(
+        _ question: Question, correlationID: CorrelationID
+    ) async throws(OIDCError) -> OutboundResponse {
+        let url = configuration.discoveryURL.appending(query: [
+            ("client_id", question.clientID.text), ("mccmnc", question.network.text),
+            ("correlation_id", correlationID.text),
+        ])
+        let limits = configuration.limits
+        do throws(OutboundError) {
+            return try await http.send(
+                OutboundRequest(
+                    method: .get, url: url, headers: [("Accept", "application/json")],
+                    timeout: limits.discoveryTimeout, maximumBodyBytes: limits.discoveryBytes))
+        } catch {
+            throw OIDCError(error, of: "The request for the network's OpenID configuration", codeMayBeSpent: false)
+        }
+    }
+
+    private func keep(_ response: OutboundResponse, for question: Question) throws(OIDCError) -> ProviderMetadata {
+        let metadata = try read(response, network: question.network)
+        let rules = configuration.cache
+        let now = clock.now()
+        let fresh = now.advanced(bySeconds: rules.lifetime(cacheControl: response.cacheControl))
+        let known = Known(
+            metadata: metadata, freshUntil: fresh, usableUntil: fresh.advanced(bySeconds: rules.staleLifetime))
+        try state.withLock { state throws(OIDCError) in
+            let expected = configuration.pinnedIssuers[question.network] ?? state.issuers[question.network]
+            guard expected?.hasSameBytes(as: metadata.issuer) ?? true else {
+                throw OIDCError(
+                    .metadataRefused, reason: "The network's metadata names another issuer than the one it is held to.")
+            }
+            state.issuers.put(metadata.issuer, for: question.network)
+            state.known.put(known, for: question.network)
+            state.refusals.remove(question)
+            state.requests[question] = nil
+        }
+        return metadata
+    }
+
+    private func read(_ response: OutboundResponse, network: MCCMNC) throws(OIDCError) -> ProviderMetadata {
+        guard let document = ProviderAnswer.object(response, maximumBytes: configuration.limits.discoveryBytes) else {
+            throw OIDCError(.unusableAnswer, reason: "Discovery did not answer with a JSON object.")
+        }
+        // Errors come with status 200 too.
+        if document["error"] != nil || document["redirect_uri"] != nil { throw DiscoveryRefusal.error(document) }
+        guard response.status == 200 else {
+            throw OIDCError(.unusableAnswer, reason: "Discovery answered with neither metadata nor an error.")
+        }
+        let requirements = ProviderMetadata.Requirements(
+            urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts)
+        return try ProviderMetadata(document, network: network, requirements: requirements)
+    }
+
+    /// What was known serves a while longer; otherwise the question is answered with the error, and a network that
+    /// discovery does not know is not asked for again at once.
+    private func fallBack(from error: OIDCError, for question: Question) -> Result<ProviderMetadata, OIDCError> {
+        let now = clock.now()
+        let rules = configuration.cache
+        return state.withLock { state in
+            state.requests[question] = nil
+            if var known = state.known[question.network], now < known.usableUntil {
+                known.freshUntil = now.advanced(bySeconds: rules.retryInterval)
+                state.known.put(known, for: question.network)
+                return .success(known.metadata)
+            }
+            if DiscoveryRefusal.isLasting(error) {
+                let until = now.advanced(bySeconds: rules.unknownNetworkLifetime)
+                state.refusals.put(Refusal(error: error, until: until), for: question)
+            }
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Primitives
+
+/// Reads the fields of a discovery document, each with its rule.
+struct MetadataReader {
+    let document: JSONObject
+    let requirements: ProviderMetadata.Requirements
+
+    /// An issuer is a URL without query and fragment (Discovery section 3), on a trusted host.
+    func issuer() throws(OIDCError) -> String {
+        let url = try endpoint("issuer")
+        guard !url.text.utf8.contains(UInt8(ascii: "?")) else { throw Self.refused("issuer") }
+        return url.text
+    }
+
+    func endpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL {
+        guard let text = document["\(name)"]?.string, let url = EndpointURL(text, policy: requirements.urlPolicy),
+            requirements.trustedHosts.contains(url.host)
+        else { throw Self.refused(name) }
+        return url
+    }
+
+    /// Nil if the field is absent or null; what is given must be right.
+    func optionalEndpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL? {
+        guard let value = document["\(name)"], !value.isNull else { return nil }
+        return try endpoint(name)
+    }
+
+    /// Those of ours that the provider signs with; all of ours if it does not say.
+    func signingAlgorithms() throws(OIDCError) -> Set<SigningAlgorithm> {
+        let name: StaticString = "id_token_signing_alg_values_supported"
+        guard let listed = try list(name) else { return Set(SigningAlgorithm.allCases) }
+        let known = Set(listed.compactMap(SigningAlgorithm.init(rawValue:)))
+        guard !known.isEmpty else { throw Self.refused(name) }
+        return known
+    }
+
+    /// A list that is given must have the value we depend on.
+    func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
+        guard let listed = try list(name) else { return }
+        guard listed.contains(value) else { throw Self.refused(name) }
+    }
+
+    /// A carrier may name its network as a text or, without leading zeros then, as a number.
+    func checkNetwork(_ network: MCCMNC) throws(OIDCError) {
+        switch document["mccmnc"] {
+        case nil, .null: return
+        case .string(let text) where text == network.text: return
+        case .some(let value):
+            guard let number = value.integer, number == Int64(network.text) else { throw Self.refused("mccmnc") }
+        }
+    }
+
+    /// A list of texts, or a bare text (which some carriers write for a list of one); nil if absent or null.
+    private func list(_ name: StaticString) throws(OIDCError) -> [String]? {
+        switch document["\(name)"] {
+        case nil, .null: return nil
+        case .string(let single): return [single]
+        case .array(let elements):
+            let texts = elements.compactMap(\.string)
+            guard texts.count == elements.count else { throw Self.refused(name) }
+            return texts
+        default: throw Self.refused(name)
+        }
+    }
+
+    private static func refused(_ name: StaticString) -> OIDCError {
+        OIDCError(
+            .metadataRefused,
+            reason: "In the provider's metadata, \(name) is missing or not acceptable.")
+    }
+}

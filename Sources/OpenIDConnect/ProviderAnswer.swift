@@ -1,0 +1,31 @@
+import Primitives
+
+/// Reads providers' answers.
+///
+/// One policy for labels: JSON is read under any Content-Type or none, because carriers label it variously, except
+/// where the label says that it is a page or a form.
+enum ProviderAnswer {
+    private static let otherMediaTypes: Set<String> = [
+        "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
+        "application/jwt",
+    ]
+
+    /// The JSON object that an answer of any status carries, or nil if it carries something else.
+    static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
+        guard response.body.count <= maximumBytes else { return nil }
+        if let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) { return nil }
+        return (try? JSONValue(parsing: response.body))?.object
+    }
+
+    /// In lower case, without parameters.
+    static func mediaType(_ response: OutboundResponse) -> String? {
+        guard let label = response.contentType else { return nil }
+        let essence = label.prefix { $0 != ";" }
+        return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+    }
+
+    /// Error codes that say that the provider does not accept us (RFC 6749 section 5.2).
+    static func concernsClient(_ errorCode: String) -> Bool {
+        errorCode == "invalid_client" || errorCode == "unauthorized_client"
+    }
+}

@@ -1,0 +1,27 @@
+import Primitives
+
+extension ProviderMetadata {
+    /// What a provider's metadata must satisfy beside being well-formed.
+    struct Requirements: Sendable {
+        let urlPolicy: EndpointURL.Policy
+        let trustedHosts: TrustedHosts
+    }
+
+    /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
+    ///
+    /// - Parameter network: The network asked for; a document that names one must name this one.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
+    init(_ document: JSONObject, network: MCCMNC, requirements: Requirements) throws(OIDCError) {
+        let reader = MetadataReader(document: document, requirements: requirements)
+        issuer = try reader.issuer()
+        authorizationEndpoint = try reader.endpoint("authorization_endpoint")
+        tokenEndpoint = try reader.endpoint("token_endpoint")
+        userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
+        jwksURI = try reader.endpoint("jwks_uri")
+        serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
+        signingAlgorithms = try reader.signingAlgorithms()
+        try reader.checkList("response_types_supported", includes: "code")
+        try reader.checkList("token_endpoint_auth_methods_supported", includes: "client_secret_basic")
+        try reader.checkNetwork(network)
+    }
+}
