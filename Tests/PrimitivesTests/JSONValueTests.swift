@@ -1,0 +1,35 @@
+import Primitives
+import Testing
+
+struct JSONValueTests {
+    @Test(
+        "A whole number is had as an integer, however it was written",
+        arguments: [
+            ("1600000000", 1_600_000_000), ("1.6e9", 1_600_000_000), ("1600000000.0", 1_600_000_000),
+            ("16E8", 1_600_000_000),
+            ("-3.0", -3), ("9007199254740992.0", 9_007_199_254_740_992), ("9223372036854775807", Int64.max),
+        ])
+    func whole(_ text: String, _ value: Int64) throws {
+        #expect(try JSONValue(parsing: Array(text.utf8)).integer == value)
+    }
+
+    @Test(
+        "A number that is not whole, or not exactly known, is not had as an integer",
+        arguments: [
+            "1.5", "1e300", "-1e300", "9223372036854775808", "9007199254740994.0", "1e-5", "\"1\"", "true", "null",
+        ])
+    func notWhole(_ text: String) throws {
+        #expect(try JSONValue(parsing: Array(text.utf8)).integer == nil)
+    }
+
+    @Test("Each kind is had only as what it is")
+    func kinds() {
+        let values: [JSONValue] = [.null, .bool(true), .integer(1), .number(0.5), .string("x"), .array([.null])]
+        #expect(values.map(\.isNull) == [true, false, false, false, false, false])
+        #expect(values.map(\.bool) == [nil, true, nil, nil, nil, nil])
+        #expect(values.map(\.double) == [nil, nil, 1, 0.5, nil, nil])
+        #expect(values.map(\.string) == [nil, nil, nil, nil, "x", nil])
+        #expect(values.map(\.array) == [nil, nil, nil, nil, nil, [.null]])
+        #expect(values.allSatisfy { $0.object == nil })
+    }
+}

@@ -1,0 +1,20 @@
+public import Primitives
+import Synchronization
+
+/// A clock that a test turns by hand.
+public final class ManualClock: Sendable {
+    private let time: Mutex<Timestamp>
+
+    public init(secondsSinceEpoch: Int64 = 1_800_000_000) {
+        time = Mutex(Timestamp(secondsSinceEpoch: secondsSinceEpoch))
+    }
+
+    public var now: Timestamp { time.withLock { $0 } }
+
+    public func advance(bySeconds seconds: Int64) {
+        time.withLock { $0 = $0.advanced(bySeconds: seconds) }
+    }
+
+    /// The clock as the code under test takes it.
+    public var wallClock: WallClock { WallClock { self.now } }
+}
