@@ -31,11 +31,14 @@ enum Schema {
     // AUTOINCREMENT: the number of an erased user is never given to another, whatever still names it. It costs one more
     // row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
     //
+    // public_id has no index: nobody is looked up by it, it is random and long, and a tree in random order is the dearest
+    // part of a sign-in.
+    //
     // identities: the table is its own index on (issuer, subject). The subject stands nowhere else.
     private static let users = """
         CREATE TABLE users (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
-            public_id TEXT NOT NULL UNIQUE,
+            public_id TEXT NOT NULL,
             username TEXT,
             name TEXT,
             given_name TEXT,

@@ -7,7 +7,7 @@ public struct StorageError: Error, Sendable, Hashable {
         case full
         /// Its content is not what this version wrote.
         case corrupt
-        /// A record of the same key (a token's hash, a public id) is there already; nothing was stored.
+        /// A record of the same key (a token's hash) is there already; nothing was stored.
         case conflict
         /// Too many calls are waiting.
         case overloaded

@@ -11,6 +11,10 @@ extension TemporaryDirectory {
 
     func content(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
 
+    func size(_ name: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file(name))[.size] as? Int ?? 0
+    }
+
     func copy(_ name: String, to other: String) throws {
         try Data(contentsOf: URL(filePath: file(name))).write(to: URL(filePath: file(other)))
     }
