@@ -1,0 +1,64 @@
+import Foundation
+import OpenIDConnect
+import OutboundHTTP
+import TestSupport
+import Testing
+
+struct ResourceTests {
+    // In a process of its own: other tests open and close descriptors at the same time.
+    @Test("Thousands of requests leave neither descriptors nor memory behind")
+    func noGrowth() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try RawHTTPPeer(recordsRequests: false) { connection in
+                while let request = connection.readRequest() {
+                    if request.startLine.contains("/close") { return }
+                    connection.answer(body: request.body)
+                }
+            }
+            // What a process opens on first use is open by then.
+            try await withClient { _ = try await $0.send(.post(peer.url())) }
+            while peer.openConnectionCount > 0 { await Task.yield() }
+            let before = try openDescriptors()
+            try await withClient { client in
+                func send(_ count: Int) async throws {
+                    for number in 0..<count {
+                        let response = try await client.send(.post(peer.url("/\(number)"), body: "request \(number)"))
+                        #expect(response.status == 200)
+                    }
+                }
+                try await send(1000)
+                let (descriptors, pages) = (try openDescriptors(), try residentPages())
+                try await send(2000)
+                // 256 pages in 2000 requests would be half a kilobyte for each.
+                #expect(try residentPages() - pages < 256)
+
+                for _ in 0..<50 {
+                    _ = await client.failure(try .post(peer.url("/close")))
+                    try await send(2)
+                }
+                while peer.openConnectionCount > 1 { await Task.yield() }
+                #expect(try openDescriptors() == descriptors)
+            }
+            while peer.openConnectionCount > 0 { await Task.yield() }
+            #expect(try openDescriptors() == before)
+            peer.stop()
+        }
+    }
+}
+
+private func openDescriptors() throws -> Int {
+    #if os(Linux)
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    #else
+        try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").count
+    #endif
+}
+
+private func residentPages() throws -> Int {
+    #if os(Linux)
+        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return try #require(fields.dropFirst().first.flatMap { Int($0) })
+    #else
+        return 0
+    #endif
+}

@@ -1,0 +1,104 @@
+import Foundation
+import OpenIDConnect
+import OutboundHTTP
+import TestSupport
+import Testing
+
+struct TLSTests {
+    @Test("A certificate of a trusted authority for the host is accepted", arguments: ["TLSv1_2", "TLSv1_3"])
+    func trusted(version: String) async throws {
+        try await withTLSPeer(.valid, newestVersion: version) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: { client in
+                for body in ["one", "two", "three"] {
+                    let response = try await client.send(.post(peer.url(), body: body))
+                    #expect(response.status == 200)
+                    #expect(response.body == Array(body.utf8))
+                }
+                #expect(try await client.send(.post(peer.url("localhost"))).status == 200)
+            }
+        }
+    }
+
+    @Test("A certificate of an unknown authority is refused, and nothing is sent")
+    func unknownAuthority() async throws {
+        try await withTLSPeer(.valid) { peer, _ in
+            try await withClient { try await expectTLSFailure($0, peer) }
+        }
+    }
+
+    @Test(
+        "A certificate for another host, or out of its time, is refused",
+        arguments: [TestCertificates.Kind.otherHost, .expired])
+    func wrongCertificate(kind: TestCertificates.Kind) async throws {
+        try await withTLSPeer(kind) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: {
+                try await expectTLSFailure($0, peer)
+            }
+        }
+    }
+
+    @Test("TLS older than 1.2 is refused")
+    func oldVersion() async throws {
+        try await withTLSPeer(.valid, newestVersion: "TLSv1_1") { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: {
+                try await expectTLSFailure($0, peer)
+            }
+        }
+    }
+
+    @Test("Plain HTTP where TLS is expected is refused")
+    func plainPeer() async throws {
+        try await withPeer { connection in
+            connection.answer()
+        } _: { peer in
+            try await withClient { client in
+                let error = await client.failure(try .post("https://127.0.0.1:\(peer.port)/"))
+                #expect(error?.code == .tls)
+                #expect(error?.mayHaveBeenSent == false)
+            }
+        }
+    }
+
+    @Test("Authorities that cannot be read, and texts that cannot be sent, are refused at the start")
+    func start() {
+        #expect(startError { $0.caBundle = "/nowhere/authorities.pem" }?.code == .caBundle)
+        #expect(startError { $0.userAgent = "a\r\nInjected: yes" }?.code == .configuration)
+        #expect(startError { $0.proxy = "http://proxy\n" }?.code == .configuration)
+        #expect(startError { $0.userAgent = "other/2" } == nil)
+    }
+
+    private func startError(_ change: (inout OutboundHTTPConfiguration) -> Void) -> OutboundHTTPStartError? {
+        var configuration = OutboundHTTPConfiguration()
+        change(&configuration)
+        do throws(OutboundHTTPStartError) {
+            _ = try CurlHTTPClient(configuration)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func expectTLSFailure(_ client: CurlHTTPClient, _ peer: TLSPeer) async throws {
+        let error = await client.failure(try .post(peer.url()))
+        #expect(error?.code == .tls, "\(error?.reason ?? "answered")")
+        #expect(error?.mayHaveBeenSent == false)
+    }
+
+    private func withTLSPeer(
+        _ kind: TestCertificates.Kind, newestVersion: String = "TLSv1_3",
+        _ work: (TLSPeer, TestCertificates) async throws -> Void
+    ) async throws {
+        let certificates = try await TestCertificates.make()
+        defer { certificates.remove() }
+        let peer = try await TLSPeer(
+            certificate: certificates.certificate(kind), key: certificates.key, newestVersion: newestVersion)
+        defer { peer.stop() }
+        try await work(peer, certificates)
+    }
+}

@@ -1,0 +1,65 @@
+import OpenIDConnect
+import OutboundHTTP
+import TestSupport
+import Testing
+
+/// A client that may speak plain http to loopback, shut down when the work is done.
+func withClient<Result>(
+    _ change: (inout OutboundHTTPConfiguration) -> Void = { _ in },
+    _ work: (CurlHTTPClient) async throws -> Result
+) async throws -> Result {
+    var configuration = OutboundHTTPConfiguration(
+        addressPolicy: AddressPolicy(allowLoopback: true), allowLoopbackHTTP: true)
+    change(&configuration)
+    let client = try CurlHTTPClient(configuration)
+    do {
+        let result = try await work(client)
+        await client.shutdown()
+        return result
+    } catch {
+        await client.shutdown()
+        throw error
+    }
+}
+
+/// A peer, stopped when the work is done.
+func withPeer<Result>(
+    _ script: @escaping @Sendable (RawHTTPPeer.Connection) -> Void, _ work: (RawHTTPPeer) async throws -> Result
+) async throws -> Result {
+    let peer = try RawHTTPPeer(script)
+    defer { peer.stop() }
+    return try await work(peer)
+}
+
+extension OutboundRequest {
+    /// A request whose query, header and body hold the word that no error may repeat.
+    static func post(
+        _ url: String, body: String = "code=s3cret", timeout: Duration = .seconds(10), maximumBodyBytes: Int = 64 * 1024
+    ) throws -> OutboundRequest {
+        OutboundRequest(
+            method: .post, url: try endpoint(url), headers: [("X-Token", "s3cret")], body: Array(body.utf8),
+            timeout: timeout, maximumBodyBytes: maximumBodyBytes)
+    }
+
+    static func get(
+        _ url: String, timeout: Duration = .seconds(10), maximumBodyBytes: Int = 64 * 1024
+    ) throws -> OutboundRequest {
+        OutboundRequest(method: .get, url: try endpoint(url), timeout: timeout, maximumBodyBytes: maximumBodyBytes)
+    }
+
+    private static func endpoint(_ url: String) throws -> EndpointURL {
+        try #require(EndpointURL(url, policy: .allowLoopbackHTTP))
+    }
+}
+
+extension CurlHTTPClient {
+    /// The error a request ends with, or nil if it is answered.
+    func failure(_ request: OutboundRequest) async -> OutboundError? {
+        do throws(OutboundError) {
+            _ = try await send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension RawHTTPPeer {
+    /// One connection, as its script sees it. All calls block the script's thread only.
+    public final class Connection: Sendable {
+        /// 1 for the peer's first connection.
+        public let number: Int
+        private let descriptor: Int32
+        private let peer: RawHTTPPeer
+        private let isHeld = Mutex(false)
+
+        init(descriptor: Int32, number: Int, peer: RawHTTPPeer) {
+            self.descriptor = descriptor
+            self.number = number
+            self.peer = peer
+            _ = fcntl(descriptor, F_SETFL, 0)  // The scripts' calls block.
+            #if canImport(Darwin)
+                var on: Int32 = 1
+                setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+            #endif
+            // An answer in small pieces is to leave in small pieces, and at once.
+            var noDelay: Int32 = 1
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        }
+
+        /// The next request with its whole body (by `Content-Length`), or nil if the connection ends before that.
+        @discardableResult
+        public func readRequest() -> Request? {
+            guard let head = readHead() else { return nil }
+            var lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
+            guard !lines.isEmpty else { return nil }
+            var request = Request(startLine: String(lines.removeFirst()), fields: [:], body: [])
+            for line in lines {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                let value = line[line.index(after: colon)...].drop { $0 == " " }
+                request.fields[line[..<colon].lowercased()] = String(value)
+            }
+            let length = request.fields["content-length"].flatMap { Int($0) }.map { max(0, $0) } ?? 0
+            guard let body = read(length) else { return nil }
+            request.body = body
+            if peer.recordsRequests { peer.state.withLock { $0.requests.append(request) } }
+            return request
+        }
+
+        /// Sends text; false once the other side has gone.
+        @discardableResult
+        public func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+        /// Sends bytes; false once the other side has gone.
+        @discardableResult
+        public func send(_ bytes: [UInt8]) -> Bool {
+            #if canImport(Darwin)
+                let flags: Int32 = 0
+            #else
+                let flags = Int32(MSG_NOSIGNAL)
+            #endif
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let sent = rest.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress, $0.count, flags) }
+                if sent < 0, errno == EINTR { continue }
+                guard sent > 0 else { return false }
+                rest = rest.dropFirst(sent)
+            }
+            return true
+        }
+
+        /// A whole answer with its `Content-Length`.
+        @discardableResult
+        public func answer(_ status: String = "200 OK", _ fields: [String] = [], body: [UInt8] = []) -> Bool {
+            let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.count)"] + fields
+            return send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
+        }
+
+        /// Waits until the other side closes (true), or the time is over or something came (false). The pace of a
+        /// script that drips bytes.
+        public func waitForClose(milliseconds: Int32) -> Bool {
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&wanted, 1, milliseconds) > 0 else { return false }
+            var byte: UInt8 = 0
+            return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) <= 0
+        }
+
+        /// Closes with a reset instead of an orderly end.
+        public func reset() {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        }
+
+        /// Leaves the connection open when the script returns, until the peer stops; costs no thread.
+        public func hold() { isHeld.withLock { $0 = true } }
+
+        func end() {
+            if isHeld.withLock({ $0 }), peer.keep(descriptor) { return }
+            peer.close(descriptor)
+        }
+
+        private func readHead() -> [UInt8]? {
+            var head: [UInt8] = []
+            while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+                guard let byte = readByte() else { return nil }
+                head.append(byte)
+            }
+            return head
+        }
+
+        private func readByte() -> UInt8? { read(1)?.first }
+
+        private func read(_ count: Int) -> [UInt8]? {
+            var bytes = [UInt8](repeating: 0, count: count)
+            var filled = 0
+            while filled < count {
+                let received = bytes.withUnsafeMutableBytes { buffer in
+                    recv(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, 0)
+                }
+                if received < 0, errno == EINTR { continue }
+                guard received > 0 else { return nil }
+                filled += received
+            }
+            return bytes
+        }
+    }
+
+    func close(_ descriptor: Int32) {
+        state.withLock { state in
+            state.open.remove(descriptor)
+            closeDescriptor(descriptor)
+        }
+    }
+
+    /// False if the peer has been stopped, so that nobody would close it later.
+    func keep(_ descriptor: Int32) -> Bool {
+        state.withLock { state in
+            if state.isStopped { return false }
+            state.held.insert(descriptor)
+            return true
+        }
+    }
+}
+
+// Names that the methods above hide.
+func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
+    send(descriptor, bytes, count, flags)
+}
