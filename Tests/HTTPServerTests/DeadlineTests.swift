@@ -39,7 +39,7 @@ struct DeadlineTests {
     @Test(
         "Each phase has a deadline that later bytes do not move",
         arguments: [
-            Row("before the first byte", [], 60, nil),
+            Row("before the first byte", [], 10, nil),
             Row("between requests", [request("GET /")], 60, nil),
             Row("one byte of a head", ["G"], 10, .headerTimeout),
             Row("an empty line only", ["\r\n"], 10, .headerTimeout),

@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Framing of requests")
+// One case after the other, so that the tests that wait for sockets get their turns.
+@Suite("Framing of requests", .serialized)
 struct FramingTests {
     /// Ways to cut bytes: not at all, after each byte, and once at each place. Long messages are cut at fewer places.
     private static func allCuts(of bytes: [UInt8]) -> [[Int]] {

@@ -1,0 +1,108 @@
+import HTTPServer
+import HTTPTypes
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Each in a process of its own, because descriptors and their limit belong to the whole process.
+@Suite("Descriptors", .serialized)
+struct DescriptorTests {
+    @Test("Two thousand connections leave no descriptor behind")
+    func nothingLeft() async {
+        await #expect(processExitsWith: .success) {
+            try await LiveServer.run { live in
+                let request = request("GET /", "Connection: close")
+                #expect(try await live.answers(to: request).count == 1)
+                #expect(try await live.reachesConnectionCount(0))
+                let before = Descriptors.open().count
+                for number in 0..<2000 {
+                    let client = try await live.connect()
+                    if number % 4 == 0 { await client.reset() }
+                    if number % 4 == 1 { await client.close() }
+                    if number % 4 >= 2 {
+                        try await client.send(request)
+                        #expect(try await client.readResponse().status == 200)
+                        await client.close()
+                    }
+                }
+                #expect(try await live.reachesConnectionCount(0))
+                #expect(Descriptors.open().count == before)
+            }
+        }
+    }
+
+    @Test("A server that runs out of descriptors serves again when there are some")
+    func exhausted() async {
+        await #expect(processExitsWith: .success) {
+            let warned = Gate()
+            let logger = Logger(label: "test") { _ in WarningHandler(warned: warned) }
+            try await LiveServer.run(logger: logger) { live in
+                let early = try await live.connect()
+                try await early.send(request("GET /early"))
+                #expect(try await early.readResponse().status == 200)
+                // The late client's socket is the last descriptor there is: accepting it fails.
+                Descriptors.setLimit((Descriptors.open().max() ?? 0) + 20)
+                let filling = Descriptors.takeAll(leaving: 1)
+                #expect(filling.count > 1)
+                let late = try await live.connect()
+                try await late.send(request("GET /late"))
+                await warned.pass()
+                try await early.send(request("GET /early"))
+                #expect(try await early.readResponse().status == 200)
+                for descriptor in filling { close(descriptor) }
+                #expect(try await late.readResponse().text == "GET /late ")
+            }
+        }
+    }
+}
+
+/// Opens a gate at the first warning.
+private struct WarningHandler: LogHandler {
+    let warned: Gate
+    var metadata = Logger.Metadata()
+    var logLevel = Logger.Level.warning
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { warned.open() }
+}
+
+private enum Descriptors {
+    /// The process's open descriptors.
+    static func open() -> [Int32] {
+        (0..<Int32(4096)).filter { fcntl($0, F_GETFD) != -1 }
+    }
+
+    static func setLimit(_ count: Int32) {
+        var limit = rlimit()
+        getrlimit(kind, &limit)
+        limit.rlim_cur = rlim_t(count)
+        setrlimit(kind, &limit)
+    }
+
+    /// Takes descriptors until there are no more, and gives some back.
+    static func takeAll(leaving count: Int) -> [Int32] {
+        var taken: [Int32] = []
+        while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
+        for _ in 0..<count { if let descriptor = taken.popLast() { close(descriptor) } }
+        return taken
+    }
+
+    #if canImport(Darwin)
+        private static let kind = RLIMIT_NOFILE
+    #else
+        private static let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+}
