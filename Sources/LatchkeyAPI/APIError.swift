@@ -1,0 +1,125 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// An error as the API answers it: a status and the JSON that all errors have.
+struct APIError: Error, Sendable {
+    let status: HTTPResponse.Status
+    let code: String
+    let errorType: ErrorType
+    let description: String
+    var correlationID: CorrelationID?
+    /// Beside those that every error has.
+    var headers: HTTPFields = [:]
+    /// What an unknown user needs to register, where that is why.
+    var offer: RegistrationOffer?
+
+    init(
+        _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType = .invalidRequest,
+        _ description: String, headers: HTTPFields = [:]
+    ) {
+        self.status = status
+        self.code = code
+        self.errorType = errorType
+        self.description = description
+        self.headers = headers
+    }
+
+    func response(requestID: String) -> Response {
+        var json = JSONObjectWriter(capacity: 384)
+        json.add("error", code)
+        json.add("error_description", description)
+        json.add("error_type", errorType.rawValue)
+        json.add("correlation_id", ifPresent: correlationID?.text)
+        json.add("request_id", requestID)
+        if let offer { offer.write(to: &json) }
+        var response = Response.json(status, json.finish())
+        response.headers.append(contentsOf: headers)
+        return response
+    }
+}
+
+extension APIError {
+    static let invalidAPIKey = APIError(
+        .unauthorized, "invalid_api_key", "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
+        headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
+
+    /// No session was shown (RFC 6750 section 3.1: then the challenge names no error).
+    static let sessionMissing = APIError(
+        .unauthorized, "invalid_token", "The session token is missing. Send Authorization: Bearer and the token.",
+        headers: [.wwwAuthenticate: "Bearer"])
+
+    static let sessionInvalid = APIError(
+        .unauthorized, "invalid_token",
+        "The session token is malformed, unknown, expired or revoked. Sign in again.",
+        headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
+
+    static let notReady = APIError(
+        .serviceUnavailable, "temporarily_unavailable", .serverError,
+        "The server is about to stop, or cannot reach its records.", headers: [.retryAfter: "5"])
+
+    static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
+        var error = APIError(.badRequest, "invalid_request", description)
+        error.correlationID = correlationID
+        return error
+    }
+
+    /// The carrier vouches for the user, who is not registered.
+    static func mustRegister(_ offer: RegistrationOffer) -> APIError {
+        var error = APIError(
+            .forbidden, "user_not_registered", .requestDenied,
+            "Nobody is registered under this identity. Register with state_key and the missing attributes.")
+        error.correlationID = offer.correlationID
+        error.offer = offer
+        return error
+    }
+}
+
+extension APIError {
+    private init(
+        _ status: HTTPResponse.Status, _ code: String, _ description: String, headers: HTTPFields = [:]
+    ) {
+        self.init(status, code, .invalidRequest, description, headers: headers)
+    }
+
+    /// A use case's refusal.
+    init(_ error: SignInError) {
+        self.init(error.code.status, error.code.text, error.errorType, error.description)
+        correlationID = error.correlationID
+        if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
+        // RFC 9110 section 15.5.2: a 401 names a scheme.
+        if status == .unauthorized {
+            headers[.wwwAuthenticate] = error.code == .invalidToken ? #"Bearer error="invalid_token""# : "Bearer"
+        }
+    }
+
+    /// A refusal of the server's or the router's.
+    init(_ error: HTTPError) {
+        let type: ErrorType =
+            switch error.status.code {
+            case 408: .requestTimeout
+            case 429, 500...: .serverError
+            default: .invalidRequest
+            }
+        self.init(error.status, error.code, type, error.message, headers: error.headers)
+    }
+}
+
+extension SignInError.Code {
+    /// The status that goes with a code (contract section 1).
+    var status: HTTPResponse.Status {
+        switch self {
+        case .invalidRequest: .badRequest
+        case .invalidToken, .invalidIDToken, .refusedByCarrier: .unauthorized
+        case .emailDomainBlocked: .forbidden
+        case .notFound: .notFound
+        case .userAlreadyExists: .conflict
+        case .serverError: .internalServerError
+        case .carrierError: .badGateway
+        case .temporarilyUnavailable: .serviceUnavailable
+        case .carrierTimeout: .gatewayTimeout
+        }
+    }
+}

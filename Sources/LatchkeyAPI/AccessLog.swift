@@ -1,0 +1,27 @@
+import HTTPServer
+import HTTPTypes
+import Logging
+
+/// Writes a line for each request: at `debug`, and for errors of this server at `info`.
+struct AccessLog: Sendable {
+    let logger: Logger
+
+    func write(_ request: Request, _ response: Response, requestID: String, took duration: @autoclosure () -> Duration)
+    {
+        let level: Logger.Level = response.status.code >= 500 ? .info : .debug
+        guard logger.logLevel <= level else { return }
+        logger.log(
+            level: level, "request",
+            metadata: [
+                "method": "\(request.method.rawValue)", "path": "\(Self.printable(request.path))",
+                "status": "\(response.status.code)", "request_id": "\(requestID)", "peer": "\(request.peer)",
+                "ms": "\((duration() / .milliseconds(0.01)).rounded() / 100)",
+            ])
+    }
+
+    /// At most 200 bytes, with a question mark for whatever could break or forge a line. (The path has no query.)
+    private static func printable(_ path: String) -> String {
+        String(
+            decoding: path.utf8.prefix(200).map { (0x21...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+    }
+}

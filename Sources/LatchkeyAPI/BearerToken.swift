@@ -1,0 +1,33 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+extension Request {
+    /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1), which may stand nowhere else.
+    /// - Throws: 401 if there is no such field, more than one, another scheme, or a text that is no token of ours or of
+    ///   anybody's: more than 512 characters, or others than RFC 7235's token68 has.
+    func bearerToken() throws(APIError) -> Secret {
+        guard let field = headers[.authorization] else {
+            throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
+        }
+        let scheme = "bearer "
+        guard field.utf8.count > scheme.utf8.count,
+            zip(field.utf8, scheme.utf8).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 })
+        else { throw .sessionInvalid }
+        let token = field.dropFirst(scheme.utf8.count).drop { $0 == " " }
+        guard (1...512).contains(token.utf8.count), token.utf8.allSatisfy(Self.isToken68) else {
+            throw .sessionInvalid
+        }
+        return Secret(String(token))
+    }
+
+    private static func isToken68(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+
+/// The fields of a request's body: of a JSON object, or of a form.
+enum BodyFields {
+    case json(JSONObject)
+    case form(Query)
+
+    /// Body fields are few and small.
+    private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
+
+    /// Reads the body once, as its `Content-Type` says.
+    /// - Throws: 415 for another type or charset; 400 for what is not an object or a form, or names a field twice.
+    init(_ request: Request) throws(APIError) {
+        switch try MediaType(request) {
+        case .json:
+            guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
+                throw .malformed("The body is not JSON, or names a member twice. Send one JSON object.")
+            }
+            guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
+            self = .json(object)
+        case .form:
+            guard let text = String(validating: request.body, as: UTF8.self), let form = Query(text) else {
+                throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
+            }
+            guard form.repeatedName == nil else {
+                throw .malformed("A field stands in the form more than once. Send each once.")
+            }
+            self = .form(form)
+        }
+    }
+
+    /// The value of a field; nil if it is not there, null, or of no length (RFC 6749 section 3.1: then it counts as
+    /// left out).
+    subscript(name: String) -> JSONValue? {
+        switch self {
+        case .json(let object):
+            guard let value = object[name], !value.isNull, value != .string("") else { return nil }
+            return value
+        case .form(let form):
+            guard let text = form[name], !text.isEmpty else { return nil }
+            return .string(text)
+        }
+    }
+}
+
+/// The two kinds of body we read.
+private enum MediaType {
+    case json
+    case form
+
+    init(_ request: Request) throws(APIError) {
+        guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }
+        let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.normalized)
+        switch parts.first {
+        case "application/json": self = .json
+        case "application/x-www-form-urlencoded": self = .form
+        default: throw .unsupportedMediaType
+        }
+        let isUTF8 = parts.dropFirst().allSatisfy { parameter in
+            !parameter.hasPrefix("charset=") || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\""
+        }
+        guard isUTF8 else { throw .unsupportedMediaType }
+    }
+
+    private static func normalized(_ part: Substring) -> String {
+        part.filter { $0 != " " && $0 != "\t" }.lowercased()
+    }
+}
+
+extension APIError {
+    fileprivate static let unsupportedMediaType = APIError(
+        .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
+        "Send application/json or application/x-www-form-urlencoded, in UTF-8.")
+}

@@ -1,0 +1,115 @@
+import OpenIDConnect
+import Primitives
+
+/// Reads typed values from a body and notes what is wrong with each, so that one answer names all problems.
+///
+/// The notes name fields, never what was in them.
+struct FieldReader {
+    private let fields: BodyFields
+    private(set) var problems: [String] = []
+
+    init(_ fields: BodyFields) {
+        self.fields = fields
+    }
+
+    mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
+
+    /// The value of a field under any of its names; nil also if two names have different values, which is noted.
+    private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
+        var found = fields[name]
+        for alias in aliases {
+            guard let other = fields[alias] else { continue }
+            if let first = found, !first.isSame(as: other) {
+                refuse(name, "and \(alias) have different values: send one of them")
+                return nil
+            }
+            found = other
+        }
+        if found == nil, required { refuse(name, "is missing") }
+        return found
+    }
+
+    /// A text of at most `limit` bytes.
+    mutating func text(
+        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false
+    ) -> String? {
+        guard let value = value(name, aliases, required: required) else { return nil }
+        guard let text = value.string else {
+            refuse(name, "must be a string")
+            return nil
+        }
+        guard text.utf8.count <= limit else {
+            refuse(name, "is longer than \(limit) bytes")
+            return nil
+        }
+        return text
+    }
+
+    /// What `make` makes of a text; `demand` is noted where it makes nothing.
+    mutating func value<Value>(
+        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, demand: String,
+        _ make: (String) -> Value?
+    ) -> Value? {
+        guard let text = text(name, aliases, limit: limit, required: required) else { return nil }
+        guard let value = make(text) else {
+            refuse(name, demand)
+            return nil
+        }
+        return value
+    }
+
+    /// A text of visible ASCII characters and, where `allowingSpaces`, spaces.
+    mutating func visibleText(
+        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, allowingSpaces: Bool = false
+    ) -> String? {
+        let demand = "must have visible ASCII characters only" + (allowingSpaces ? " and spaces" : "")
+        return value(name, aliases, limit: limit, required: required, demand: demand) { text in
+            text.utf8.allSatisfy { (0x21...0x7E).contains($0) || allowingSpaces && $0 == 0x20 } ? text : nil
+        }
+    }
+
+    /// Words separated by spaces, or in JSON also an array of them.
+    mutating func words(_ name: String, _ aliases: [String] = [], limit: Int) -> [String] {
+        guard let value = value(name, aliases, required: false) else { return [] }
+        let texts = value.array.map { $0.map(\.string) } ?? [value.string]
+        let known = texts.compactMap(\.self)
+        guard known.count == texts.count else {
+            refuse(name, "must be a string")
+            return []
+        }
+        let text = known.joined(separator: " ")
+        guard text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            refuse(name, "must be at most \(limit) ASCII characters")
+            return []
+        }
+        return text.split(separator: " ").map(String.init)
+    }
+
+    /// A text of digits, which JSON may also give as a number.
+    mutating func digits(_ name: String, _ lengths: ClosedRange<Int>) -> String? {
+        guard let value = value(name, [], required: false) else { return nil }
+        let text =
+            switch value {
+            case .integer(let number): String(number)
+            case .string(let text): text
+            default: ""
+            }
+        guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            let many =
+                lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
+            refuse(name, "must be \(many) digits")
+            return nil
+        }
+        return text
+    }
+
+    func has(_ name: String) -> Bool { fields[name] != nil }
+}
+
+extension JSONValue {
+    /// Whether two fields say the same; texts are compared to the byte.
+    fileprivate func isSame(as other: JSONValue) -> Bool {
+        if let text = string, let other = other.string { return text.hasSameBytes(as: other) }
+        return self == other
+    }
+}

@@ -1,0 +1,43 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+import Storage
+
+/// What the routes do: read the request, ask the use case, write the answer.
+extension LatchkeyAPI {
+    func signIn(_ request: Request, provider: String) async throws -> Response {
+        try useCases.signIn.checkProvider(provider)
+        let signIn = try SignInRequest(BodyFields(request), provider: provider)
+        switch try await useCases.signIn(signIn) {
+        case .signedIn(let signedIn): return signedIn.response(.ok)
+        case .mustRegister(let offer): throw APIError.mustRegister(offer)
+        }
+    }
+
+    /// The body, if there is one, is not looked at.
+    func issueAttempt(_ request: Request) async throws -> Response {
+        try await useCases.attempts.issue(provider: request.parameters["provider"] ?? "").response
+    }
+
+    func register(_ request: Request) async throws -> Response {
+        try await useCases.registration(RegistrationForm(BodyFields(request))).response(.created)
+    }
+
+    func showUser(_ request: Request) async throws -> Response {
+        guard let found = try await useCases.sessions.authenticate(request.bearerToken()) else {
+            throw APIError.sessionInvalid
+        }
+        return found.user.response
+    }
+
+    func eraseUser(_ request: Request) async throws -> Response {
+        try await useCases.sessions.eraseUser(holding: request.bearerToken())
+        return .emptyObject
+    }
+
+    func signOut(_ request: Request) async throws -> Response {
+        try await useCases.sessions.signOut(request.bearerToken())
+        return .emptyObject
+    }
+}

@@ -1,0 +1,145 @@
+public import HTTPServer
+import HTTPTypes
+public import Logging
+public import Primitives
+public import SignIn
+import Storage
+import Synchronization
+
+/// Latchkey over HTTP: the routes of contract sections 2 to 4 and 9, and one form for all errors.
+///
+/// ```swift
+/// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
+/// let server = Server(configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+/// ```
+public final class LatchkeyAPI: Sendable {
+    let useCases: UseCases
+    private let apiKeys: APIKeys
+    private let crossOrigin: CrossOrigin
+    private let pages: StaticPages
+    private let accessLog: AccessLog
+    private let requestIDs: RequestIDs
+    private let isDraining = Atomic(false)
+
+    /// - Parameters:
+    ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
+    ///   - pages: What is served at `/` and beside the API.
+    public init(
+        useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], pages: StaticPages = StaticPages([:]),
+        logger: Logger, random: RandomSource = .system
+    ) {
+        self.useCases = useCases
+        self.apiKeys = apiKeys
+        crossOrigin = CrossOrigin(allowedOrigins)
+        self.pages = pages
+        accessLog = AccessLog(logger: logger)
+        requestIDs = RequestIDs(random: random)
+    }
+
+    /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
+    public func beginDraining() { isDraining.store(true, ordering: .relaxed) }
+
+    /// Answers every request; never throws.
+    public var handler: Handler {
+        let router = makeRouter()
+        return { request in await self.respond(to: request, router) }
+    }
+
+    /// Answers what the server refuses before the handler sees it.
+    public var errorRenderer: ErrorRenderer {
+        { error, request in
+            let requestID = self.requestIDs.next()
+            return self.finished(APIError(error).response(requestID: requestID), request, requestID)
+        }
+    }
+
+    private func respond(to request: Request, _ router: Router) async -> Response {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let requestID = requestIDs.next()
+        var response: Response
+        do {
+            if let preflight = crossOrigin.preflight(request) {
+                response = preflight
+            } else {
+                response = try await router.respond(to: request)
+            }
+        } catch {
+            response = render(error).response(requestID: requestID)
+        }
+        response = finished(response, request, requestID)
+        accessLog.write(request, response, requestID: requestID, took: clock.now - start)
+        return response
+    }
+
+    private func render(_ error: any Error) -> APIError {
+        switch error {
+        case let error as APIError: return error
+        case let error as SignInError: return APIError(error)
+        case let error as HTTPError: return APIError(error)
+        default:
+            accessLog.logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])
+            return APIError(HTTPError.internalServerError)
+        }
+    }
+
+    private func finished(_ response: Response, _ request: Request?, _ requestID: String) -> Response {
+        var response = response
+        response.headers.append(HTTPField(name: .requestID, value: requestID))
+        if let request { crossOrigin.mark(&response, for: request) }
+        return response
+    }
+}
+
+extension LatchkeyAPI {
+    private func makeRouter() -> Router {
+        var router = Router()
+        router.post("/auth/zenkey-signin", keyed { try await $0.signIn($1, provider: "zenkey") })
+        router.post("/auth/{provider}/sign-in", keyed { try await $0.signIn($1, provider: $1.provider) })
+        router.post("/auth/{provider}/attempts", keyed { try await $0.issueAttempt($1) })
+        router.post("/users", keyed { try await $0.register($1) })
+        router.post("/auth/register", keyed { try await $0.register($1) })
+        router.get("/users/me", keyed { try await $0.showUser($1) })
+        router.delete("/users/me", keyed { try await $0.eraseUser($1) })
+        router.delete("/auth/token", keyed { try await $0.signOut($1) })
+        router.get("/healthz") { _ in Self.status("ok") }
+        router.get("/readyz") { _ in try await self.readiness() }
+        for (path, page) in pages.pages { router.get(path) { _ in page } }
+        return router
+    }
+
+    /// A route that callers need an API key for, or an allowed origin; looked at before anything else.
+    private func keyed(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        { request in
+            try self.checkAPIKey(request)
+            return try await route(self, request)
+        }
+    }
+
+    private func checkAPIKey(_ request: Request) throws(APIError) {
+        if let key = request.headers[.apiKey] {
+            guard apiKeys.contain(key) else { throw .invalidAPIKey }
+        } else {
+            guard request.headers.count(of: .apiKey) == 0, crossOrigin.allowedOrigin(of: request) != nil else {
+                throw .invalidAPIKey
+            }
+        }
+    }
+
+    private func readiness() async throws -> Response {
+        guard !isDraining.load(ordering: .relaxed), await useCases.readiness.isReady() else {
+            throw APIError.notReady
+        }
+        return Self.status("ready")
+    }
+
+    private static func status(_ text: String) -> Response {
+        var json = JSONObjectWriter(capacity: 32)
+        json.add("status", text)
+        return .json(.ok, json.finish())
+    }
+}
+
+extension Request {
+    fileprivate var provider: String { parameters["provider"] ?? "" }
+}

@@ -1,0 +1,32 @@
+public import Primitives
+import Storage
+
+/// Hands out nonces, each good for one sign-in: then a stolen code is worth nothing without the attempt it belongs to.
+public struct Attempts: Sendable {
+    let configuration: SignInConfiguration
+    let store: any Store
+    let clock: WallClock
+    let random: RandomSource
+
+    /// What an app puts into its authorization request.
+    public struct Issued: Sendable {
+        public let nonce: Secret
+        /// For the app to compare with what comes back; this server does not keep it.
+        public let state: Secret
+        /// Seconds until the nonce is worth nothing.
+        public let expiresIn: Int64
+    }
+
+    /// Makes and remembers a nonce for a sign-in with a provider.
+    /// - Throws: `not_found` for an unknown provider; `temporarily_unavailable`.
+    public func issue(provider: String) async throws(SignInError) -> Issued {
+        guard configuration.providers[provider] != nil else { throw .unknownProvider }
+        let nonce = random.token()
+        let lifetime = configuration.lifetimes.attempt
+        let attempt = SignInAttempt(
+            nonce: try TokenHash(sha256Of: nonce), provider: provider,
+            expiresAt: clock.now().advanced(bySeconds: lifetime))
+        try await storing { () async throws(StorageError) in try await store.addAttempt(attempt) }
+        return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
+    }
+}

@@ -1,0 +1,44 @@
+/// An e-mail address that mail could reach: a sane subset of RFC 5321's, without comments, quotes and address literals.
+struct EmailAddress: Sendable, Hashable {
+    /// In lower case.
+    let domain: String
+
+    /// The address a text is, or nil: at most 254 bytes, 1 to 64 of them before the `@`, and behind it a name of two or
+    /// more labels.
+    init?(_ text: String) {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard text.utf8.count <= 254, parts.count == 2, let local = parts.first, let domain = parts.last,
+            Self.isLocalPart(local), Self.isDomain(domain)
+        else { return nil }
+        self.domain = domain.lowercased()
+    }
+
+    private static func isLocalPart(_ text: Substring) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { atom in
+                !atom.isEmpty && atom.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !specials.contains($0) }
+            }
+    }
+
+    private static func isDomain(_ text: Substring) -> Bool {
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count >= 2 && labels.allSatisfy { isLabel($0.utf8) }
+    }
+
+    /// Letters and digits, hyphens between them; what is not ASCII may be of an internationalised name (RFC 6531).
+    private static func isLabel(_ label: Substring.UTF8View) -> Bool {
+        let hyphen = UInt8(ascii: "-")
+        guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }
+        return label.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), hyphen, 0x80...:
+                true
+            default: false
+            }
+        }
+    }
+
+    /// RFC 5322 section 3.2.3, without the dot.
+    private static let specials = Array("()<>[]:;@\\,\"".utf8)
+}

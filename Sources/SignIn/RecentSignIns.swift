@@ -1,0 +1,129 @@
+import OpenIDConnect
+import Primitives
+import Storage
+import Synchronization
+
+/// Remembers for a minute what became of each sign-in, so that one sent twice costs one token request.
+///
+/// A mobile app that lost the answer sends the very same request again. Its code is spent by then, so the second request
+/// is answered from here; and one that comes while the first is still under way waits for it.
+final class RecentSignIns: Sendable {
+    /// What became of a sign-in, as far as the same one sent again depends on it.
+    enum Result: Sendable {
+        /// The user it belongs to.
+        case signedIn(UserID)
+        /// The carrier vouched for the user, who is not on record yet.
+        case verified(VerifiedSignIn)
+        /// It failed after the code was posted.
+        case refused(SignInError)
+    }
+
+    enum Turn: Sendable {
+        /// The first of its kind: do it, and say how it ended. With `nonceWasTaken`, an earlier try got as far as taking
+        /// the handed-out nonce, and no further.
+        case lead(nonceWasTaken: Bool)
+        /// It has been done already.
+        case done(Result)
+        /// Done at the same time by somebody else, and failed before the code was posted.
+        case failed(SignInError)
+    }
+
+    enum Ending: Sendable {
+        case result(Result)
+        /// It failed before the code was posted: not remembered.
+        case failed(SignInError)
+        /// Whoever did it was cancelled: those who wait have to do it themselves.
+        case abandoned
+    }
+
+    private typealias Waiter = CheckedContinuation<Turn?, Never>
+
+    private struct State {
+        var signedIn: RecentValues<UserID>
+        var others: RecentValues<Result>
+        var noncesTaken: RecentValues<Void>
+        /// Those who wait for a sign-in under way.
+        var underWay: [SignInFingerprint: [Waiter]] = [:]
+
+        mutating func turn(for key: SignInFingerprint, at now: Timestamp) -> Turn? {
+            if underWay[key] != nil { return nil }
+            if let user = signedIn.value(for: key, at: now) { return .done(.signedIn(user)) }
+            if let result = others.value(for: key, at: now) { return .done(result) }
+            underWay[key] = []
+            return .lead(nonceWasTaken: noncesTaken.value(for: key, at: now) != nil)
+        }
+
+        mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
+            if case .signedIn(let user) = result {
+                signedIn.keep(user, for: key, at: now)
+            } else {
+                others.keep(result, for: key, at: now)
+            }
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - window: For how many seconds a sign-in is remembered.
+    ///   - capacity: How many successful ones are remembered at most, at about 100 bytes each; of the others, which are
+    ///     larger and fewer, an eighth of that.
+    init(window: Int64, capacity: Int = 131_072) {
+        state = Mutex(
+            State(
+                signedIn: RecentValues(window: window, capacity: capacity),
+                others: RecentValues(window: window, capacity: max(1, capacity / 8)),
+                noncesTaken: RecentValues(window: window, capacity: max(1, capacity / 8))))
+    }
+
+    /// Waits for the same sign-in if it is under way. Whoever gets ``Turn/lead(nonceWasTaken:)`` must call
+    /// ``end(_:_:at:)``, come what may.
+    func begin(_ key: SignInFingerprint, at now: Timestamp) async -> Turn {
+        while true {
+            if let turn = state.withLock({ $0.turn(for: key, at: now) }) { return turn }
+            if let turn = await wait(for: key, at: now) { return turn }
+        }
+    }
+
+    /// The turn that the end of the one under way leads to; nil to begin again.
+    private func wait(for key: SignInFingerprint, at now: Timestamp) async -> Turn? {
+        await withCheckedContinuation { (waiter: Waiter) in
+            let mustWait = state.withLock { state in
+                guard state.underWay[key] != nil else { return false }
+                state.underWay[key]?.append(waiter)
+                return true
+            }
+            if !mustWait { waiter.resume(returning: nil) }
+        }
+    }
+
+    /// Notes that the handed-out nonce of a sign-in under way was taken.
+    func noteNonceTaken(_ key: SignInFingerprint, at now: Timestamp) {
+        state.withLock { $0.noncesTaken.keep((), for: key, at: now) }
+    }
+
+    /// Remembers what became of a sign-in that is not under way.
+    func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
+        state.withLock { $0.keep(result, for: key, at: now) }
+    }
+
+    /// Remembers how a sign-in ended, and tells those who wait for it.
+    func end(_ key: SignInFingerprint, _ ending: Ending, at now: Timestamp) {
+        let waiters = state.withLock { state in
+            if case .result(let result) = ending { state.keep(result, for: key, at: now) }
+            return state.underWay.removeValue(forKey: key) ?? []
+        }
+        for waiter in waiters {
+            switch ending {
+            case .result(let result): waiter.resume(returning: .done(result))
+            case .failed(let error): waiter.resume(returning: .failed(error))
+            case .abandoned: waiter.resume(returning: nil)
+            }
+        }
+    }
+
+    /// How many wait for a sign-in under way.
+    package var waiterCount: Int {
+        state.withLock { state in state.underWay.values.reduce(0) { $0 + $1.count } }
+    }
+}

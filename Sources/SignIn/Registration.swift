@@ -1,0 +1,60 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import Storage
+
+/// Makes a user of somebody whom a carrier vouched for, and signs them in.
+public struct Registration: Sendable {
+    let rules: RegistrationRules
+    let store: any Store
+    let sessions: Sessions
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+
+    /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
+    ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
+    ///   `temporarily_unavailable`.
+    public func callAsFunction(_ form: RegistrationForm) async throws(SignInError) -> SignedIn {
+        let correlationID = form.correlationID ?? .random(from: random)
+        do throws(SignInError) {
+            let signedIn = try await register(form, correlationID)
+            log("signed_up", .info, correlationID)
+            return signedIn
+        } catch {
+            log(error.code.text, error.fault.logLevel, correlationID)
+            throw error.with(correlationID)
+        }
+    }
+
+    private func register(
+        _ form: RegistrationForm, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignedIn {
+        let handle = try TokenHash(sha256Of: form.handle.exposed)
+        let now = clock.now()
+        let pending = try await storing { () async throws(StorageError) in
+            try await store.pendingRegistration(handle, at: now)
+        }
+        guard let pending else { throw .unknownHandle }
+        let profile = try form.profile(completing: pending.profile, rules)
+        let issued = try sessions.issue(for: pending.clientID)
+        let ticket = sessions.cache.ticket(at: now)
+        let result = try await storing { () async throws(StorageError) in
+            try await store.register(
+                handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16), at: now)
+        }
+        switch result {
+        case .unknownHandle: throw .unknownHandle
+        case .userAlreadyExists: throw .userAlreadyExists
+        case .registered(let user):
+            sessions.remember(issued, of: user, ticket)
+            return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
+        }
+    }
+
+    private func log(_ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID) {
+        logger.log(
+            level: level, "registration",
+            metadata: ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"])
+    }
+}

@@ -1,0 +1,85 @@
+import Primitives
+import Storage
+import Synchronization
+
+/// Sessions that were read or made lately, so that most requests of a signed-in app need no database.
+///
+/// An entry answers for five seconds; that is how long a revocation by another process may go unnoticed. What this
+/// process revokes is gone at once: a read that was under way meanwhile cannot put it back (see ``Ticket``).
+final class SessionCache: Sendable {
+    /// For how many seconds an entry answers.
+    static let freshness: Int64 = 5
+
+    /// Says how things stood before the store was asked. What was read is put in only if nothing was removed since.
+    struct Ticket: Sendable {
+        fileprivate let removals: UInt64
+        fileprivate let time: Timestamp
+    }
+
+    enum Look: Sendable {
+        case hit(SessionAndUser)
+        case miss(Ticket)
+    }
+
+    private struct Entry: Sendable {
+        let session: Session
+        let readAt: Timestamp
+
+        func answers(at now: Timestamp) -> Bool {
+            // A clock that was set back makes every entry old.
+            readAt <= now && now < readAt.advanced(bySeconds: SessionCache.freshness) && now < session.expiresAt
+        }
+    }
+
+    private struct State {
+        var sessions: TwoGenerations<TokenHash, Entry>
+        /// Apart from the sessions, so that with one user all their sessions go.
+        var users: TwoGenerations<UserID, User>
+        var removals: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter capacity: The most sessions, and the most users, that are kept.
+    init(capacity: Int = 65_536) {
+        state = Mutex(
+            State(sessions: TwoGenerations(capacity: capacity), users: TwoGenerations(capacity: capacity)))
+    }
+
+    func look(_ token: TokenHash, at now: Timestamp) -> Look {
+        state.withLock { state in
+            if let entry = state.sessions[token], entry.answers(at: now), let user = state.users[entry.session.userID] {
+                return .hit(SessionAndUser(session: entry.session, user: user))
+            }
+            return .miss(Ticket(removals: state.removals, time: now))
+        }
+    }
+
+    /// To be had before the store is asked for what will be put in.
+    func ticket(at now: Timestamp) -> Ticket {
+        state.withLock { Ticket(removals: $0.removals, time: now) }
+    }
+
+    func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket) {
+        state.withLock { state in
+            guard state.removals == ticket.removals else { return }
+            state.sessions.put(Entry(session: found.session, readAt: ticket.time), for: token)
+            state.users.put(found.user, for: found.user.id)
+        }
+    }
+
+    func remove(_ token: TokenHash) {
+        state.withLock { state in
+            state.removals &+= 1
+            state.sessions.remove(token)
+        }
+    }
+
+    /// Removes a user, and so all the user's sessions.
+    func remove(_ user: UserID) {
+        state.withLock { state in
+            state.removals &+= 1
+            state.users.remove(user)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+public import Primitives
+public import Storage
+
+/// The sessions of signed-in users: who holds a token, signing out, erasing the account.
+public struct Sessions: Sendable {
+    let store: any Store
+    let cache: SessionCache
+    let lifetimes: SignInConfiguration.Lifetimes
+    let clock: WallClock
+    let random: RandomSource
+
+    /// The session of a token and its user; nil if the token is unknown, revoked or expired.
+    ///
+    /// Mostly answered from memory. A revocation by another process on the same store is noticed within five seconds.
+    /// - Throws: `temporarily_unavailable` if the store cannot tell; that is not "signed out".
+    public func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
+        guard token.exposed.utf8.count == SessionTokens.characters else { return nil }
+        // Looked up by its hash: how long a look takes tells nothing of the tokens there are.
+        let hash = try TokenHash(sha256Of: token.exposed)
+        let now = clock.now()
+        switch cache.look(hash, at: now) {
+        case .hit(let found): return found
+        case .miss(let ticket):
+            let found = try await storing { () async throws(StorageError) in try await store.session(hash, at: now) }
+            if let found { cache.put(found, for: hash, ticket) }
+            return found
+        }
+    }
+
+    /// Ends the session of a token.
+    /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
+    public func signOut(_ token: Secret) async throws(SignInError) {
+        guard try await authenticate(token) != nil else { throw .sessionUnknown }
+        let hash = try TokenHash(sha256Of: token.exposed)
+        // Also when the store fails, because it may have revoked the session before it did.
+        defer { cache.remove(hash) }
+        _ = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
+    }
+
+    /// Erases the user who holds a token, with identities and all sessions.
+    /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
+    public func eraseUser(holding token: Secret) async throws(SignInError) {
+        guard let user = try await authenticate(token)?.user.id else { throw .sessionUnknown }
+        defer { cache.remove(user) }
+        _ = try await storing { () async throws(StorageError) in try await store.deleteUser(user) }
+    }
+
+    /// Makes a session that is not stored yet.
+    func issue(for clientID: String) throws(SignInError) -> IssuedSession {
+        try IssuedSession(clientID: clientID, lifetimes: lifetimes, now: clock.now(), random: random)
+    }
+
+    /// Makes and stores one more session of a user; nil if there is no such user any more.
+    func start(for user: UserID, clientID: String) async throws(SignInError) -> SessionTokens? {
+        let issued = try issue(for: clientID)
+        let ticket = cache.ticket(at: clock.now())
+        let user = try await storing { () async throws(StorageError) in
+            try await store.addSession(issued.record, for: user)
+        }
+        guard let user else { return nil }
+        remember(issued, of: user, ticket)
+        return issued.tokens
+    }
+
+    /// Keeps a session that was just stored at hand for its first use.
+    func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
+        cache.put(issued.session(of: user), for: issued.record.tokenHash, ticket)
+    }
+}

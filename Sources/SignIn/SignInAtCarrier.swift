@@ -1,0 +1,84 @@
+import OpenIDConnect
+import Primitives
+
+/// One sign-in that is asked for properly, with whom to ask about it: the steps at the carrier, each with its failure
+/// told in the API's words.
+struct SignInAtCarrier: Sendable {
+    let request: SignInRequest
+    let correlationID: CorrelationID
+    let client: SignInConfiguration.Client
+    private let discoveryUI: EndpointURL?
+    private let relyingParty: RelyingParty
+
+    /// - Throws: What is wrong with the request for this provider and client.
+    init(
+        _ request: SignInRequest, _ correlationID: CorrelationID, _ configuration: SignInConfiguration,
+        _ relyingParties: [String: RelyingParty]
+    ) throws(SignInError) {
+        guard let provider = configuration.providers[request.provider],
+            let relyingParty = relyingParties[request.provider]
+        else { throw .unknownProvider }
+        guard let client = provider.clients[request.clientID] else { throw .unknownClient }
+        guard client.redirectURIs.isEmpty || client.redirectURIs.contains(where: request.redirectURI.hasSameBytes(as:))
+        else { throw .redirectURINotRegistered }
+        guard client.pkce == .optional || request.codeVerifier != nil else { throw .codeVerifierMissing }
+        guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }
+        self.request = request
+        self.correlationID = correlationID
+        self.client = client
+        self.relyingParty = relyingParty
+        discoveryUI = provider.discoveryUI
+    }
+
+    /// Whether more is wanted of the user than who it is.
+    var wantsAttributes: Bool {
+        request.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
+    }
+
+    func findCarrier() async throws(SignInError) -> ProviderMetadata {
+        do throws(OIDCError) {
+            return try await relyingParty.provider(
+                for: request.network, clientID: client.id, correlationID: correlationID)
+        } catch {
+            throw SignInError(error, discoveryUI: discoveryUI)
+        }
+    }
+
+    /// Posts the code. It is spent after that, unless the error says that it did not leave.
+    func exchangeCode(at carrier: ProviderMetadata) async throws(SignInError) -> TokenResponse {
+        do throws(OIDCError) {
+            return try await relyingParty.exchange(
+                code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
+                client: ClientCredentials(clientID: client.id, clientSecret: client.secret), provider: carrier,
+                correlationID: correlationID)
+        } catch {
+            throw SignInError(error)
+        }
+    }
+
+    func validate(
+        _ tokens: TokenResponse, from carrier: ProviderMetadata
+    ) async throws(SignInError) -> VerifiedIDToken {
+        let expectation = IDTokenExpectation(
+            clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
+            context: request.context, accessToken: tokens.accessToken)
+        do throws(OIDCError) {
+            return try await relyingParty.validate(
+                idToken: tokens.idToken, expecting: expectation, provider: carrier)
+        } catch {
+            throw SignInError(error, codeWasPosted: true)
+        }
+    }
+
+    /// The attributes were asked for: without them there is no sign-in.
+    func fetchAttributes(
+        about idToken: VerifiedIDToken, with tokens: TokenResponse, from carrier: ProviderMetadata
+    ) async throws(SignInError) -> UserInfo {
+        do throws(OIDCError) {
+            return try await relyingParty.userInfo(
+                accessToken: tokens.accessToken, about: idToken, provider: carrier, correlationID: correlationID)
+        } catch {
+            throw SignInError(error, codeWasPosted: true)
+        }
+    }
+}

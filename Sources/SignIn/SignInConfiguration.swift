@@ -1,0 +1,68 @@
+public import OpenIDConnect
+public import Primitives
+
+/// What an operator decides about signing in, as plain values.
+public struct SignInConfiguration: Sendable {
+    /// By the name that stands in the path of a sign-in, such as `zenkey`.
+    public var providers: [String: Provider]
+    public var registration = RegistrationRules()
+    public var lifetimes = Lifetimes()
+
+    public init(providers: [String: Provider]) {
+        self.providers = providers
+    }
+
+    /// A way to sign in, and the apps that may use it.
+    public struct Provider: Sendable {
+        public var clients: [ClientID: Client]
+        /// Where users choose their carrier; named to clients whose network is not known.
+        public var discoveryUI: EndpointURL?
+
+        public init(clients: [Client], discoveryUI: EndpointURL? = nil) {
+            self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            self.discoveryUI = discoveryUI
+        }
+    }
+
+    /// An app registered with a provider.
+    public struct Client: Sendable {
+        /// Whether a sign-in must carry the code verifier (RFC 7636).
+        public enum PKCE: Sendable, Hashable { case required, optional }
+
+        /// Whose nonces a sign-in may carry.
+        public enum Nonce: Sendable, Hashable {
+            /// The app's own, or none.
+            case client
+            /// Only one that ``Attempts`` handed out, once.
+            case issued
+        }
+
+        public var id: ClientID
+        public var secret: Secret
+        /// The redirect URIs that a sign-in may name, to the byte; with none, it may name any.
+        public var redirectURIs: [String] = []
+        /// What the app asks the provider for; scopes beyond `openid` have the attributes fetched at each sign-in.
+        public var scopes = ["openid"]
+        public var pkce = PKCE.required
+        public var nonce = Nonce.client
+
+        public init(id: ClientID, secret: Secret) {
+            self.id = id
+            self.secret = secret
+        }
+    }
+
+    /// How long things hold, in seconds.
+    public struct Lifetimes: Sendable, Hashable {
+        public var access: Int64 = 3600
+        public var refresh: Int64 = 30 * 86_400
+        /// A nonce that was handed out.
+        public var attempt: Int64 = 600
+        /// The handle of a registration not yet made.
+        public var pendingRegistration: Int64 = 600
+        /// How long the very same sign-in may be sent again.
+        public var retryWindow: Int64 = 60
+
+        public init() {}
+    }
+}

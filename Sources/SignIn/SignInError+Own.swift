@@ -1,0 +1,76 @@
+import OpenIDConnect
+import Storage
+
+/// What the use cases themselves refuse.
+extension SignInError {
+    static let unknownProvider = SignInError(
+        .notFound, .invalidRequest, "There is no sign-in provider of this name. Use one that is configured.")
+
+    static let unknownClient = SignInError(
+        .invalidRequest, .invalidRequest,
+        "client_id is not one of this provider's clients. Use the client_id that is registered for this app.")
+
+    static let redirectURINotRegistered = SignInError(
+        .invalidRequest, .invalidRequest,
+        "redirect_uri is not one of the client's registered redirect URIs. Send it exactly as it is registered.")
+
+    static let codeVerifierMissing = SignInError(
+        .invalidRequest, .invalidRequest,
+        "code_verifier is missing. Send the verifier whose challenge went with the authorization request.")
+
+    static let nonceMissing = SignInError(
+        .invalidRequest, .invalidRequest,
+        "nonce is missing. This client signs in with a nonce from the attempts endpoint only.")
+
+    static let nonceNotIssued = SignInError(
+        .invalidRequest, .invalidRequest,
+        "nonce was not handed out by this server, or was used, or has expired. Start again with a new attempt.")
+
+    /// The user of a sign-in that is sent again was erased since.
+    static let userErased = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "The code was used already, and its user has been erased since. Start a new sign-in.")
+
+    static let unknownHandle = SignInError(
+        .invalidToken, .invalidRequest,
+        "state_key is unknown, was used, or has expired. Sign in again to get a new one.")
+
+    static let userAlreadyExists = SignInError(
+        .userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead.")
+
+    static let emailDomainBlocked = SignInError(
+        .emailDomainBlocked, .invalidRequest,
+        "E-mail addresses of this domain cannot register. Use another address.")
+
+    static let sessionUnknown = SignInError(
+        .invalidToken, .invalidRequest,
+        "The session token is missing, unknown, expired or revoked. Sign in again.")
+
+    static let internalFault = SignInError(
+        .serverError, .serverError, "The server met an error of its own. Try again later.", fault: .ours)
+
+    static func malformedAttributes(_ problems: [String]) -> SignInError {
+        SignInError(.invalidRequest, .invalidRequest, problems.joined(separator: "; ") + ".")
+    }
+
+    /// Never "signed out" or "unknown": the store has not said so.
+    init(_ error: StorageError) {
+        self.init(
+            .temporarilyUnavailable, .serverError,
+            error.code == .overloaded
+                ? "The server is busy. Send the same request again in a moment."
+                : "The server cannot reach its records. Send the same request again in a moment.",
+            retryAfter: error.code == .overloaded ? 1 : 5, fault: .ours)
+    }
+}
+
+/// Runs a step of the store, its failure told in the API's words.
+func storing<Value>(
+    _ step: () async throws(StorageError) -> Value
+) async throws(SignInError) -> Value {
+    do throws(StorageError) {
+        return try await step()
+    } catch {
+        throw SignInError(error)
+    }
+}

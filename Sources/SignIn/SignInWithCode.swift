@@ -1,0 +1,185 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import Storage
+
+/// Signs a user in with the authorization code that an app got from a carrier.
+///
+/// ```swift
+/// switch try await signIn(request) {
+/// case .signedIn(let signedIn): …  // the session's tokens, for the app
+/// case .mustRegister(let offer): …  // a handle, for the registration
+/// }
+/// ```
+public struct SignInWithCode: Sendable {
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let store: any Store
+    let sessions: Sessions
+    let recentSignIns: RecentSignIns
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+
+    /// Finds the user a code belongs to and gives them a session.
+    ///
+    /// The very same request sent again within the retry window gets a new session of the same user without asking the
+    /// carrier again; a code is posted once.
+    public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
+        let correlationID = request.correlationID ?? .random(from: random)
+        var log = SignInLog(request, correlationID: correlationID, logger: logger)
+        do throws(SignInError) {
+            let outcome = try await signIn(request, correlationID, &log)
+            log.write(outcome)
+            return outcome
+        } catch {
+            log.write(error)
+            throw error.with(correlationID)
+        }
+    }
+
+    /// - Throws: `not_found` if no provider of this name is configured.
+    public func checkProvider(_ name: String) throws(SignInError) {
+        guard configuration.providers[name] != nil else { throw .unknownProvider }
+    }
+
+    private func signIn(
+        _ request: SignInRequest, _ correlationID: CorrelationID, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        let attempt = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
+        log.found(provider: request.provider)
+        let fingerprint = SignInFingerprint(request)
+        switch await recentSignIns.begin(fingerprint, at: clock.now()) {
+        case .lead(let nonceWasTaken):
+            return try await lead(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
+        case .done(let result):
+            log.wasSentBefore()
+            return try await answerAgain(result, attempt, fingerprint, &log)
+        case .failed(let error):
+            log.wasSentBefore()
+            throw error
+        }
+    }
+
+    /// Does a sign-in that nobody else is doing, and leaves word of how it ended.
+    private func lead(
+        _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint, nonceWasTaken: Bool, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        let verified: VerifiedSignIn
+        do throws(SignInError) {
+            verified = try await verify(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
+        } catch {
+            let ending: RecentSignIns.Ending =
+                error.codeMayBeSpent ? .result(.refused(error)) : Task.isCancelled ? .abandoned : .failed(error)
+            recentSignIns.end(fingerprint, ending, at: clock.now())
+            throw error
+        }
+        do throws(SignInError) {
+            let outcome = try await admit(verified, attempt, &log)
+            recentSignIns.end(fingerprint, .result(.init(outcome, verified)), at: clock.now())
+            return outcome
+        } catch {
+            // The carrier has said yes: the same request sent again goes on from here.
+            recentSignIns.end(fingerprint, .result(.verified(verified)), at: clock.now())
+            throw error
+        }
+    }
+
+    /// Asks the carrier: discovery, token request, ID token, and the user's attributes where they are wanted.
+    private func verify(
+        _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint, nonceWasTaken: Bool, _ log: inout SignInLog
+    ) async throws(SignInError) -> VerifiedSignIn {
+        log.begin(.discovery)
+        let carrier = try await attempt.findCarrier()
+        if attempt.client.nonce == .issued, !nonceWasTaken {
+            // Only now, so that a failed discovery does not cost the nonce.
+            log.begin(.attempt)
+            try await takeNonce(of: attempt.request)
+            recentSignIns.noteNonceTaken(fingerprint, at: clock.now())
+        }
+        log.begin(.token)
+        let tokens = try await attempt.exchangeCode(at: carrier)
+        log.begin(.validate)
+        let idToken = try await attempt.validate(tokens, from: carrier)
+        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil) }
+        log.begin(.userinfo)
+        let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: carrier)
+        return VerifiedSignIn(idToken, userInfo)
+    }
+
+    /// Finds or makes the user, and stores the session.
+    private func admit(
+        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        log.begin(.store)
+        let issued = try sessions.issue(for: attempt.client.id.text)
+        let ticket = sessions.cache.ticket(at: clock.now())
+        let record = SignInRecord(
+            identity: verified.identity, profile: verified.profile, session: issued.record,
+            newcomers: configuration.registration.isRequired
+                ? .mustRegister : .welcome(publicID: random.token(bytes: 16)))
+        let signedIn = try await storing { () async throws(StorageError) in try await store.signIn(record) }
+        guard let signedIn else { return .mustRegister(try await offerRegistration(verified, attempt)) }
+        sessions.remember(issued, of: signedIn.user, ticket)
+        return .signedIn(
+            SignedIn(
+                tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
+                correlationID: attempt.correlationID))
+    }
+
+    /// Answers a request that was sent before from what became of it.
+    private func answerAgain(
+        _ result: RecentSignIns.Result, _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint,
+        _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        switch result {
+        case .refused(let error):
+            throw error
+        case .verified(let verified):
+            let outcome = try await admit(verified, attempt, &log)
+            recentSignIns.keep(.init(outcome, verified), for: fingerprint, at: clock.now())
+            return outcome
+        case .signedIn(let userID):
+            log.begin(.store)
+            let tokens = try await sessions.start(for: userID, clientID: attempt.client.id.text)
+            guard let tokens else { throw .userErased }
+            return .signedIn(
+                SignedIn(tokens: tokens, userID: userID, isNew: false, correlationID: attempt.correlationID))
+        }
+    }
+
+    private func offerRegistration(
+        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier
+    ) async throws(SignInError) -> RegistrationOffer {
+        let handle = random.token()
+        let pending = PendingRegistration(
+            handle: try TokenHash(sha256Of: handle), identity: verified.identity,
+            clientID: attempt.client.id.text, profile: verified.profile ?? Profile(),
+            expiresAt: clock.now().advanced(bySeconds: configuration.lifetimes.pendingRegistration))
+        try await storing { () async throws(StorageError) in try await store.addPendingRegistration(pending) }
+        return RegistrationOffer(
+            handle: Secret(handle), profile: pending.profile,
+            missing: configuration.registration.missing(in: pending.profile),
+            expiresIn: configuration.lifetimes.pendingRegistration, correlationID: attempt.correlationID)
+    }
+
+    /// Spends the nonce that was handed out for this sign-in.
+    private func takeNonce(of request: SignInRequest) async throws(SignInError) {
+        guard let nonce = request.nonce else { throw .nonceMissing }
+        let hash = try TokenHash(sha256Of: nonce.exposed)
+        let now = clock.now()
+        let wasTaken = try await storing { () async throws(StorageError) in
+            try await store.takeAttempt(nonce: hash, provider: request.provider, at: now)
+        }
+        guard wasTaken else { throw .nonceNotIssued }
+    }
+}
+
+extension RecentSignIns.Result {
+    fileprivate init(_ outcome: SignInOutcome, _ verified: VerifiedSignIn) {
+        switch outcome {
+        case .signedIn(let signedIn): self = .signedIn(signedIn.userID)
+        case .mustRegister: self = .verified(verified)
+        }
+    }
+}

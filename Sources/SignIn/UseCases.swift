@@ -1,0 +1,38 @@
+public import Logging
+public import OpenIDConnect
+public import Primitives
+public import Storage
+
+/// All that a user and an app can do, over one store.
+///
+/// ```swift
+/// let useCases = UseCases(configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: logger)
+/// let outcome = try await useCases.signIn(request)
+/// ```
+public struct UseCases: Sendable {
+    public let signIn: SignInWithCode
+    public let registration: Registration
+    public let attempts: Attempts
+    public let sessions: Sessions
+    public let readiness: Readiness
+
+    /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
+    ///   without one is unknown to sign-ins.
+    public init(
+        configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
+        clock: WallClock = .system, random: RandomSource = .system
+    ) {
+        let sessions = Sessions(
+            store: store, cache: SessionCache(), lifetimes: configuration.lifetimes, clock: clock, random: random)
+        self.sessions = sessions
+        signIn = SignInWithCode(
+            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
+            recentSignIns: RecentSignIns(window: configuration.lifetimes.retryWindow), clock: clock, random: random,
+            logger: logger)
+        registration = Registration(
+            rules: configuration.registration, store: store, sessions: sessions, clock: clock, random: random,
+            logger: logger)
+        attempts = Attempts(configuration: configuration, store: store, clock: clock, random: random)
+        readiness = Readiness(store: store, clock: clock)
+    }
+}
