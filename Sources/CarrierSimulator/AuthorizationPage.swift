@@ -15,7 +15,7 @@ enum AuthorizationPage {
             \(users(site.carrier.users, chosen: request.hintedUserID))
             </fieldset>
             <section aria-labelledby="asked">
-            <h2 id="asked">\(terms.clientID) asks to know</h2>
+            <h2 id="asked">\(terms.clientID) asks for</h2>
             <ul>
             \(terms.scopes.map { "<li>\(Scopes.meaning(of: $0))</li>\n" as HTML })
             </ul>

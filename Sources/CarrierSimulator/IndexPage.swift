@@ -7,15 +7,15 @@ enum IndexPage {
             <h1>Carrier simulator</h1>
             <p>Carriers to sign in with where there are none.</p>
             <h2>Discovery</h2>
-            <pre tabindex="0"><code>\(base)/.well-known/openid_configuration?client_id=…&mccmnc=…</code></pre>
+            <pre><code>\(base)/.well-known/openid_configuration?client_id=…&amp;mccmnc=…</code></pre>
             <h2>Carriers</h2>
             <ul class="plain">
             \(carriers.map(entry))
             </ul>
             <h2>A code without a browser</h2>
-            <pre tabindex="0"><code>curl -s \(base)/demo/codes -d mccmnc=\(carriers.first?.mccmnc ?? "")</code></pre>
+            <pre><code>curl -s \(base)/demo/codes -d mccmnc=\(carriers.first?.mccmnc ?? "")</code></pre>
             <h2>A carrier that misbehaves</h2>
-            <pre tabindex="0"><code>curl -s \(base)/carriers/\(carriers.first?.mccmnc ?? "")/faults -d faults=id-token-expired</code></pre>
+            <pre><code>curl -s \(base)/carriers/\(carriers.first?.mccmnc ?? "")/faults -d faults=id-token-expired</code></pre>
             <p class="note">Without faults the same address turns them all off; a GET of it lists them.</p>
             """)
     }

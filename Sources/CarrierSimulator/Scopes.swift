@@ -2,7 +2,7 @@
 enum Scopes {
     /// Names as ZenKey spells them, each with the words of the consent page.
     static let known: [(name: String, meaning: String)] = [
-        ("openid", "Know that it is you"),
+        ("openid", "Proof that it is you"),
         ("name", "Your name"),
         ("email", "Your e-mail address"),
         ("phone", "Your phone number"),

@@ -143,7 +143,7 @@ struct IDTokenFaultTests {
         #expect(try await issue(.idTokenPS256, "311870").isGenuine)
     }
 
-    @Test("The key at the token's jku verifies it, and fetching that key is noted as a canary's death")
+    @Test("The key at the token's jku verifies it, and whoever fetches that key is noted")
     func canary() async throws {
         let issued = try await issue(.idTokenEmbeddedKeyURL)
         let address = try issued.token.header["jku"]?.string.required ?? ""

@@ -145,7 +145,7 @@ struct TokenEndpointTests {
 
     @Test("A parameter that stands twice is refused")
     func repeatedParameter() async throws {
-        let form = carriers.tokenForm(try carriers.code()) + [("code", "another")]
+        let form = carriers.tokenForm(try carriers.code()) + [("scope", "openid"), ("scope", "openid")]
         let response = try await carriers.post(
             "/carriers/310010/token", form,
             headers: [.authorization: Forms.basic(id: Harness.clientID, secret: Harness.secret)])
@@ -180,6 +180,15 @@ struct TokenEndpointTests {
         let code = try carriers.code()
         carriers.clock.advance(bySeconds: seconds)
         #expect(try await carriers.redeem(code).status == (isGood ? .ok : .badRequest))
+    }
+
+    @Test("Of more than ten thousand codes the oldest gives way")
+    func boundedCodes() async throws {
+        let oldest = try carriers.code()
+        let second = try carriers.code()
+        for _ in 0..<9_999 { _ = try carriers.code() }
+        #expect(try await carriers.redeem(oldest).object()["error"]?.string == "invalid_grant")
+        #expect(try await carriers.redeem(second).status == .ok)
     }
 
     @Test("A code is worth nothing at another carrier or to another client, and is not spent by that")
