@@ -32,6 +32,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     private var answerCloses = false
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
     private var mayRead = true
+    /// Whether the end of the input is known to come: it is read even when all bytes before it were.
+    private var peerHasEnded = false
     private var isRunning = false
     private var isOpen = true
 
@@ -46,7 +48,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Begins to serve; or refuses, where there are too many connections. On the loop's queue.
     func open(refusing refusal: RequestError?) {
         do {
-            registration = try loop.register(self, descriptor: descriptor, edgeTriggered: true)
+            registration = try loop.register(self, descriptor: descriptor)
         } catch {
             return close()
         }
@@ -55,8 +57,9 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     // MARK: Events
 
-    func becameReady(at now: MonotonicTime) {
+    func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
         mayRead = true
+        self.peerHasEnded = peerHasEnded
         if outputStart < output.count {
             send()
             if let next = takeNext() { return run(next) }
@@ -138,7 +141,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         switch SystemCalls.receive(descriptor, into: loop.readBuffer) {
         case .bytes(let count):
             // Less than was asked for means that there is no more now; the poller tells when there is.
-            mayRead = count == loop.readBuffer.count
+            mayRead = count == loop.readBuffer.count || peerHasEnded
             let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
             return machine.receive(bytes.span, at: .now())
         case .wouldBlock:

@@ -8,8 +8,9 @@ import Synchronization
 
 /// Something that owns a descriptor on a loop. Called on the loop's queue only.
 protocol LoopMember: AnyObject {
-    /// The descriptor may be read, written, or is gone: which of them, its calls will tell.
-    func becameReady(at now: MonotonicTime)
+    /// The descriptor may be read or written; which of them, its calls will tell.
+    /// - Parameter peerHasEnded: Whether the other side has closed or reset. There may be bytes to read before its end.
+    func becameReady(peerHasEnded: Bool, at now: MonotonicTime)
     /// Time has passed.
     func tick(at now: MonotonicTime)
     /// The server is about to stop: finish what is under way.
@@ -50,6 +51,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private static let eventsPerWait = 256
+    private static let endEvents = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
     /// A buffer that a large answer has made larger than this is given back.
     static let keptWriteCapacity = 256 * 1024
 
@@ -65,18 +67,22 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let timer: any DispatchSourceTimer
     private let events: UnsafeMutablePointer<epoll_event>
     private let inbox = Mutex(Inbox())
+    private let tickInterval: Duration
+    private var nextTick: MonotonicTime
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
     init(label: String, tick: Duration) throws(SystemError) {
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poller >= 0 else { throw .last("epoll_create1") }
+        tickInterval = tick
+        nextTick = MonotonicTime.now().advanced(by: tick)
         queue = DispatchQueue(label: label, qos: .userInitiated)
         source = DispatchSource.makeReadSource(fileDescriptor: poller, queue: queue)
         timer = DispatchSource.makeTimerSource(queue: queue)
         events = .allocate(capacity: EventLoop.eventsPerWait)
         source.setEventHandler { [weak self] in self?.turn() }
-        timer.setEventHandler { [weak self] in self?.tickMembers() }
+        timer.setEventHandler { [weak self] in self?.tickMembersIfDue(at: .now()) }
         let interval = DispatchTimeInterval.milliseconds(Int(tick / .milliseconds(1)))
         timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
         let poller = poller
@@ -94,16 +100,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Members
 
-    /// Watches a descriptor for a member. On the loop's queue.
-    func register(_ member: any LoopMember, descriptor: Int32, edgeTriggered: Bool) throws(SystemError) -> Registration
-    {
+    /// Watches a descriptor for a member, edge-triggered: the member is told of news once, and reads, writes or accepts
+    /// until there is no more. On the loop's queue.
+    func register(_ member: any LoopMember, descriptor: Int32) throws(SystemError) -> Registration {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(Slot()) }
         let registration = Registration(slot: slot, generation: slots[slot].generation)
         var event = epoll_event()
-        event.events =
-            edgeTriggered
-            ? EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue : EPOLLIN.rawValue
+        event.events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         event.data.u64 = UInt64(slot) | UInt64(registration.generation) << 32
         guard epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
             let error = SystemError.last("epoll_ctl")
@@ -149,7 +153,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         while true {
             runWork()
             let count = Int(epoll_wait(poller, events, Int32(EventLoop.eventsPerWait), 0))
-            if count > 0 { deliver(count) }
+            let now = MonotonicTime.now()
+            if count > 0 { deliver(count, at: now) }
+            // Under a load that never pauses the timer's handler would never get its turn.
+            tickMembersIfDue(at: now)
             let isDone = inbox.withLock { inbox in
                 guard inbox.work.isEmpty, count <= 0 else { return false }
                 inbox.isAttended = false
@@ -173,18 +180,19 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    private func deliver(_ count: Int) {
-        let now = MonotonicTime.now()
+    private func deliver(_ count: Int, at now: MonotonicTime) {
         for index in 0..<count {
             let key = events[index].data.u64
             let slot = Int(key & 0xFFFF_FFFF)
             guard slots[slot].generation == UInt32(truncatingIfNeeded: key >> 32) else { continue }
-            slots[slot].member?.becameReady(at: now)
+            let hasEnded = events[index].events & EventLoop.endEvents != 0
+            slots[slot].member?.becameReady(peerHasEnded: hasEnded, at: now)
         }
     }
 
-    private func tickMembers() {
-        let now = MonotonicTime.now()
+    private func tickMembersIfDue(at now: MonotonicTime) {
+        guard now >= nextTick else { return }
+        nextTick = now.advanced(by: tickInterval)
         for index in slots.indices { slots[index].member?.tick(at: now) }
     }
 }

@@ -1,5 +1,4 @@
 import CSystem
-import Dispatch
 import Logging
 
 #if canImport(Glibc)
@@ -12,8 +11,6 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     /// So many connections are accepted before the loop looks after others.
     private static let acceptsPerTurn = 64
-    /// When the system has no descriptor or memory left, accepting rests this long.
-    private static let pause = DispatchTimeInterval.milliseconds(100)
 
     let address: SocketAddress
     private let descriptor: Int32
@@ -24,6 +21,8 @@ final class Listener: LoopMember, @unchecked Sendable {
     private var registration: EventLoop.Registration?
     private var nextLoop = 0
     private var isOpen = true
+    /// Whether the system had no descriptor or memory left; the next tick tries again.
+    private var isPaused = false
 
     init(
         descriptor: Int32, loop: EventLoop, loops: [EventLoop], service: ConnectionService, logger: Logger
@@ -42,14 +41,16 @@ final class Listener: LoopMember, @unchecked Sendable {
         address = SocketAddress(storage)
     }
 
+    deinit {
+        if isOpen { SystemCalls.closeDescriptor(descriptor) }
+    }
+
     /// Begins to accept. On the loop's queue.
     func open() {
-        guard isOpen, registration == nil else { return }
         do {
-            registration = try loop.register(self, descriptor: descriptor, edgeTriggered: false)
+            registration = try loop.register(self, descriptor: descriptor)
         } catch {
-            logger.error("cannot watch a listening socket; trying again", metadata: ["error": "\(error)"])
-            openLater()
+            logger.error("cannot watch a listening socket", metadata: ["error": "\(error)"])
         }
     }
 
@@ -58,19 +59,28 @@ final class Listener: LoopMember, @unchecked Sendable {
         guard isOpen else { return }
         while accept() {}
         isOpen = false
-        unregister()
+        if let registration { loop.unregister(registration, descriptor: descriptor) }
         SystemCalls.closeDescriptor(descriptor)
     }
 
-    func becameReady(at now: MonotonicTime) {
+    func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { acceptSome() }
+
+    /// Goes on where a lack of descriptors had made it stop.
+    func tick(at now: MonotonicTime) {
+        if isPaused { acceptSome() }
+    }
+
+    func drain() {}
+    func abandon() {}
+
+    private func acceptSome() {
+        guard isOpen else { return }
+        isPaused = false
         for _ in 0..<Listener.acceptsPerTurn {
             guard accept() else { return }
         }
+        loop.execute { self.acceptSome() }
     }
-
-    func tick(at now: MonotonicTime) {}
-    func drain() {}
-    func abandon() {}
 
     /// Takes one connection. False if there is none, or none can be taken now.
     private func accept() -> Bool {
@@ -91,23 +101,14 @@ final class Listener: LoopMember, @unchecked Sendable {
         switch number {
         case EAGAIN, EWOULDBLOCK: return false
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-            logger.warning(
-                "cannot accept connections for now",
-                metadata: ["error": "\(SystemError(call: "accept", number: number))"])
-            unregister()
-            openLater()
+            let error = SystemError(call: "accept", number: number)
+            logger.warning("cannot accept connections for now", metadata: ["error": "\(error)"])
+            isPaused = true
             return false
+        // The socket itself is of no use: asking again would go on for ever.
+        case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT: return false
         default: return true
         }
-    }
-
-    private func openLater() {
-        loop.queue.asyncAfter(deadline: .now() + Listener.pause) { self.open() }
-    }
-
-    private func unregister() {
-        if let registration { loop.unregister(registration, descriptor: descriptor) }
-        registration = nil
     }
 
     private func admit(_ descriptor: Int32, from peer: SocketAddress) {

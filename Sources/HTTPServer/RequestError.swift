@@ -37,7 +37,7 @@ extension RequestError {
 
     var status: HTTPResponse.Status {
         switch self {
-        case .methodTooLong, .connect, .transferCodingUnknown: .notImplemented
+        case .methodTooLong, .connect: .notImplemented
         case .unsupportedVersion: .httpVersionNotSupported
         case .requestLineTooLong: .uriTooLong
         case .fieldsTooLarge, .tooManyFields: .requestHeaderFieldsTooLarge
@@ -52,7 +52,7 @@ extension RequestError {
 
     private var code: String {
         switch self {
-        case .methodTooLong, .connect, .transferCodingUnknown: "not_implemented"
+        case .methodTooLong, .connect: "not_implemented"
         case .unsupportedVersion: "http_version_not_supported"
         case .requestLineTooLong: "uri_too_long"
         case .fieldsTooLarge, .tooManyFields: "header_fields_too_large"

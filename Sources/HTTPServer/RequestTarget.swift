@@ -70,11 +70,22 @@ struct RequestTarget {
         }
     }
 
+    /// Whether a path has an escape or may have a dot segment.
+    private static func needsCare(_ bytes: Span<UInt8>, at range: Range<Int>) -> Bool {
+        var previous: UInt8 = 0
+        for index in range {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%") || byte == UInt8(ascii: ".") && previous == UInt8(ascii: "/") { return true }
+            previous = byte
+        }
+        return false
+    }
+
     /// Refuses dot segments and encoded slashes: two readers of such a path may see two paths.
     private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
         guard !range.isEmpty else { return "/" }
         let raw = String(copying: bytes, at: range)
-        guard raw.utf8.contains(UInt8(ascii: "%")) || raw.contains("/.") else { return raw }
+        guard needsCare(bytes, at: range) else { return raw }
         guard let decoded = PercentEncoding.decodePath(raw.utf8),
             decoded.utf8.count(where: { $0 == UInt8(ascii: "/") })
                 == raw.utf8.count(where: { $0 == UInt8(ascii: "/") }),

@@ -40,16 +40,20 @@ public final class Server: Sendable {
 
     /// Binds, listens and serves.
     /// - Returns: The addresses bound, with the ports that the system chose where 0 was asked for.
-    /// - Throws: ``ServerError`` if a host is unknown or an address cannot be bound; then nothing is left open.
+    /// - Throws: ``ServerError`` if a host is unknown or an address cannot be bound; then nothing is left open. Also if
+    ///   the server runs already.
     public func start() throws(ServerError) -> [SocketAddress] {
-        let descriptors = try listen()
+        guard state.withLock({ $0.loops.isEmpty }) else { throw ServerError(.cannotListen, "the server runs already") }
+        var descriptors = try listen()
         do throws(SystemError) {
             let loops = try makeLoops()
             var listeners: [Listener] = []
-            for descriptor in descriptors {
-                listeners.append(
+            while let descriptor = descriptors.last {
+                listeners.insert(
                     try Listener(
-                        descriptor: descriptor, loop: loops[0], loops: loops, service: service, logger: logger))
+                        descriptor: descriptor, loop: loops[0], loops: loops, service: service, logger: logger), at: 0)
+                // From here on the listener sees to the descriptor's end.
+                descriptors.removeLast()
             }
             for listener in listeners { loops[0].execute { listener.open() } }
             state.withLock { $0 = State(loops: loops, listeners: listeners) }
@@ -124,8 +128,10 @@ public final class Server: Sendable {
                 if isFirst { done.resume() }
             }
             service.connections.whenNone(finish)
-            let milliseconds = Int(limit / .milliseconds(1))
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: finish)
+            let seconds = Int(min(max(limit.components.seconds, 0), 86_400))
+            let rest = limit < .zero ? 0 : Int(limit.components.attoseconds / 1_000_000_000)
+            DispatchQueue.global().asyncAfter(
+                deadline: .now() + .seconds(seconds) + .nanoseconds(rest), execute: finish)
         }
     }
 }

@@ -47,7 +47,7 @@ public struct ServerTimeouts: Sendable {
     public var header: Duration = .seconds(10)
     /// From the end of the head to the end of the content; then 408.
     public var body: Duration = .seconds(30)
-    /// Between requests, and before the first; then the connection is closed.
+    /// Between requests; then the connection is closed. Before the first it is ``header``, if that is shorter.
     public var idle: Duration = .seconds(60)
     /// From the first byte of an answer that does not go out at once to its last; then the connection is closed.
     public var write: Duration = .seconds(30)

@@ -76,7 +76,7 @@ struct FramingTests {
         let expected: [RequestError: Int] = [
             .requestLineTooLong: 414, .fieldsTooLarge: 431, .tooManyFields: 431, .bodyTooLarge: 413,
             .expectation: 417, .headerTimeout: 408, .bodyTimeout: 408, .unsupportedVersion: 505, .methodTooLong: 501,
-            .connect: 501, .transferCodingUnknown: 501, .tooManyConnections: 503, .tooManyConnectionsOfAddress: 429,
+            .connect: 501, .tooManyConnections: 503, .tooManyConnectionsOfAddress: 429,
         ]
         for error in RequestError.allCases { #expect(error.status.code == expected[error] ?? 400) }
     }
