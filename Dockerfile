@@ -43,6 +43,6 @@ VOLUME /var/lib/latchkey
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-    CMD ["latchkey", "health", "http://127.0.0.1:8080"]
+    CMD ["latchkey", "health", "http://127.0.0.1:8080/healthz"]
 ENTRYPOINT ["latchkey"]
 CMD ["serve"]

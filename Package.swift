@@ -86,26 +86,39 @@ let package = Package(
         .executableTarget(
             name: "carrier-simulator",
             dependencies: [
-                "CarrierSimulator", "HTTPServer",
+                "CarrierSimulator", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // Reads the configuration and puts the parts together.
-        .executableTarget(
-            name: "latchkey",
-            dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
-                "OutboundHTTP", "Primitives", "SignIn", "Storage",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ]),
+        // Knows how operators want to be told.
+        .target(
+            name: "Observability",
+            dependencies: ["Primitives", .product(name: "Logging", package: "swift-log")]),
+
+        // Reads what an operator decides.
         .target(
             name: "LatchkeyConfiguration",
             dependencies: [
-                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn",
+                "OpenIDConnect", "Primitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
+            ]),
+
+        // Puts the parts together.
+        .target(
+            name: "LatchkeyService",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .executableTarget(
+            name: "latchkey",
+            dependencies: [
+                "LatchkeyConfiguration", "LatchkeyService",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // For tests only.
@@ -145,16 +158,20 @@ let package = Package(
             name: "CarrierSimulatorTests",
             dependencies: [
                 "CarrierSimulator", "HTTPServer", "Primitives", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(
-            name: "LatchkeyConfigurationTests",
-            dependencies: ["LatchkeyConfiguration", "HTTPServer", "OpenIDConnect", "SignIn", "TestSupport"]),
+            name: "ObservabilityTests",
+            dependencies: ["Observability", "Primitives", .product(name: "Logging", package: "swift-log")]),
+        .testTarget(
+            name: "LatchkeyConfigurationTests", dependencies: ["LatchkeyConfiguration", "OpenIDConnect", "Primitives"]),
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
                 "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
-                "OutboundHTTP", "Primitives", "SignIn", "Storage", "TestSupport",
+                "LatchkeyService", "OutboundHTTP", "Primitives", "SignIn", "Storage", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -162,7 +179,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where !target.name.hasPrefix("C") || target.name == "CarrierSimulator" || target.name == "CarrierSimulatorTests" {
+// The two targets in C have no Swift settings.
+for target in package.targets where target.name != "CSystem" && target.name != "CCurl" {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

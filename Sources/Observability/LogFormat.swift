@@ -1,0 +1,76 @@
+public import Logging
+public import Primitives
+
+/// How a log line is written.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// For people: `2026-11-21T01:02:03Z info signed in carrier=310010`.
+    case text
+    /// For programs: one JSON object a line, with `time`, `level`, `message`, `logger` and the metadata's members.
+    case json
+
+    /// The bytes of a line, without a line feed. Nothing in a message or in metadata can make a second line of it.
+    public func line(
+        at time: Timestamp, level: Logger.Level, label: String, message: String, metadata: [(String, String)]
+    ) -> [UInt8] {
+        switch self {
+        case .text: textLine(time, level, message, metadata)
+        case .json: jsonLine(time, level, label, message, metadata)
+        }
+    }
+
+    private func textLine(
+        _ time: Timestamp, _ level: Logger.Level, _ message: String, _ metadata: [(String, String)]
+    ) -> [UInt8] {
+        var line = "\(UTCTime.text(time)) \(level.shortName) \(LogText.oneLine(message))"
+        for (name, value) in metadata { line += " \(name)=\(LogText.value(value))" }
+        return Array(line.utf8)
+    }
+
+    private func jsonLine(
+        _ time: Timestamp, _ level: Logger.Level, _ label: String, _ message: String, _ metadata: [(String, String)]
+    ) -> [UInt8] {
+        var json = JSONObjectWriter()
+        json.add("time", UTCTime.text(time))
+        json.add("level", level.shortName)
+        json.add("message", message)
+        json.add("logger", label)
+        for (name, value) in metadata where !LogFormat.ownMembers.contains(name) { json.add(named: name, value) }
+        return json.finish()
+    }
+
+    private static let ownMembers: Set<String> = ["time", "level", "message", "logger"]
+}
+
+extension Logger.Level {
+    /// The guide's name of the level (`error warn info verbose`), where it has one.
+    public var shortName: String {
+        switch self {
+        case .trace: "trace"
+        case .debug: "verbose"
+        case .info: "info"
+        case .notice: "notice"
+        case .warning: "warn"
+        case .error: "error"
+        case .critical: "critical"
+        }
+    }
+}
+
+/// Texts in lines for people.
+enum LogText {
+    /// A text without what would end the line or command a terminal.
+    static func oneLine(_ text: String) -> String {
+        guard text.utf8.contains(where: isControl) else { return text }
+        return String(decoding: text.utf8.map { isControl($0) ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+
+    /// A value: as it is where that is clear, else between quotation marks.
+    static func value(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != 0x7F }
+        if isPlain { return text }
+        let quoted = oneLine(text).split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "'")
+        return "\"\(quoted)\""
+    }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+}

@@ -1,0 +1,40 @@
+public import Logging
+public import Primitives
+
+/// Writes log lines in a ``LogFormat`` to a ``LogSink``.
+///
+/// Nothing here looks for secrets: they are kept out of messages and metadata where those are made, by being of the
+/// type `Secret`, which prints as redacted.
+public struct StructuredLogHandler: LogHandler {
+    public var logLevel: Logger.Level
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+    private let label: String
+    private let format: LogFormat
+    private let sink: LogSink
+    private let clock: WallClock
+
+    public init(label: String, level: Logger.Level, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
+        self.label = label
+        self.logLevel = level
+        self.format = format
+        self.sink = sink
+        self.clock = clock
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        var members = metadata
+        if let provided = metadataProvider?.get() { members.merge(provided) { _, new in new } }
+        if let own = event.metadata { members.merge(own) { _, new in new } }
+        let sorted = members.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 }
+        sink.write(
+            format.line(
+                at: clock.now(), level: event.level, label: label, message: event.message.description, metadata: sorted)
+        )
+    }
+}
