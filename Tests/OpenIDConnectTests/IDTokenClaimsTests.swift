@@ -1,0 +1,283 @@
+import Crypto
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+/// A change to a proper token or to what is expected of it, and the check that it must fail; nil if it must pass.
+struct TokenCase: Sendable, CustomTestStringConvertible {
+    let name: String
+    let check: IDTokenCheck?
+    let change: @Sendable (inout TokenDraft) -> Void
+    let expecting: @Sendable (inout IDTokenExpectation) -> Void
+
+    var testDescription: String { "\(name): \(check?.rawValue ?? "accepted")" }
+
+    init(_ name: String, _ check: IDTokenCheck?, _ change: @escaping @Sendable (inout TokenDraft) -> Void) {
+        self.init(name, check, expecting: { _ in }, change: change)
+    }
+
+    private init(
+        _ name: String, _ check: IDTokenCheck?, expecting: @escaping @Sendable (inout IDTokenExpectation) -> Void,
+        change: @escaping @Sendable (inout TokenDraft) -> Void
+    ) {
+        self.name = name
+        self.check = check
+        self.change = change
+        self.expecting = expecting
+    }
+
+    /// A claim of another value, as JSON text; nil for none.
+    static func claim(
+        _ name: String, _ json: String?, _ check: IDTokenCheck?,
+        expecting: @escaping @Sendable (inout IDTokenExpectation) -> Void = { _ in }
+    ) -> TokenCase {
+        TokenCase("\(name) \(json ?? "absent")", check, expecting: expecting, change: { $0.claims[name] = json })
+    }
+}
+
+private let now = TokenDraft.now
+
+/// The example of OpenID Connect Core appendix A.3: this access token with this hash.
+private let accessToken = Secret("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y")
+private let accessTokenHash = "77QmUPtjPfzWtF2AnpK9RQ"
+
+struct IDTokenClaimsTests {
+    private func verify(_ row: TokenCase) throws {
+        var draft = TokenDraft()
+        row.change(&draft)
+        let found = try failedCheck(draft.text, keySet: TestKey.keySet(.rsa1), expecting: row.expecting)
+        #expect(found == row.check)
+    }
+
+    @Test(
+        "Only the issuer that was asked is accepted, to the byte",
+        arguments: [
+            TokenCase("as it should be", nil) { _ in },
+            .claim("iss", "\"https://example.org/\"", .issuer), .claim("iss", "\"\(TokenDraft.issuer)1\"", .issuer),
+            .claim("iss", "\"\(TokenDraft.issuer)/\"", .issuer),
+            .claim("iss", "\"\(TokenDraft.issuer.uppercased())\"", .issuer),
+            .claim("iss", nil, .issuer), .claim("iss", "null", .issuer), .claim("iss", "\"\"", .issuer),
+            .claim("iss", "[\"\(TokenDraft.issuer)\"]", .issuer), .claim("iss", "1", .issuer),
+        ])
+    func issuer(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "A subject is 1 to 255 visible ASCII characters",
+        arguments: [
+            .claim("sub", "\"x\"", nil), .claim("sub", "\"\(String(repeating: "s", count: 255))\"", nil),
+            .claim("sub", "\"!~\"", nil),
+            .claim("sub", nil, .subject), .claim("sub", "null", .subject), .claim("sub", "\"\"", .subject),
+            .claim("sub", "\"\(String(repeating: "s", count: 256))\"", .subject), .claim("sub", "\"a b\"", .subject),
+            .claim("sub", "\"a\\u0000\"", .subject), .claim("sub", "\"a\\n\"", .subject),
+            .claim("sub", "\"é\"", .subject),
+            .claim("sub", "\"\\u007f\"", .subject), .claim("sub", "1", .subject), .claim("sub", "[\"x\"]", .subject),
+            .claim("sub", "{}", .subject),
+        ] as [TokenCase])
+    func subject(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "The audience is this client alone",
+        arguments: [
+            .claim("aud", "[\"client-1\"]", nil),
+            .claim("aud", "\"https://example.com/\"", .audience), .claim("aud", "\"client-11\"", .audience),
+            .claim("aud", "\"Client-1\"", .audience), .claim("aud", nil, .audience), .claim("aud", "null", .audience),
+            .claim("aud", "\"\"", .audience), .claim("aud", "[]", .audience),
+            .claim("aud", "[[\"client-1\"]]", .audience),
+            .claim("aud", "[\"client-1\",\"client-11\"]", .audience),
+            .claim("aud", "[\"other\",\"client-1\"]", .audience),
+            .claim("aud", "[\"client-1\",\"client-1\"]", .audience), .claim("aud", "[1]", .audience),
+            .claim("aud", "{\"client-1\":true}", .audience), .claim("aud", "1", .audience),
+            TokenCase("two audiences, we the authorized party", .audience) {
+                $0.claims["aud"] = "[\"client-1\",\"other\"]"
+                $0.claims["azp"] = "\"client-1\""
+            },
+        ] as [TokenCase])
+    func audience(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "An authorized party, if named, is this client",
+        arguments: [
+            .claim("azp", "\"client-1\"", nil), .claim("azp", "\"other\"", .authorizedParty),
+            .claim("azp", "null", .authorizedParty), .claim("azp", "[\"client-1\"]", .authorizedParty),
+            .claim("azp", "\"\"", .authorizedParty), .claim("azp", "0", .authorizedParty),
+        ] as [TokenCase])
+    func authorizedParty(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "A token is accepted until its expiry, give or take the clock skew",
+        arguments: [
+            .claim("exp", "\(now + 1)", nil), .claim("exp", "\(now - 59).5", .expiry),
+            TokenCase("exp within the skew", nil) {
+                $0.claims["exp"] = "\(now - 30)"
+                $0.claims["iat"] = "\(now - 120)"
+            },
+            TokenCase("exp at the end of the skew", .expiry) {
+                $0.claims["exp"] = "\(now - 60)"
+                $0.claims["iat"] = "\(now - 120)"
+            },
+            TokenCase("exp six minutes ago", .expiry) {
+                $0.claims["exp"] = "\(now - 360)"
+                $0.claims["iat"] = "\(now - 500)"
+            },
+            .claim("exp", "\(now - 1)", .expiry), .claim("exp", "\(now - 2)", .expiry),
+            .claim("exp", "1.8000003e9", nil),
+            .claim("exp", nil, .expiry), .claim("exp", "null", .expiry), .claim("exp", "\"\(now + 300)\"", .expiry),
+            .claim("exp", "true", .expiry), .claim("exp", "[\(now + 300)]", .expiry), .claim("exp", "-1", .expiry),
+            .claim("exp", "1e300", .expiry), .claim("exp", "9223372036854775807", .expiry), .claim("exp", "0", .expiry),
+        ] as [TokenCase])
+    func expiry(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "A token is accepted that was issued just now",
+        arguments: [
+            .claim("iat", "\(now)", nil), .claim("iat", "\(now + 60)", nil), .claim("iat", "\(now + 61)", .issuedAt),
+            .claim("iat", "\(now - 660)", nil), .claim("iat", "\(now - 661)", .issuedAt),
+            .claim("iat", "\(now - 7 * 86400)", .issuedAt), .claim("iat", "\(now + 600)", .issuedAt),
+            .claim("iat", "\(now).75", nil), .claim("iat", nil, .issuedAt), .claim("iat", "null", .issuedAt),
+            .claim("iat", "\"\(now)\"", .issuedAt), .claim("iat", "-1", .issuedAt), .claim("iat", "1e300", .issuedAt),
+            .claim("iat", "-9223372036854775807", .issuedAt), .claim("iat", "1e-300", .issuedAt),
+        ] as [TokenCase])
+    func issuedAt(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "A token that is not valid yet is refused",
+        arguments: [
+            .claim("nbf", "\(now)", nil), .claim("nbf", "\(now + 60)", nil), .claim("nbf", "\(now + 61)", .notBefore),
+            .claim("nbf", "\(now + 600)", .notBefore), .claim("nbf", "null", .notBefore),
+            .claim("nbf", "\"\(now)\"", .notBefore),
+        ] as [TokenCase])
+    func notBefore(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "The nonce is that of this sign-in",
+        arguments: [
+            .claim("nonce", "\"nonce-1\"", nil), .claim("nonce", "\"012345678\"", .nonce),
+            .claim("nonce", "\"nonce-11\"", .nonce),
+            .claim("nonce", "\"Nonce-1\"", .nonce), .claim("nonce", nil, .nonce), .claim("nonce", "\"\"", .nonce),
+            .claim("nonce", "null", .nonce), .claim("nonce", "[\"nonce-1\"]", .nonce), .claim("nonce", "1", .nonce),
+            .claim("nonce", "\"\"", .nonce, expecting: { $0.nonce = "" }),
+            .claim("nonce", "\"any\"", nil, expecting: { $0.nonce = nil }),
+            .claim("nonce", nil, nil, expecting: { $0.nonce = nil }),
+            .claim("nonce", "\"K\"", .nonce, expecting: { $0.nonce = "\u{212A}" }),
+        ] as [TokenCase])
+    func nonce(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "The authentication context is one that was asked for",
+        arguments: [
+            .claim("acr", nil, nil), .claim("acr", "7", nil),
+            .claim("acr", "\"a3\"", nil, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "\"a3\"", nil, expecting: { $0.acrValues = ["a1", "a3"] }),
+            .claim("acr", "\"a1\"", .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "\"A3\"", .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "\"a1 a3\"", .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", nil, .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "null", .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "[\"a3\"]", .acr, expecting: { $0.acrValues = ["a3"] }),
+        ] as [TokenCase])
+    func acr(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "The user authenticated as recently as was asked for",
+        arguments: [
+            .claim("auth_time", nil, nil), .claim("auth_time", "\(now - 86400)", nil),
+            .claim("auth_time", "\"\(now)\"", .authTime), .claim("auth_time", "null", .authTime),
+            .claim("auth_time", "-5", .authTime),
+            .claim("auth_time", "\(now - 360)", nil, expecting: { $0.maximumAuthenticationAge = 300 }),
+            .claim("auth_time", "\(now - 361)", .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
+            .claim("auth_time", "\(now + 61)", .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
+            .claim("auth_time", nil, .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
+            .claim("auth_time", "\(now - 61)", .authTime, expecting: { $0.maximumAuthenticationAge = 0 }),
+            .claim("auth_time", "\(now)", .authTime, expecting: { $0.maximumAuthenticationAge = .max }),
+        ] as [TokenCase])
+    func authTime(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "An access token's hash, if there is one, matches",
+        arguments: [
+            .claim("at_hash", nil, nil, expecting: { $0.accessToken = accessToken }),
+            .claim("at_hash", "\"\(accessTokenHash)\"", nil, expecting: { $0.accessToken = accessToken }),
+            .claim(
+                "at_hash", "\"AAAAAAAAAAAAAAAAAAAAAA\"", .accessTokenHash, expecting: { $0.accessToken = accessToken }),
+            .claim(
+                "at_hash", "\"\(accessTokenHash)==\"", .accessTokenHash, expecting: { $0.accessToken = accessToken }),
+            .claim("at_hash", "\"\"", .accessTokenHash, expecting: { $0.accessToken = accessToken }),
+            .claim("at_hash", "null", .accessTokenHash, expecting: { $0.accessToken = accessToken }),
+            .claim("at_hash", "1", .accessTokenHash),
+            .claim("at_hash", "\"any\"", nil),
+        ] as [TokenCase])
+    func hash(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "The context is the one the user was asked to approve",
+        arguments: [
+            .claim("context", "\"Pay $5\"", nil),
+            .claim("context", "\"Pay $10\"", nil, expecting: { $0.context = "Pay $10" }),
+            .claim("context", "\"Pay $10000\"", .context, expecting: { $0.context = "Pay $10" }),
+            .claim("context", nil, .context, expecting: { $0.context = "Pay $10" }),
+            .claim("context", "[\"Pay $10\"]", .context, expecting: { $0.context = "Pay $10" }),
+            .claim("context", "\"e\\u0301\"", .context, expecting: { $0.context = "é" }),
+        ] as [TokenCase])
+    func context(_ row: TokenCase) throws { try verify(row) }
+
+    @Test(
+        "Claims are one strict JSON object, and what is not known in it means nothing",
+        arguments: [
+            .claim("admin", "true", nil), .claim("roles", "[\"root\"]", nil),
+            .claim("_claim_sources", "{\"src1\":{\"endpoint\":\"https://canary.example/\"}}", nil),
+            TokenCase("sub twice", .claims) { $0.claims.add("sub", "\"victim\"") },
+            TokenCase("nonce twice", .claims) { $0.claims.add("nonce", "\"nonce-1\"") },
+            TokenCase("an array", .claims) { $0.payload = "[\($0.claims.text)]" },
+            TokenCase("null", .claims) { $0.payload = "null" },
+            TokenCase("no JSON", .claims) { $0.payload = "iss=x" },
+            TokenCase("bytes behind", .claims) { $0.payload = $0.claims.text + "}" },
+            TokenCase("a byte order mark", .claims) { $0.payload = "\u{FEFF}" + $0.claims.text },
+            .claim("deep", String(repeating: "[", count: 40) + String(repeating: "]", count: 40), .claims),
+        ] as [TokenCase])
+    func claims(_ row: TokenCase) throws { try verify(row) }
+
+    @Test("Claims in the header mean nothing")
+    func headerClaims() throws {
+        var draft = TokenDraft()
+        draft.header["sub"] = "\"victim\""
+        draft.header["iss"] = "\"https://example.org/\""
+        let rules = IDTokenRules()
+        let token = try SignedToken(Secret(draft.text), maximumBytes: rules.maximumBytes, algorithms: rules.algorithms)
+        let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.rsa1).utf8)))
+        let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
+            token, keys: keys, expecting: expectation(), now: Timestamp(secondsSinceEpoch: TokenDraft.now))
+        #expect(verified.subject == "310999-subject")
+        #expect(verified.issuer == TokenDraft.issuer)
+    }
+
+    @Test("A verified token tells what was signed, and hides the subject from print")
+    func verified() throws {
+        var draft = TokenDraft(key: .ec1)
+        draft.claims["context"] = "\"Pay $10\""
+        draft.claims["aka"] = "[\"a.b.c\",7]"
+        let token = try SignedToken(Secret(draft.text), maximumBytes: 16384, algorithms: [.es256])
+        let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.ec1).utf8)))
+        let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
+            token, keys: keys, expecting: expectation(), now: Timestamp(secondsSinceEpoch: now))
+        #expect(verified.acr == "a3")
+        #expect(verified.context == "Pay $10")
+        #expect(verified.issuedAt.secondsSinceEpoch == now - 1)
+        #expect(verified.expiresAt.secondsSinceEpoch == now + 300)
+        #expect(verified.authTime?.secondsSinceEpoch == now - 10)
+        #expect(verified.clientID.text == "client-1")
+        #expect(verified.portTokens == [Secret("a.b.c")])
+        #expect(!"\(verified) \(String(reflecting: verified)) \([verified])".contains("310999-subject"))
+    }
+
+    @Test("An error names the check and no value")
+    func errorText() {
+        for check in IDTokenCheck.allCases {
+            let error = OIDCError.failed(check)
+            #expect(error.description.contains(check.rawValue))
+            #expect(error.reason == check.demand)
+            #expect(error.reason.hasSuffix("."))
+        }
+        #expect(Set(IDTokenCheck.allCases.map(\.demand)).count == IDTokenCheck.allCases.count)
+    }
+}

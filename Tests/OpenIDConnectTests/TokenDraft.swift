@@ -1,0 +1,61 @@
+import OpenIDConnect
+import Primitives
+import TestSupport
+
+/// An ID token in the making: proper in everything, until a test changes it.
+struct TokenDraft: Sendable {
+    static let issuer = "https://login.carrier.example/m/310999"
+    static let now: Int64 = 1_800_000_000
+
+    var header: JSONDraft
+    var claims: JSONDraft
+    var key: TestKey
+    /// Makes another signature than the key would.
+    var sign: (@Sendable (_ signed: [UInt8]) -> [UInt8])?
+    /// The payload, where it is to be no JSON object.
+    var payload: String?
+    /// Changes the finished text.
+    var finish: @Sendable (String) -> String = { $0 }
+
+    init(key: TestKey = .rsa1) {
+        self.key = key
+        header = [("alg", "\"\(key.algorithm)\""), ("typ", "\"JWT\""), ("kid", "\"\(key.keyID)\"")]
+        claims = [
+            ("iss", "\"\(Self.issuer)\""), ("sub", "\"310999-subject\""), ("aud", "\"client-1\""),
+            ("exp", "\(Self.now + 300)"), ("iat", "\(Self.now - 1)"), ("auth_time", "\(Self.now - 10)"),
+            ("nonce", "\"nonce-1\""), ("acr", "\"a3\""),
+        ]
+    }
+
+    var text: String {
+        finish(TokenText.compact(header: header.text, payload: payload ?? claims.text) { (sign ?? key.sign)($0) })
+    }
+}
+
+/// What the tests' sign-in expects, with a change or without.
+func expectation(_ change: (inout IDTokenExpectation) -> Void = { _ in }) throws -> IDTokenExpectation {
+    guard let clientID = ClientID("client-1") else { throw OIDCError(.clientRefused, reason: "no client id") }
+    var expectation = IDTokenExpectation(clientID: clientID, nonce: "nonce-1")
+    change(&expectation)
+    return expectation
+}
+
+/// The check that a token fails against a key set, or nil if it passes all.
+func failedCheck(
+    _ text: String, keySet: String, issuer: String = TokenDraft.issuer,
+    algorithms: Set<SigningAlgorithm> = [.rs256, .es256], now: Int64 = TokenDraft.now,
+    expecting change: (inout IDTokenExpectation) -> Void = { _ in }
+) throws -> IDTokenCheck? {
+    let rules = IDTokenRules()
+    let expectation = try expectation(change)
+    do throws(OIDCError) {
+        let token = try SignedToken(Secret(text), maximumBytes: rules.maximumBytes, algorithms: algorithms)
+        guard let keys = JSONWebKeySet(parsing: Array(keySet.utf8)) else { return .key }
+        let validator = IDTokenValidator(rules: rules, issuer: issuer)
+        let time = Timestamp(secondsSinceEpoch: now)
+        _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
+        return nil
+    } catch {
+        return error.check
+    }
+}
