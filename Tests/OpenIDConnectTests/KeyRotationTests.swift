@@ -1,0 +1,204 @@
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+/// The key cache, as a sign-in meets it.
+struct KeyRotationTests {
+    private struct Stage {
+        let carrier: FakeCarrier
+        let relyingParty: RelyingParty
+        let provider: ProviderMetadata
+        let expectation: IDTokenExpectation
+
+        init(
+            _ carrier: FakeCarrier = FakeCarrier(),
+            _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+        ) async throws {
+            self.carrier = carrier
+            relyingParty = try carrier.relyingParty(change)
+            provider = try await relyingParty.provider(SignInSubjects())
+            expectation = try OpenIDConnectTests.expectation()
+        }
+
+        var fetches: Int { carrier.http.requests(to: FakeCarrier.keysURL).count }
+
+        func error(_ key: TestKey, keyID: String? = nil, anonymous: Bool = false) async -> OIDCError? {
+            var draft = TokenDraft(key: key)
+            let now = carrier.clock.now.secondsSinceEpoch
+            draft.claims["iat"] = "\(now)"
+            draft.claims["exp"] = "\(now + 300)"
+            if let keyID { draft.header["kid"] = "\"\(keyID)\"" }
+            if anonymous { draft.header["kid"] = nil }
+            let text = draft.text
+            return await failure { () throws(OIDCError) in
+                try await relyingParty.validate(idToken: Secret(text), expecting: expectation, provider: provider)
+            }
+        }
+    }
+
+    @Test("Keys are fetched once, bounded, and kept for the time Cache-Control gives")
+    func kept() async throws {
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=600") })
+        for _ in 0..<3 { #expect(await stage.error(.rsa1) == nil) }
+        #expect(stage.fetches == 1)
+        let request = try #require(stage.carrier.http.requests(to: FakeCarrier.keysURL).first)
+        #expect(request.timeout == .seconds(5))
+        #expect(request.maximumBodyBytes == 262_144)
+        stage.carrier.clock.advance(bySeconds: 599)
+        #expect(await stage.error(.rsa1) == nil)
+        #expect(stage.fetches == 1)
+        stage.carrier.clock.advance(bySeconds: 1)
+        #expect(await stage.error(.rsa1) == nil)
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("Keys rotated seconds after a fetch work, twice in a row")
+    func rotation() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1) == nil)
+        stage.carrier.change { $0.keys = .json(TestKey.keySet(.rsa2)) }
+        #expect(await stage.error(.rsa2) == nil)
+        stage.carrier.change { $0.keys = .json(TestKey.keySet(.ec1)) }
+        #expect(await stage.error(.ec1) == nil)
+        #expect(stage.fetches == 3)
+        #expect(await stage.error(.rsa1) == .failed(.key))
+    }
+
+    @Test("A rotated key that bears no id works too")
+    func anonymousRotation() async throws {
+        let anonymous = TestKey.keySet([TestKey.rsa1.jwk.with("kid", nil)])
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(anonymous) })
+        #expect(await stage.error(.rsa1, anonymous: true) == nil)
+        let rotated = TestKey.keySet([TestKey.rsa2.jwk.with("kid", nil)])
+        stage.carrier.change { $0.keys = .json(rotated) }
+        #expect(await stage.error(.rsa2, anonymous: true) == nil)
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("A signature that does not hold under a known key asks for no other keys")
+    func badSignature() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa2, keyID: "rsa-1") == .failed(.signature))
+        #expect(stage.fetches == 1)
+    }
+
+    @Test("An unknown key id costs one fetch and falls back to no other key")
+    func unknownKeyID() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1, keyID: "other") == .failed(.key))
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("A flood of unknown key ids costs a few fetches, and a proper token is accepted meanwhile")
+    func flood() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1) == nil)
+        for index in 0..<300 { #expect(await stage.error(.ec1, keyID: "random-\(index)") == .failed(.key)) }
+        #expect(stage.fetches == 3)
+        #expect(await stage.error(.rsa1) == nil)
+        // One more every ten seconds.
+        stage.carrier.clock.advance(bySeconds: 10)
+        for index in 0..<10 { #expect(await stage.error(.ec1, keyID: "later-\(index)") == .failed(.key)) }
+        #expect(stage.fetches == 4)
+    }
+
+    @Test("So does a flood of many at once")
+    func parallelFlood() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1) == nil)
+        let attackers = (0..<50).map { index in Task { await stage.error(.ec1, keyID: "random-\(index)") } }
+        for attacker in attackers { #expect(await attacker.value == .failed(.key)) }
+        #expect(stage.fetches <= 3)
+        #expect(await stage.error(.rsa1) == nil)
+    }
+
+    @Test(
+        "Failed and empty fetches cost the same, and good keys outlive them",
+        arguments: [
+            OutboundResponse(status: 500), .json(#"{"keys":[]}"#), .json("<html>"),
+            .json(TestKey.keySet(.ec2), status: 404),
+            OutboundResponse(status: 302), .json(#"{"keys":[{"kty":"oct"}]}"#),
+        ])
+    func junk(_ response: OutboundResponse) async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1) == nil)
+        stage.carrier.change { $0.keys = response }
+        for index in 0..<20 { #expect(await stage.error(.ec2, keyID: "random-\(index)") == .failed(.key)) }
+        #expect(stage.fetches == 3)
+        #expect(await stage.error(.rsa1) == nil)
+    }
+
+    @Test("Without any keys a token is not accepted, and what hinders is told")
+    func noKeys() async throws {
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(#"{"keys":[]}"#) })
+        for _ in 0..<10 {
+            let error = await stage.error(.rsa1)
+            #expect(error?.code == .keysUnavailable)
+            #expect(error?.codeMayBeSpent == true)
+        }
+        #expect(stage.fetches == 3)
+        let silent = try await Stage(
+            FakeCarrier {
+                $0.failures[FakeCarrier.keysURL] = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
+            })
+        #expect(await silent.error(.rsa1)?.code == .timedOut)
+        // Once they can be had, they are.
+        stage.carrier.change { $0.keys = .json(TestKey.keySet(.rsa1)) }
+        stage.carrier.clock.advance(bySeconds: 10)
+        #expect(await stage.error(.rsa1) == nil)
+    }
+
+    @Test("Old keys serve on when a refresh fails, for a day")
+    func stale() async throws {
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=600") })
+        #expect(await stage.error(.rsa1) == nil)
+        stage.carrier.change { $0.keys = OutboundResponse(status: 503) }
+        stage.carrier.clock.advance(bySeconds: 600)
+        for _ in 0..<5 { #expect(await stage.error(.rsa1) == nil) }
+        #expect(stage.fetches == 2)
+        stage.carrier.clock.advance(bySeconds: 86400)
+        #expect(await stage.error(.rsa1)?.code == .keysUnavailable)
+    }
+
+    @Test("Many who need keys at once share one fetch, even if the first of them is cancelled")
+    func singleFlight() async throws {
+        let gate = Gate()
+        let stage = try await Stage(FakeCarrier { $0.gates[FakeCarrier.keysURL] = gate })
+        let leader = Task { await stage.error(.rsa1) }
+        await gate.untilWaiting()
+        let followers = (0..<20).map { _ in Task { await stage.error(.rsa1) } }
+        leader.cancel()
+        await Task.yield()
+        gate.open()
+        for follower in followers { #expect(await follower.value == nil) }
+        #expect(await leader.value == nil)
+        #expect(stage.fetches == 1)
+    }
+
+    @Test("A provider that names another's keys does not share their allowance")
+    func separateAllowance() async throws {
+        let stage = try await Stage()
+        for index in 0..<10 { _ = await stage.error(.ec1, keyID: "random-\(index)") }
+        #expect(stage.fetches == 3)
+        let other = FakeCarrier.metadata.with("issuer", "\"https://other.carrier.example\"").with("mccmnc", nil).text
+        stage.carrier.change { $0.discovery = .json(other) }
+        let provider = try await stage.relyingParty.provider(SignInSubjects(network: "310998"))
+        var draft = TokenDraft()
+        draft.claims["iss"] = "\"https://other.carrier.example\""
+        _ = try await stage.relyingParty.validate(
+            idToken: Secret(draft.text), expecting: stage.expectation, provider: provider)
+        #expect(stage.fetches == 4)
+    }
+
+    @Test("A clock that is set back does not lock the bucket")
+    func clockSetBack() async throws {
+        let stage = try await Stage()
+        for index in 0..<5 { _ = await stage.error(.ec1, keyID: "random-\(index)") }
+        stage.carrier.clock.advance(bySeconds: -5000)
+        _ = await stage.error(.ec1, keyID: "again")
+        stage.carrier.clock.advance(bySeconds: 10)
+        _ = await stage.error(.ec1, keyID: "and again")
+        #expect(stage.fetches == 4)
+    }
+}
