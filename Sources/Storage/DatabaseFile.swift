@@ -9,11 +9,11 @@
 /// The database's file, before SQLite opens it.
 ///
 /// SQLite alone would say "unable to open database file" to all of this, or open read-only what it may not write.
-struct DatabaseFile {
+package struct DatabaseFile {
     /// As SQLite is to be given it: it takes a path that begins with `file:` or `:` for something else than a file.
-    let path: String
+    package let path: String
 
-    init(_ path: String) throws(StorageError) {
+    package init(_ path: String) throws(StorageError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StorageError(.unavailable, reason: "the database path is empty or has a NUL character in it")
         }

@@ -26,11 +26,10 @@ struct GroupCommitTests {
     ) async throws -> [Result<Success, any Error>] {
         let gate = Gate()
         async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
         async let results = withTaskGroup(of: (Int, Result<Success, any Error>).self) { group in
             for (index, call) in calls.enumerated() {
-                group.addTask {
-                    do { return (index, .success(try await call())) } catch { return (index, .failure(error)) }
-                }
+                group.addTask { (index, await Result.of(call)) }
             }
             return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
@@ -106,29 +105,28 @@ struct GroupCommitTests {
     @Test("A call beyond those that may wait is refused as overloaded, and the rest are done")
     func overloaded() async throws {
         let store = try open(maximumWaiting: 3)
-        let records = try (0..<3).map { _ in try Records.signIn() }
-        let results = try await together(
-            records.enumerated().map { index, record in
-                {
-                    if index == 2 {
-                        while store.writes.waitingCount < 2 { await Task.yield() }
-                    }
-                    return try await store.signIn(record)
-                }
-            }, in: store)
-        #expect(results.allSatisfy { (try? $0.get()) != nil })
-
         let gate = Gate()
         async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
         async let waiting = withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 { group.addTask { _ = try await store.signIn(Records.signIn()) } }
             try await group.waitForAll()
         }
         while store.writes.waitingCount < 3 { await Task.yield() }
-        await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .overloaded) }
+        let answered = Flag()
+        async let beyond = Result<SignedInUser?, any Error>.of {
+            defer { answered.raise() }
+            return try await store.signIn(Records.signIn())
+        }
+        while store.writes.waitingCount == 3 && !answered.isRaised { await Task.yield() }
         gate.open()
         try await held
         try await waiting
+        let refusal = await beyond
+        #expect { try refusal.get() } throws: {
+            isError($0, .overloaded)
+        }
+        #expect(try count("sessions") == 3)
         try await store.close()
     }
 
@@ -152,5 +150,11 @@ struct GroupCommitTests {
             try await survivor.close()
         }
         try await store.close()
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate static func of(_ call: @Sendable () async throws -> Success) async -> Self {
+        do { return .success(try await call()) } catch { return .failure(error) }
     }
 }
