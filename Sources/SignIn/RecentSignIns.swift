@@ -123,7 +123,7 @@ final class RecentSignIns: Sendable {
     }
 
     /// How many wait for a sign-in under way.
-    package var waiterCount: Int {
+    var waiterCount: Int {
         state.withLock { state in state.underWay.values.reduce(0) { $0 + $1.count } }
     }
 }

@@ -1,9 +1,9 @@
-import Primitives
+package import Primitives
 
 /// Values of the last seconds, by the sign-in they belong to: bounded in number and age, the oldest going first.
 ///
 /// Each operation takes constant time on the average of many.
-struct RecentValues<Value: Sendable>: Sendable {
+package struct RecentValues<Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         var value: Value
         let since: Timestamp
@@ -17,20 +17,20 @@ struct RecentValues<Value: Sendable>: Sendable {
     private var oldest = 0
 
     /// - Parameter window: For how many seconds a value is kept.
-    init(window: Int64, capacity: Int) {
+    package init(window: Int64, capacity: Int) {
         self.window = window
         self.capacity = capacity
     }
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
-    func value(for key: SignInFingerprint, at now: Timestamp) -> Value? {
+    package func value(for key: SignInFingerprint, at now: Timestamp) -> Value? {
         guard let entry = entries[key], isRecent(entry, at: now) else { return nil }
         return entry.value
     }
 
     /// Keeps a value. One that replaces another of the same sign-in is not kept longer for it.
-    mutating func keep(_ value: Value, for key: SignInFingerprint, at now: Timestamp) {
+    package mutating func keep(_ value: Value, for key: SignInFingerprint, at now: Timestamp) {
         removeExpired(at: now)
         guard entries[key] == nil else {
             entries[key]?.value = value

@@ -1,4 +1,4 @@
-import OpenIDConnect
+package import OpenIDConnect
 
 /// What the protocol's failures are in the API's words: one row for each code.
 extension SignInError {
@@ -6,7 +6,7 @@ extension SignInError {
     ///   - discoveryUI: Where users choose their carrier, to be named where the network is not known.
     ///   - codeWasPosted: True once the carrier has answered the token request; the code is spent then, whatever the
     ///     error itself says.
-    init(_ error: OIDCError, discoveryUI: EndpointURL? = nil, codeWasPosted: Bool = false) {
+    package init(_ error: OIDCError, discoveryUI: EndpointURL? = nil, codeWasPosted: Bool = false) {
         let isSpent = error.codeMayBeSpent || codeWasPosted
         let advice = isSpent ? "Start a new sign-in." : "Send the same request again in a moment."
         let row = Row(error, discoveryUI: discoveryUI, advice: advice)

@@ -1,5 +1,5 @@
 import OpenIDConnect
-import Storage
+package import Storage
 
 /// What the use cases themselves refuse.
 extension SignInError {
@@ -54,7 +54,7 @@ extension SignInError {
     }
 
     /// Never "signed out" or "unknown": the store has not said so.
-    init(_ error: StorageError) {
+    package init(_ error: StorageError) {
         self.init(
             .temporarilyUnavailable, .serverError,
             error.code == .overloaded

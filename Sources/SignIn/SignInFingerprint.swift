@@ -5,11 +5,11 @@ import Primitives
 /// Tells whether two sign-ins are the very same: 128 bits of a SHA-256 over every field that has a say in the outcome.
 ///
 /// All fields, because a stolen code without its verifier, or with another nonce, must not be taken for a retry.
-struct SignInFingerprint: Sendable, Hashable {
+package struct SignInFingerprint: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
 
-    init(_ request: SignInRequest) {
+    package init(_ request: SignInRequest) {
         var hasher = SHA256()
         hasher.add(request.provider)
         hasher.add(request.clientID.text)

@@ -43,6 +43,9 @@ public struct SignInWithCode: Sendable {
         guard configuration.providers[name] != nil else { throw .unknownProvider }
     }
 
+    /// How many callers wait for somebody else's sign-in, because theirs is the same.
+    package var waitingCount: Int { recentSignIns.waiterCount }
+
     private func signIn(
         _ request: SignInRequest, _ correlationID: CorrelationID, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {

@@ -1,20 +1,20 @@
 /// A bounded dictionary that forgets what was not put in lately: when the young half is full it becomes the old half, and
 /// what was in the old half goes.
-struct TwoGenerations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct TwoGenerations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let capacityOfOne: Int
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
 
     /// - Parameter capacity: The most values of both halves together.
-    init(capacity: Int) {
+    package init(capacity: Int) {
         capacityOfOne = max(1, capacity / 2)
     }
 
-    var count: Int { young.count + old.count }
+    package var count: Int { young.count + old.count }
 
-    subscript(key: Key) -> Value? { young[key] ?? old[key] }
+    package subscript(key: Key) -> Value? { young[key] ?? old[key] }
 
-    mutating func put(_ value: Value, for key: Key) {
+    package mutating func put(_ value: Value, for key: Key) {
         if young.count >= capacityOfOne, young[key] == nil {
             old = young
             young = [:]
@@ -22,7 +22,7 @@ struct TwoGenerations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         young[key] = value
     }
 
-    mutating func remove(_ key: Key) {
+    package mutating func remove(_ key: Key) {
         young[key] = nil
         old[key] = nil
     }

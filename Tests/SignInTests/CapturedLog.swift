@@ -1,0 +1,49 @@
+import Logging
+import Synchronization
+
+/// Keeps what is logged, at every level.
+final class CapturedLog: Sendable {
+    struct Line: Sendable {
+        let level: Logger.Level
+        let message: String
+        let metadata: [String: String]
+    }
+
+    private let captured = Mutex<[Line]>([])
+
+    var lines: [Line] { captured.withLock { $0 } }
+
+    /// The lines about sign-ins.
+    var signIns: [Line] { lines.filter { $0.message.hasPrefix("sign-in") } }
+
+    /// All that was logged, in one text.
+    var text: String {
+        lines.map { line in
+            line.message + " " + line.metadata.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        }.joined(separator: "\n")
+    }
+
+    var logger: Logger {
+        var logger = Logger(label: "test") { _ in Handler(log: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: CapturedLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+            let line = Line(
+                level: event.level, message: "\(event.message)", metadata: all.mapValues { "\($0)" })
+            log.captured.withLock { $0.append(line) }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// A sign-in that is sent again (contract section 2).
+@Suite("The same sign-in sent again")
+struct RetryTests {
+    @Test("gets another session of the same user for one token request")
+    func sameUser() async throws {
+        let app = try TestApp()
+        let first = try await app.token()
+        app.clock.advance(bySeconds: 60)
+        let second = try await app.token()
+        #expect(first != second)
+        #expect(app.carrier.tokenPosts == 1)
+        let users = [try await app.me(first).integer("user_id"), try await app.me(second).integer("user_id")]
+        #expect(users[0] != nil && users[0] == users[1])
+    }
+
+    @Test("is not new any more, and has its own correlation id in answer and log")
+    func secondAnswer() async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        let second = try await app.signIn(SignInBody().with("correlation_id", "\"corr-2\""))
+        #expect(second.json?["new_user"]?.bool == false)
+        #expect(second.text("correlation_id") == "corr-2")
+        #expect(app.log.signIns.last?.metadata["sent_before"] == "true")
+        #expect(app.log.signIns.last?.metadata["correlation_id"] == "corr-2")
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("asks the carrier when the minute is over")
+    func afterTheWindow() async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        app.clock.advance(bySeconds: 61)
+        _ = try await app.signIn()
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    static let others: [SignInBody] = [
+        SignInBody().with("code_verifier", "\"\(String(repeating: "w", count: 50))\""),
+        SignInBody().with("nonce", "\"another\""), SignInBody().with("nonce", nil),
+        SignInBody().with("mccmnc", "\"310411\""), SignInBody().with("redirect_uri", "\"com.example.app://cb\""),
+        SignInBody().with("acr_values", "\"a3\""), SignInBody().with("context", "\"Pay\""),
+        SignInBody().with("scope", "\"openid\""), SignInBody().with("state", "\"s\""),
+        SignInBody().with("client_id", "\"client-2\""),
+    ]
+
+    @Test("is another one if any field differs, and gets nothing from the first", arguments: others)
+    func anotherRequest(_ body: SignInBody) async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        app.carrier.script {
+            $0.token = { _ throws(OutboundError) in .json(#"{"error":"invalid_grant"}"#, status: 400) }
+        }
+        let answer = try await app.signIn(body)
+        #expect(answer.status == 401 || answer.description.contains("client_id"))
+        #expect(answer.text("token") == nil)
+    }
+
+    @Test("gets the same refusal if the code was posted, without another post")
+    func sameRefusal() async throws {
+        for code in [OutboundError.Code.timedOut, .malformed] {
+            let app = try TestApp()
+            app.carrier.script {
+                $0.token = { _ throws(OutboundError) in
+                    throw OutboundError(code, mayHaveBeenSent: true, reason: "scripted")
+                }
+            }
+            let first = try await app.signIn()
+            app.carrier.script { $0.token = nil }
+            let second = try await app.signIn()
+            #expect(first.status == second.status)
+            #expect(first.description == second.description)
+            #expect(app.carrier.tokenPosts == 1)
+        }
+    }
+
+    @Test("gets the same refusal if the ID token or the attributes were at fault")
+    func refusedAfterTheExchange() async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.nonce = "another" }
+        _ = try await app.signIn()
+        app.carrier.script { $0.nonce = "NONCE-of-the-app" }
+        #expect(try await app.signIn().error == "invalid_id_token")
+        let body = SignInBody().code("CODE-2").with("scope", "\"openid email\"")
+        app.carrier.script { $0.userInfo = { _ throws(OutboundError) in .json("{}", status: 500) } }
+        #expect(try await app.signIn(body).status == 502)
+        app.carrier.script { $0.userInfo = nil }
+        #expect(try await app.signIn(body).status == 502)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("is tried again if the first failed before the code was posted")
+    func triedAgain() async throws {
+        let app = try TestApp()
+        let unreachable: FakeCarrier.Answer = { _ throws(OutboundError) in
+            throw OutboundError(.unreachable, mayHaveBeenSent: false, reason: "scripted")
+        }
+        app.carrier.script { $0.discovery = unreachable }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script {
+            $0.discovery = nil
+            $0.token = unreachable
+        }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script { $0.token = nil }
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("goes on from where the store failed, without the carrier")
+    func storeFailed() async throws {
+        let app = try TestApp()
+        _ = try await app.token(SignInBody().code("CODE-0"))
+        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await app.signIn().status == 503)
+        app.store.fail(with: nil)
+        #expect(try await app.signIn().status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("does not bring back a user who was erased meanwhile")
+    func erasedUser() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.asUser(.delete, "/users/me", token).status == 200)
+        let answer = try await app.signIn()
+        #expect(answer.status == 401)
+        #expect(answer.error == "invalid_grant")
+    }
+
+    @Test("gets a fresh handle for the same identity where registration is required")
+    func freshHandle() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        let first = try #require(try await app.signIn().text("state_key"))
+        let second = try #require(try await app.signIn().text("state_key"))
+        #expect(first != second)
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.post("/users", #"{"state_key":"\#(second)"}"#).status == 201)
+        #expect(try await app.post("/users", #"{"state_key":"\#(first)"}"#).error == "user_already_exists")
+        #expect(try await app.signIn().status == 200)
+    }
+}
+
+/// The same sign-in sent twice at once.
+@Suite("The same sign-in sent at the same time")
+struct SimultaneousSignInTests {
+    /// Waits until so many wait for another's sign-in.
+    private func untilWaiting(_ count: Int, _ app: TestApp) async {
+        while app.useCases.signIn.waitingCount < count { await Task.yield() }
+    }
+
+    @Test("costs one token request, and each gets a session of its own")
+    func oneTokenRequest() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.token = { [carrier = app.carrier] _ throws(OutboundError) in
+                await gate.pass()
+                return carrier.tokens()
+            }
+        }
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 { group.addTask { try await app.token() } }
+            await gate.untilWaiting()
+            await untilWaiting(7, app)
+            gate.open()
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(tokens.count == 8)
+        #expect(app.carrier.tokenPosts == 1)
+        var users: Set<Int64?> = []
+        for token in tokens { users.insert(try await app.me(token).integer("user_id")) }
+        #expect(users.count == 1)
+    }
+
+    @Test("shares a failure from before the code was posted, and may be sent once more")
+    func sharedFailure() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                await gate.pass()
+                return .json("{}", status: 500)
+            }
+        }
+        async let first = app.signIn()
+        await gate.untilWaiting()
+        async let second = app.signIn()
+        await untilWaiting(1, app)
+        gate.open()
+        #expect(try await [first.status, second.status] == [502, 502])
+        app.carrier.script { $0.discovery = nil }
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("is taken over by another if the one who did it is cancelled")
+    func cancelledLeader() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                await gate.pass()
+                return .json("{}", status: 500)
+            }
+        }
+        let leader = Task { try await app.signIn().status }
+        await gate.untilWaiting()
+        let follower = Task { try await app.signIn().status }
+        await untilWaiting(1, app)
+        leader.cancel()
+        app.carrier.script { $0.discovery = nil }
+        gate.open()
+        #expect(try await leader.value == 502)
+        #expect(try await follower.value == 200)
+        #expect(app.carrier.tokenPosts == 1)
+    }
+}

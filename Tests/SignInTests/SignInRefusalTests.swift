@@ -1,0 +1,176 @@
+import HTTPTypes
+import Logging
+import OpenIDConnect
+import SignIn
+import TestSupport
+import Testing
+
+/// What a sign-in answers when the carrier does not play along.
+@Suite("A sign-in that the carrier spoils")
+struct SignInRefusalTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let what: String
+        let script: @Sendable (inout FakeCarrier.Script) -> Void
+        let status: Int
+        let error: String
+        let type: String
+        var says = ""
+        var body = SignInBody()
+
+        var testDescription: String { what }
+    }
+
+    private static func answer(_ text: String, _ status: Int = 200) -> FakeCarrier.Answer {
+        { _ throws(OutboundError) in .json(text, status: status) }
+    }
+
+    private static func failure(_ code: OutboundError.Code, sent: Bool = true) -> FakeCarrier.Answer {
+        { _ throws(OutboundError) in throw OutboundError(code, mayHaveBeenSent: sent, reason: "scripted") }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            what: "used code", script: { $0.token = answer(#"{"error":"invalid_grant"}"#, 400) }, status: 401,
+            error: "invalid_grant", type: "requestDenied", says: "Start a new sign-in"),
+        Row(
+            what: "wrong verifier", script: { $0.token = answer(#"{"error":"request_denied"}"#, 403) }, status: 401,
+            error: "request_denied", type: "requestDenied"),
+        Row(
+            what: "the carrier's own code", script: { $0.token = answer(#"{"error":"sim_swapped"}"#, 400) },
+            status: 401, error: "sim_swapped", type: "unknownError"),
+        Row(
+            what: "a code that means something else of us",
+            script: { $0.token = answer(#"{"error":"invalid_token"}"#, 400) }, status: 401, error: "invalid_grant",
+            type: "unknownError"),
+        Row(
+            what: "the user is not the carrier's", script: { $0.token = answer(#"{"error":"user_not_found"}"#, 400) },
+            status: 401, error: "user_not_found", type: "discoveryStateError"),
+        Row(
+            what: "the carrier has a fault", script: { $0.token = answer(#"{"error":"server_error"}"#, 400) },
+            status: 502, error: "carrier_error", type: "serverError"),
+        Row(
+            what: "our secret is wrong", script: { $0.token = answer(#"{"error":"invalid_client"}"#, 401) },
+            status: 502, error: "carrier_error", type: "configurationError", says: "operator"),
+        Row(
+            what: "an error page", script: { $0.token = answer("<html>oops</html>", 500) }, status: 502,
+            error: "carrier_error", type: "serverError"),
+        Row(
+            what: "no answer in time", script: { $0.token = failure(.timedOut) }, status: 504,
+            error: "carrier_timeout", type: "requestTimeout", says: "Start a new sign-in"),
+        Row(
+            what: "no connection", script: { $0.token = failure(.unreachable, sent: false) }, status: 502,
+            error: "carrier_error", type: "networkFailure", says: "Send the same request again"),
+        Row(
+            what: "too many requests under way", script: { $0.token = failure(.overloaded, sent: false) },
+            status: 502, error: "carrier_error", type: "networkFailure"),
+        Row(
+            what: "discovery without connection", script: { $0.discovery = failure(.unreachable, sent: false) },
+            status: 502, error: "carrier_error", type: "networkFailure", says: "Send the same request again"),
+        Row(
+            what: "discovery not in time", script: { $0.discovery = failure(.timedOut) }, status: 504,
+            error: "carrier_timeout", type: "requestTimeout"),
+        Row(
+            what: "unknown network",
+            script: { $0.discovery = answer(#"{"error":"unknown","redirect_uri":"https://x.xcijv.com/"}"#) },
+            status: 400, error: "invalid_request", type: "discoveryStateError",
+            says: "https://discoveryui.xcijv.com/ui"),
+        Row(
+            what: "discovery refuses",
+            script: { $0.discovery = answer(#"{"error":"weather","error_description":"rain"}"#) }, status: 502,
+            error: "carrier_error", type: "serverError"),
+        Row(
+            what: "metadata on a strange host",
+            script: { $0.discovery = answer(#"{"issuer":"https://evil.example"}"#) }, status: 502,
+            error: "carrier_error", type: "serverError"),
+        Row(
+            what: "no keys", script: { $0.keys = answer("{}", 500) }, status: 502, error: "carrier_error",
+            type: "serverError"),
+        Row(
+            what: "another nonce", script: { $0.nonce = "another" }, status: 401, error: "invalid_id_token",
+            type: "unknownError", says: "(nonce)"),
+        Row(
+            what: "another audience", script: { $0.claims["aud"] = "\"client-2\"" }, status: 401,
+            error: "invalid_id_token", type: "unknownError", says: "(audience)"),
+        Row(
+            what: "another issuer", script: { $0.claims["iss"] = "\"https://evil.xcijv.com\"" }, status: 401,
+            error: "invalid_id_token", type: "unknownError", says: "(issuer)"),
+        Row(
+            what: "weaker authentication", script: { $0.claims["acr"] = "\"a1\"" }, status: 401,
+            error: "invalid_id_token", type: "unknownError", says: "(acr)",
+            body: SignInBody().with("acr_values", "\"a3\"")),
+        Row(
+            what: "another context", script: { $0.claims["context"] = "\"Pay 1000\"" }, status: 401,
+            error: "invalid_id_token", type: "unknownError", says: "(context)",
+            body: SignInBody().with("context", "\"Pay 10\"")),
+        Row(
+            what: "userinfo about somebody else",
+            script: { $0.userInfo = answer(FakeCarrier.userInfo(of: "SUBJECT-of-another")) }, status: 401,
+            error: "invalid_id_token", type: "unknownError", says: "(userinfo_subject)",
+            body: SignInBody().with("scope", "\"openid email\"")),
+        Row(
+            what: "no userinfo where it is wanted", script: { $0.userInfo = answer("{}", 503) }, status: 502,
+            error: "carrier_error", type: "serverError", body: SignInBody().with("scope", "\"openid email\"")),
+    ]
+
+    @Test("is refused for what it is", arguments: rows)
+    func refused(_ row: Row) async throws {
+        let app = try TestApp()
+        app.carrier.script(row.script)
+        let answer = try await app.signIn(row.body)
+        #expect(answer.status == row.status, "\(answer.body)")
+        #expect(answer.error == row.error)
+        #expect(answer.text("error_type") == row.type)
+        #expect(answer.description.contains(row.says), "\(answer.description)")
+        #expect(answer.text("correlation_id") == "corr-1")
+        #expect(answer.headers[.cacheControl] == "no-store")
+        #expect((answer.headers[.wwwAuthenticate] != nil) == (row.status == 401))
+        let line = try #require(app.log.signIns.first)
+        #expect(line.metadata["outcome"] == row.error)
+        #expect(line.metadata["correlation_id"] == "corr-1")
+        #expect(app.log.signIns.count == 1)
+    }
+
+    @Test("Our own faults are logged as errors, the carrier's as warnings, refusals as information")
+    func logLevels() async throws {
+        let levels: [(String, Int, String)] = [
+            (#"{"error":"invalid_client"}"#, 401, "error"), ("oops", 500, "warning"),
+            (#"{"error":"invalid_grant"}"#, 400, "info"),
+        ]
+        for (text, status, level) in levels {
+            let app = try TestApp()
+            app.carrier.script { $0.token = Self.answer(text, status) }
+            _ = try await app.signIn()
+            #expect(app.log.signIns.first?.level.rawValue == level)
+        }
+    }
+
+    @Test("Userinfo is asked for when the request or the client wants attributes, and only then")
+    func userInfo() async throws {
+        let plain = try TestApp()
+        _ = try await plain.token()
+        #expect(plain.carrier.userInfoRequests == 0)
+        let byRequest = try TestApp()
+        let token = try await byRequest.token(SignInBody().with("scope", "\"openid email\""))
+        #expect(byRequest.carrier.userInfoRequests == 1)
+        #expect(try await byRequest.me(token).text("email") == "jane@mail.example")
+        let byClient = try TestApp(client: { $0.scopes = ["openid", "name"] })
+        _ = try await byClient.token()
+        #expect(byClient.carrier.userInfoRequests == 1)
+    }
+
+    @Test("Discovery, token request and userinfo carry the correlation id, and the log names the steps")
+    func correlation() async throws {
+        let app = try TestApp()
+        _ = try await app.token(SignInBody().with("scope", "\"openid email\""))
+        for request in app.carrier.http.requests where !request.url.text.hasSuffix("/keys") {
+            #expect((request.url.text + String(decoding: request.body, as: UTF8.self)).contains("corr-1"))
+        }
+        let line = try #require(app.log.signIns.first)
+        #expect(line.metadata["outcome"] == "signed_up")
+        #expect(line.metadata["mccmnc"] == "310410")
+        #expect(line.metadata["provider"] == "zenkey")
+        for step in ["discovery_ms", "token_ms", "validate_ms", "userinfo_ms", "store_ms"] {
+            #expect(line.metadata[step] != nil)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// A whole Latchkey for one test: the API over the use cases, over a store of its own and a carrier that is scripted.
+struct TestApp: Sendable {
+    static let apiKey = "API-key-of-the-test"
+
+    let clock = ManualClock()
+    let log = CapturedLog()
+    let carrier: FakeCarrier
+    let store: TestStore
+    let useCases: UseCases
+    let api: LatchkeyAPI
+    private let handler: Handler
+
+    init(
+        allowedOrigins: [String] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
+        registration: RegistrationRules = RegistrationRules()
+    ) throws {
+        carrier = FakeCarrier(clock: clock)
+        store = try TestStore()
+        let configuration = try Self.configuration(registration: registration, change)
+        let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
+        let party = RelyingParty(
+            configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
+        useCases = UseCases(
+            configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: log.logger,
+            clock: clock.wallClock)
+        api = LatchkeyAPI(
+            useCases: useCases, apiKeys: APIKeys(plain: [Secret(Self.apiKey)]), allowedOrigins: allowedOrigins,
+            pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
+            logger: log.logger)
+        handler = api.handler
+    }
+
+    private static func configuration(
+        registration: RegistrationRules, _ change: (inout SignInConfiguration.Client) -> Void
+    ) throws -> SignInConfiguration {
+        var client = SignInConfiguration.Client(
+            id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
+        client.redirectURIs = ["https://app.example/cb", "com.example.app://cb"]
+        change(&client)
+        let discoveryUI = EndpointURL("https://discoveryui.xcijv.com/ui", policy: .httpsOnly)
+        var configuration = SignInConfiguration(
+            providers: ["zenkey": .init(clients: [client], discoveryUI: discoveryUI)])
+        configuration.registration = registration
+        return configuration
+    }
+
+    /// Sends a request and reads the answer.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
+        apiKey: String? = TestApp.apiKey
+    ) async throws -> Answer {
+        var headers = headers
+        if let apiKey { headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey }
+        return Answer(try await handler(Request(method, path, headers: headers, body: Array(body.utf8))))
+    }
+
+    /// Sends a JSON body.
+    func post(_ path: String, _ body: String) async throws -> Answer {
+        try await send(.post, path, [.contentType: "application/json"], body: body)
+    }
+
+    func signIn(_ body: SignInBody = SignInBody()) async throws -> Answer {
+        try await post("/auth/zenkey-signin", body.json)
+    }
+
+    /// Signs in and returns the session's token.
+    func token(_ body: SignInBody = SignInBody()) async throws -> String {
+        try #require(try await signIn(body).text("token"))
+    }
+
+    func asUser(_ method: HTTPRequest.Method, _ path: String, _ token: String) async throws -> Answer {
+        try await send(method, path, [.authorization: "Bearer \(token)"])
+    }
+
+    func me(_ token: String) async throws -> Answer { try await asUser(.get, "/users/me", token) }
+}
+
+/// An answer, its body read as JSON.
+struct Answer: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let body: String
+    let json: JSONObject?
+
+    init(_ response: Response) {
+        status = response.status.code
+        headers = response.headers
+        body = String(decoding: response.body, as: UTF8.self)
+        json = (try? JSONValue(parsing: response.body))?.object
+    }
+
+    func text(_ name: String) -> String? { json?[name]?.string }
+    func integer(_ name: String) -> Int64? { json?[name]?.integer }
+    var requestID: String? { HTTPField.Name("X-Request-Id").flatMap { headers[$0] } }
+    var error: String? { text("error") }
+    var description: String { text("error_description") ?? "" }
+}
+
+/// The JSON body of a sign-in: proper in everything, until a test changes it.
+struct SignInBody: Sendable {
+    /// Values as JSON.
+    private(set) var members: [(name: String, json: String)] = [
+        ("client_id", "\"client-1\""), ("code", "\"CODE-1\""), ("mccmnc", "\"310410\""),
+        ("redirect_uri", "\"https://app.example/cb\""), ("code_verifier", "\"\(SignInBody.verifier)\""),
+        ("nonce", "\"NONCE-of-the-app\""), ("correlation_id", "\"corr-1\""),
+    ]
+
+    static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
+
+    /// With another value, as JSON; nil leaves the field out.
+    func with(_ name: String, _ json: String?) -> SignInBody {
+        var copy = self
+        let place = copy.members.firstIndex { $0.name == name }
+        switch (place, json) {
+        case (let place?, let json?): copy.members[place].json = json
+        case (let place?, nil): copy.members.remove(at: place)
+        case (nil, let json?): copy.members.append((name, json))
+        case (nil, nil): break
+        }
+        return copy
+    }
+
+    /// With another code: another sign-in.
+    func code(_ code: String) -> SignInBody { with("code", "\"\(code)\"") }
+
+    /// With a field under another name.
+    func renamed(_ name: String, _ other: String) -> SignInBody {
+        with(other, members.first { $0.name == name }?.json).with(name, nil)
+    }
+
+    var json: String { TokenText.object(members) }
+}

@@ -1,0 +1,102 @@
+import Primitives
+import Storage
+import Synchronization
+import TestSupport
+
+/// An SQLite store of one test that can be made to fail, and that counts and delays the reading of sessions.
+final class TestStore: Store {
+    private struct State {
+        var failure: StorageError?
+        var sessionReads = 0
+        var afterSessionRead: Gate?
+    }
+
+    private let directory: TemporaryDirectory
+    private let store: SQLiteStore
+    private let state = Mutex(State())
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        var configuration = SQLiteConfiguration(path: directory.path + "/test.db")
+        configuration.synchronous = .normal
+        store = try SQLiteStore(configuration: configuration)
+    }
+
+    /// Fails every call from now on; nil ends that.
+    func fail(with failure: StorageError?) { state.withLock { $0.failure = failure } }
+
+    /// How often a session was looked for.
+    var sessionReads: Int { state.withLock { $0.sessionReads } }
+
+    /// Holds what was read of a session back until the gate is open.
+    func holdSessions(at gate: Gate?) { state.withLock { $0.afterSessionRead = gate } }
+
+    private func using<Value>(
+        _ call: (SQLiteStore) async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        return try await call(store)
+    }
+
+    func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
+        try await using { store async throws(StorageError) in try await store.signIn(signIn) }
+    }
+
+    func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
+        try await using { store async throws(StorageError) in try await store.addSession(session, for: user) }
+    }
+
+    func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser? {
+        let gate = state.withLock { state in
+            state.sessionReads += 1
+            return state.afterSessionRead
+        }
+        let found = try await using { store async throws(StorageError) in try await store.session(token, at: now) }
+        await gate?.pass()
+        return found
+    }
+
+    func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in try await store.revokeSession(token) }
+    }
+
+    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in try await store.deleteUser(user) }
+    }
+
+    func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.addPendingRegistration(registration) }
+    }
+
+    func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult {
+        try await using { store async throws(StorageError) in
+            try await store.register(handle: handle, profile: profile, session: session, publicID: publicID, at: now)
+        }
+    }
+
+    func pendingRegistration(
+        _ handle: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> PendingRegistration? {
+        try await using { store async throws(StorageError) in try await store.pendingRegistration(handle, at: now) }
+    }
+
+    func addAttempt(_ attempt: SignInAttempt) async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.addAttempt(attempt) }
+    }
+
+    func takeAttempt(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in
+            try await store.takeAttempt(nonce: nonce, provider: provider, at: now)
+        }
+    }
+
+    func check() async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.check() }
+    }
+
+    func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        try await using { store async throws(StorageError) in try await store.purgeExpired(at: now, limit: limit) }
+    }
+}
