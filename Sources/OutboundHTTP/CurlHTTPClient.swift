@@ -40,7 +40,7 @@ public final class CurlHTTPClient: HTTPClient {
                 .addressRefused, mayHaveBeenSent: false, reason: "\(request.url.host): plain http is not allowed")
         }
         let outcome = await withCheckedContinuation { continuation in
-            inbox.post(Exchange(request: request, deadline: deadline, continuation: continuation))
+            inbox.post(Exchange(request, deadline: deadline, continuation: continuation))
         }
         return try outcome.get()
     }

@@ -28,6 +28,23 @@ struct TestCertificates {
         return made
     }
 
+    /// A configuration of OpenSSL that allows what is long out of use; its path.
+    func writeLenientConfiguration() throws -> String {
+        let text = """
+            openssl_conf = lenient
+            [lenient]
+            ssl_conf = modules
+            [modules]
+            system_default = defaults
+            [defaults]
+            MinProtocol = TLSv1
+            CipherString = ALL:@SECLEVEL=0
+            """
+        let file = directory.appendingPathComponent("lenient.cnf")
+        try Data(text.utf8).write(to: file)
+        return file.path
+    }
+
     func remove() { try? FileManager.default.removeItem(at: directory) }
 
     private func sign(_ kind: Kind) async throws {
