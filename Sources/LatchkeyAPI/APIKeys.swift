@@ -6,10 +6,11 @@ public struct APIKeys: Sendable {
     private let digests: [[UInt8]]
 
     /// - Parameters:
-    ///   - plain: The keys themselves.
+    ///   - plain: The keys themselves; an empty one is none.
     ///   - sha256: The SHA-256 of keys, 32 bytes each; what is of another length is worth nothing.
     public init(plain: [Secret] = [], sha256: [[UInt8]] = []) {
-        digests = plain.map { Self.digest($0.exposed) } + sha256.filter { $0.count == 32 }
+        digests =
+            plain.filter { !$0.exposed.isEmpty }.map { Self.digest($0.exposed) } + sha256.filter { $0.count == 32 }
     }
 
     /// Compares with all keys, in a time that does not depend on which of them is like it.
@@ -19,7 +20,7 @@ public struct APIKeys: Sendable {
         for digest in digests {
             var difference: UInt8 = 0
             for (left, right) in zip(presented, digest) { difference |= left ^ right }
-            found = found || difference == 0
+            found = difference == 0 || found
         }
         return found
     }

@@ -94,6 +94,8 @@ public final class LatchkeyAPI: Sendable {
 extension LatchkeyAPI {
     private func makeRouter() -> Router {
         var router = Router()
+        // First, so that no file takes the place of a route.
+        for (path, page) in pages.pages { router.get(path) { _ in page } }
         router.post("/auth/zenkey-signin", keyed { try await $0.signIn($1, provider: "zenkey") })
         router.post("/auth/{provider}/sign-in", keyed { try await $0.signIn($1, provider: $1.provider) })
         router.post("/auth/{provider}/attempts", keyed { try await $0.issueAttempt($1) })
@@ -104,7 +106,6 @@ extension LatchkeyAPI {
         router.delete("/auth/token", keyed { try await $0.signOut($1) })
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
-        for (path, page) in pages.pages { router.get(path) { _ in page } }
         return router
     }
 

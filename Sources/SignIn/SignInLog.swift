@@ -14,23 +14,26 @@ struct SignInLog {
         case store
     }
 
+    private let request: SignInRequest
+    private let correlationID: CorrelationID
     private let logger: Logger
     private let clock = ContinuousClock()
-    private var metadata: Logger.Metadata
+    private var providerIsKnown = false
+    private var wasSentBefore = false
+    private var steps: [(step: Step, duration: Duration)] = []
     private var current: (step: Step, began: ContinuousClock.Instant)?
 
     init(_ request: SignInRequest, correlationID: CorrelationID, logger: Logger) {
+        self.request = request
+        self.correlationID = correlationID
         self.logger = logger
-        metadata = [
-            "correlation_id": "\(correlationID)", "client_id": "\(request.clientID)", "mccmnc": "\(request.network)",
-        ]
     }
 
-    /// The provider, once it is known to be one: the request could name anything.
-    mutating func found(provider: String) { metadata["provider"] = "\(provider)" }
+    /// The provider's name stands in the log once it is known to be one: the request could name anything.
+    mutating func foundProvider() { providerIsKnown = true }
 
-    /// Says that the same sign-in was sent before.
-    mutating func wasSentBefore() { metadata["sent_before"] = "true" }
+    /// The same sign-in was sent before.
+    mutating func foundEarlierOne() { wasSentBefore = true }
 
     /// Begins to time a step, and ends the one before.
     mutating func begin(_ step: Step) {
@@ -41,12 +44,14 @@ struct SignInLog {
 
     private mutating func endStep(at now: ContinuousClock.Instant) {
         guard let current else { return }
-        metadata["\(current.step.rawValue)_ms"] = "\(Self.milliseconds(now - current.began))"
+        steps.append((current.step, now - current.began))
         self.current = nil
     }
 
     mutating func write(_ outcome: SignInOutcome) {
+        guard logger.logLevel <= .info else { return }
         endStep(at: clock.now)
+        var metadata = metadata
         switch outcome {
         case .signedIn(let signedIn): metadata["outcome"] = signedIn.isNew ? "signed_up" : "signed_in"
         case .mustRegister: metadata["outcome"] = "must_register"
@@ -55,16 +60,26 @@ struct SignInLog {
     }
 
     mutating func write(_ error: SignInError) {
+        guard logger.logLevel <= error.fault.logLevel else { return }
         endStep(at: clock.now)
+        var metadata = metadata
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
         logger.log(level: error.fault.logLevel, "sign-in refused", metadata: metadata)
     }
 
-    /// With two decimals.
-    private static func milliseconds(_ duration: Duration) -> Double {
-        (duration / .milliseconds(0.01)).rounded() / 100
+    private var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "correlation_id": "\(correlationID)", "client_id": "\(request.clientID)", "mccmnc": "\(request.network)",
+        ]
+        if providerIsKnown { metadata["provider"] = "\(request.provider)" }
+        if wasSentBefore { metadata["sent_before"] = "true" }
+        for (step, duration) in steps {
+            // Milliseconds with two decimals.
+            metadata["\(step.rawValue)_ms"] = "\((duration / .milliseconds(0.01)).rounded() / 100)"
+        }
+        return metadata
     }
 }
 

@@ -50,16 +50,16 @@ public struct SignInWithCode: Sendable {
         _ request: SignInRequest, _ correlationID: CorrelationID, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
         let attempt = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
-        log.found(provider: request.provider)
+        log.foundProvider()
         let fingerprint = SignInFingerprint(request)
         switch await recentSignIns.begin(fingerprint, at: clock.now()) {
         case .lead(let nonceWasTaken):
             return try await lead(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
         case .done(let result):
-            log.wasSentBefore()
+            log.foundEarlierOne()
             return try await answerAgain(result, attempt, fingerprint, &log)
         case .failed(let error):
-            log.wasSentBefore()
+            log.foundEarlierOne()
             throw error
         }
     }

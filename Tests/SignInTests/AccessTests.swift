@@ -135,6 +135,19 @@ struct AccessTests {
         #expect(style.headers[.contentType] == "text/css; charset=utf-8")
     }
 
+    @Test("No file takes the place of a route, and an empty API key is none")
+    func precedence() async throws {
+        let app = try TestApp()
+        let api = LatchkeyAPI(
+            useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), pages: StaticPages(["healthz": []]),
+            logger: app.log.logger)
+        let health = Answer(try await api.handler(Request(.get, "/healthz")))
+        #expect(health.text("status") == "ok")
+        let name = try #require(HTTPField.Name("X-API-KEY"))
+        let empty = Answer(try await api.handler(Request(.get, "/users/me", headers: [name: ""])))
+        #expect(empty.error == "invalid_api_key")
+    }
+
     @Test("Unknown paths and methods are answered in the form of all errors")
     func notFound() async throws {
         let app = try TestApp()

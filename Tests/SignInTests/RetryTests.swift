@@ -96,6 +96,16 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
+    @Test("gets the same refusal if there were no keys to check the ID token with")
+    func noKeys() async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.keys = { _ throws(OutboundError) in .json("{}", status: 500) } }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script { $0.keys = nil }
+        #expect(try await app.signIn().status == 502)
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
     @Test("is tried again if the first failed before the code was posted")
     func triedAgain() async throws {
         let app = try TestApp()

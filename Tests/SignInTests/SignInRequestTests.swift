@@ -138,16 +138,16 @@ struct SignInRequestTests {
         #expect(discovery.url.text.contains("mccmnc=310410"))
     }
 
+    private static let form = """
+        client_id=client-1&code=CODE-1&mccmnc=310410&redirect_uri=https%3A%2F%2Fapp.example%2Fcb\
+        &code_verifier=\(SignInBody.verifier)&nonce=NONCE-of-the-app&context=
+        """
+
     @Test("A form signs in as JSON does")
-    func form() async throws {
-        let app = try TestApp()
-        let form = """
-            client_id=client-1&code=CODE-1&mccmnc=310410&redirect_uri=https%3A%2F%2Fapp.example%2Fcb\
-            &code_verifier=\(SignInBody.verifier)&nonce=NONCE-of-the-app&context=
-            """
-        let answer = try await app.send(
+    func signsInByForm() async throws {
+        let answer = try await TestApp().send(
             .post, "/auth/zenkey/sign-in", [.contentType: "application/x-www-form-urlencoded; charset=UTF-8"],
-            body: form)
+            body: Self.form)
         #expect(answer.status == 200, "\(answer.body)")
     }
 
@@ -192,7 +192,7 @@ struct SignInRequestTests {
         Raw(contentType: "application/json", body: "", status: 400),
         Raw(contentType: "application/json", body: "{\"code\":\"a\",\"code\":\"b\"}", status: 400),
         Raw(contentType: "application/json", body: String(repeating: "[", count: 9000), status: 400),
-        Raw(contentType: "application/x-www-form-urlencoded", body: "code=a&code=b", status: 400),
+        Raw(contentType: "application/x-www-form-urlencoded", body: form + "&state=a&state=b", status: 400),
         Raw(contentType: "application/x-www-form-urlencoded", body: "code=%zz", status: 400),
         Raw(contentType: "application/x-www-form-urlencoded", body: "code=%ff", status: 400),
     ]
