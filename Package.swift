@@ -52,7 +52,11 @@ let package = Package(
         // Knows SQLite.
         .target(
             name: "Storage",
-            dependencies: ["Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Primitives",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
 
         // Knows what a sign-in is.
         .target(

@@ -11,14 +11,13 @@ package struct JSONWebKeySet: Sendable {
 
     package var count: Int { keys.count }
 
-    /// Reads a key set. Entries we cannot use are passed over, as RFC 7517 section 5 wants; nil if it is no key set, or
-    /// has too many entries, or not one that we can use.
+    /// Reads a key set. Entries we cannot use are passed over, as RFC 7517 section 5 wants, so that it may have no key;
+    /// nil if it is no key set, or has too many entries, or none.
     package init?(parsing body: [UInt8]) {
         guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
-            entries.count <= Self.maximumKeys
+            (1...Self.maximumKeys).contains(entries.count)
         else { return nil }
         keys = entries.compactMap { $0.object.flatMap(PublicKey.init) }
-        guard !keys.isEmpty else { return nil }
     }
 
     /// The keys that may have signed a token: of its key id if it names one, and never another then; otherwise the only

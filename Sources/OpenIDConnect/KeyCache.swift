@@ -109,9 +109,11 @@ package final class KeyCache: Sendable {
         guard response.status == 200, response.body.count <= limits.keysBytes,
             let keys = JSONWebKeySet(parsing: response.body)
         else {
-            let reason = "The provider's key set cannot be read, or has no usable key."
+            let reason = "The provider's key set cannot be read, or is empty."
             return giveUp(OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: reason))
         }
+        // The provider has spoken, and none of its keys is one to believe.
+        guard keys.count > 0 else { return giveUp(.failed(.key)) }
         let fresh = clock.now().advanced(bySeconds: rules.lifetime(cacheControl: response.cacheControl))
         state.withLock { state in
             state.keys = keys

@@ -1,0 +1,94 @@
+import HTTPServer
+import LatchkeyAPI
+import LatchkeyConfiguration
+import OpenIDConnect
+import OutboundHTTP
+import Primitives
+import SignIn
+import Storage
+
+// What an operator decided, in the words of each module.
+
+extension Configuration {
+    var server: ServerConfiguration {
+        var limits = ServerLimits()
+        limits.connections = http.limits.connections
+        limits.connectionsPerAddress = http.limits.connectionsPerAddress
+        limits.requestsPerConnection = http.limits.requestsPerConnection
+        limits.requestLineBytes = http.limits.requestLineBytes
+        limits.headerBytes = http.limits.headerBytes
+        limits.headerFields = http.limits.headerFields
+        limits.bodyBytes = http.limits.bodyBytes
+        var timeouts = ServerTimeouts()
+        timeouts.header = http.timeouts.header
+        timeouts.body = http.timeouts.body
+        timeouts.idle = http.timeouts.idle
+        timeouts.write = http.timeouts.write
+        return ServerConfiguration(
+            hosts: http.hosts, port: http.port, loops: http.loops, limits: limits, timeouts: timeouts)
+    }
+
+    var outboundHTTP: OutboundHTTPConfiguration {
+        OutboundHTTPConfiguration(
+            perHostConnections: outbound.connectionsPerHost,
+            addressPolicy: AddressPolicy(
+                allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks),
+            allowLoopbackHTTP: allowsLoopbackHTTP, caBundle: outbound.certificateAuthorities,
+            userAgent: "latchkey/\(LatchkeyVersion.text)", proxy: outbound.proxy?.exposed)
+    }
+
+    var acceptedKeys: APIKeys {
+        var plain: [Secret] = []
+        var hashes: [[UInt8]] = []
+        for key in apiKeys {
+            switch key {
+            case .plain(let key): plain.append(key)
+            case .sha256(let hash): hashes.append(hash)
+            }
+        }
+        return APIKeys(plain: plain, sha256: hashes)
+    }
+
+    var sqlite: SQLiteConfiguration {
+        SQLiteConfiguration(path: database.url.path, synchronous: database.synchronous == .full ? .full : .normal)
+    }
+
+    func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {
+        var configuration = RelyingParty.Configuration(discoveryURL: discoveryURL)
+        configuration.urlPolicy = endpointPolicy
+        configuration.trustedHosts = zenkey.trustedHosts
+        configuration.pinnedIssuers = zenkey.issuers.mapValues(\.text)
+        configuration.idTokenRules.clockSkewSeconds = idToken.clockSkew.components.seconds
+        configuration.idTokenRules.maximumAgeSeconds = idToken.maximumAgeOfIssue.components.seconds
+        configuration.limits.discoveryTimeout = outbound.timeouts.discovery
+        configuration.limits.keysTimeout = outbound.timeouts.keys
+        configuration.limits.tokenTimeout = outbound.timeouts.token
+        configuration.limits.userInfoTimeout = outbound.timeouts.userInfo
+        return configuration
+    }
+
+    var signIn: SignInConfiguration {
+        let clients = zenkey.clients.map(SignInConfiguration.Client.init)
+        var configuration = SignInConfiguration(providers: [
+            "zenkey": .init(clients: clients, discoveryUI: zenkey.discoveryUIURL)
+        ])
+        configuration.registration.isRequired = registration.mode == .required
+        configuration.registration.requiredAttributes = registration.requiredAttributes.compactMap {
+            RegistrationRules.Attribute(rawValue: $0.rawValue)
+        }
+        configuration.registration.blockedEmailDomains = registration.blockedEmailDomains
+        configuration.lifetimes.access = sessions.accessLifetime.components.seconds
+        configuration.lifetimes.refresh = sessions.refreshLifetime.components.seconds
+        return configuration
+    }
+}
+
+extension SignInConfiguration.Client {
+    fileprivate init(_ client: Configuration.Client) {
+        self.init(id: client.id, secret: client.secret)
+        redirectURIs = client.redirectURIs
+        scopes = client.scopes
+        pkce = client.pkce == .required ? .required : .optional
+        nonce = client.nonce == .issued ? .issued : .client
+    }
+}

@@ -1,0 +1,85 @@
+import CarrierSimulator
+public import LatchkeyConfiguration
+import Logging
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// A Latchkey and carriers to sign in with, on this machine: nothing of it leaves 127.0.0.1.
+public struct Demo: Sendable {
+    /// Where things are, for whoever started the demo.
+    public struct Guide: Sendable {
+        public let serverURL: String
+        public let simulatorURL: String
+        public let apiKey: String
+        public let database: String
+    }
+
+    public let service: LatchkeyService
+    public let guide: Guide
+    private let simulator: CarrierSimulator.Running
+
+    /// The client's id, as the carriers know it.
+    static let clientID = "demo-app"
+    static let apiKey = "demo-key"
+    static let redirectURI = "https://app.example/callback"
+
+    /// Starts the carriers and then the server.
+    ///
+    /// - Parameters:
+    ///   - configuration: Read for ``ConfigurationLoader/Purpose/demo``; what the demonstration brings itself (API key,
+    ///     carriers, the one client) takes the place of what stands there.
+    ///   - simulatorPort: The carriers' port; 0 lets the system choose.
+    /// - Throws: ``LatchkeyStartError``.
+    public static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
+        let secret = Secret(RandomSource.system.token())
+        let simulator = CarrierSimulator(
+            clients: [.init(id: clientID, secret: secret, redirectURIs: [redirectURI])])
+        let running: CarrierSimulator.Running
+        do {
+            running = try simulator.start(port: simulatorPort)
+            try await simulator.prepareKeys()
+        } catch {
+            throw LatchkeyStartError(
+                .network, "the simulated carriers cannot start: \(error); choose another port with --simulator-port")
+        }
+        do {
+            let configuration = try Demo.configuration(configuration, secret: secret, simulator: simulator)
+            let service = try LatchkeyService(configuration: configuration)
+            let addresses = try service.start()
+            let guide = Guide(
+                serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
+                database: configuration.database.url.path)
+            return Demo(service: service, guide: guide, simulator: running)
+        } catch {
+            await running.shutdown()
+            throw error
+        }
+    }
+
+    /// Stops the server, then the carriers.
+    public func shutdown(within limit: Duration) async {
+        await service.shutdown(within: limit)
+        await simulator.shutdown()
+    }
+
+    private static func configuration(
+        _ base: Configuration, secret: Secret, simulator: CarrierSimulator
+    ) throws -> Configuration {
+        guard let clientID = ClientID(clientID),
+            let discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
+        else { throw LatchkeyStartError(.configuration, "the simulated carriers have no address") }
+        var client = Configuration.Client(id: clientID, secret: secret)
+        client.redirectURIs = [redirectURI]
+        client.scopes = ["openid", "name", "email", "phone", "postal_code"]
+        var configuration = base
+        configuration.http.hosts = ["127.0.0.1"]
+        configuration.allowsLoopbackHTTP = true
+        configuration.apiKeys = [.plain(Secret(apiKey))]
+        configuration.zenkey.discoveryURL = discoveryURL
+        configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
+        configuration.zenkey.clients = [client]
+        configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        return configuration
+    }
+}

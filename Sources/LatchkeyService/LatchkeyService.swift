@@ -1,0 +1,111 @@
+public import HTTPServer
+import LatchkeyAPI
+public import LatchkeyConfiguration
+public import Logging
+import Observability
+import OpenIDConnect
+import OutboundHTTP
+public import Primitives
+import SignIn
+import Storage
+import Synchronization
+
+/// A whole Latchkey: made of a configuration, started, and shut down.
+public final class LatchkeyService: Sendable {
+    public let logger: Logger
+    private let store: SQLiteStore
+    private let client: CurlHTTPClient
+    private let api: LatchkeyAPI
+    private let server: Server
+    private let housekeeping: Housekeeping
+    private let housekeepingTask = Mutex<Task<Void, Never>?>(nil)
+
+    /// Opens the database and puts the parts together. Nothing listens yet.
+    /// - Throws: ``LatchkeyStartError``.
+    public init(configuration: Configuration, clock: WallClock = .system) throws {
+        _ = OpenFileLimit.raise()
+        let logger = Logger(configuration.log, clock: clock)
+        self.logger = logger
+        store = try LatchkeyService.openStore(configuration)
+        client = try LatchkeyService.makeClient(configuration)
+        guard let discoveryURL = configuration.zenkey.discoveryURL else {
+            throw LatchkeyStartError(.configuration, "zenkey.discovery_url is not set")
+        }
+        let relyingParty = RelyingParty(
+            configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: client, clock: clock)
+        let useCases = UseCases(
+            configuration: configuration.signIn, relyingParties: ["zenkey": relyingParty], store: store,
+            logger: logger, clock: clock)
+        let api = LatchkeyAPI(
+            useCases: useCases, apiKeys: configuration.acceptedKeys,
+            allowedOrigins: configuration.allowedOrigins.map(\.text), pages: try StaticPages(inFolder: "Public"),
+            logger: logger)
+        self.api = api
+        server = Server(
+            configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+        housekeeping = Housekeeping(store: store, clock: clock, logger: logger)
+    }
+
+    /// Listens and serves.
+    /// - Returns: The addresses bound.
+    /// - Throws: ``LatchkeyStartError`` if an address cannot be bound.
+    public func start() throws -> [SocketAddress] {
+        do throws(ServerError) {
+            let addresses = try server.start()
+            housekeepingTask.withLock { $0 = Task { [housekeeping] in await housekeeping.run() } }
+            return addresses
+        } catch {
+            throw LatchkeyStartError(
+                .network, "\(error); is another server running there? Choose another with http.host and http.port")
+        }
+    }
+
+    /// Stops: `/readyz` says 503, nothing new is taken, what runs is finished within the limit, the database is closed.
+    /// - Returns: How many connections had to be cut.
+    @discardableResult
+    public func shutdown(within limit: Duration) async -> Int {
+        api.beginDraining()
+        let cut = await server.shutdown(within: limit)
+        housekeepingTask.withLock { $0?.cancel() }
+        await client.shutdown()
+        do {
+            try await store.close()
+        } catch {
+            logger.error("the database did not close cleanly", metadata: ["error": "\(error.code)"])
+        }
+        return cut
+    }
+
+    /// Waits until all log lines are written. For the end of the process.
+    public func flushLog() { LogSink.standardError.flush() }
+
+    private static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
+        do throws(StorageError) {
+            return try SQLiteStore(configuration: configuration.sqlite)
+        } catch {
+            throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")
+        }
+    }
+
+    private static func makeClient(_ configuration: Configuration) throws -> CurlHTTPClient {
+        do throws(OutboundHTTPStartError) {
+            return try CurlHTTPClient(configuration.outboundHTTP)
+        } catch {
+            throw LatchkeyStartError(.outbound, "\(error)")
+        }
+    }
+}
+
+extension Logger {
+    /// A logger as configured, to standard error.
+    init(_ configuration: Configuration.Log, clock: WallClock) {
+        guard let level = configuration.level.loggerLevel else {
+            self.init(label: "latchkey") { _ in SwiftLogNoOpLogHandler() }
+            return
+        }
+        let format = configuration.format == .json ? LogFormat.json : .text
+        self.init(label: "latchkey") { label in
+            StructuredLogHandler(label: label, level: level, format: format, sink: .standardError, clock: clock)
+        }
+    }
+}

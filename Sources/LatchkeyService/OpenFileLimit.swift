@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The number of descriptors the process may have: each connection is one.
+enum OpenFileLimit {
+    /// Raises the soft limit to the hard one, which needs no privilege. Returns the limit that holds.
+    static func raise() -> Int {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return 0 }
+        if limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max
+            _ = setrlimit(resource, &limit)
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

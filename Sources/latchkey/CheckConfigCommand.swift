@@ -1,0 +1,28 @@
+import ArgumentParser
+import LatchkeyConfiguration
+
+struct CheckConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-config",
+        abstract: "Reads the configuration and tells everything that is wrong with it.",
+        discussion: "Ends with 0 if `latchkey serve` would accept it, else with 78. Secrets are never printed.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(name: .long, help: "Also list every key with its meaning, default and environment variable.")
+    var keys = false
+
+    func run() throws {
+        if keys { printKeys() }
+        let loaded = try options.load(for: .serve)
+        for warning in loaded.warnings { print("warning: \(warning)") }
+        print("The configuration is good.")
+    }
+
+    private func printKeys() {
+        for key in ConfigurationReference.keys {
+            print("\(key.name)\n    \(key.meaning)")
+            print("    default: \(key.defaultValue ?? "none"); environment: \(key.environmentName ?? "in the file only")\n")
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import LatchkeyService
+
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Asks a running Latchkey whether it is well.",
+        discussion: "Ends with 0 if it answers 200, else with 1. For containers' health checks.")
+
+    @Argument(help: "The URL to ask: plain http on a loopback address, or https.")
+    var url = "http://127.0.0.1:8080/healthz"
+
+    func run() async throws {
+        do {
+            let status = try await HealthCheck.status(of: url)
+            guard status == 200 else {
+                StandardError.print("latchkey: \(url) answered \(status)")
+                throw ExitCode(1)
+            }
+            print("well")
+        } catch let error as HealthCheck.Failure {
+            StandardError.print("latchkey: \(error)")
+            throw ExitCode(1)
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+import LatchkeyService
+
+@main
+struct LatchkeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "latchkey",
+        abstract: "The backend of an app whose users sign in with their mobile carrier.",
+        discussion: """
+            A client posts the authorization code it got; Latchkey redeems it at the right carrier, checks the ID \
+            token, keeps the user and answers with a session of its own.
+
+            New here? `latchkey demo` runs it together with a simulated carrier.
+            """,
+        version: LatchkeyVersion.text,
+        subcommands: [ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, HealthCommand.self])
+}

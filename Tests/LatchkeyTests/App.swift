@@ -1,0 +1,69 @@
+import Primitives
+import TestSupport
+
+/// The calls an app makes, over a real socket: a new connection for each.
+struct App: Sendable {
+    let port: UInt16
+    var apiKey: String? = "test-key"
+
+    struct Answer: Sendable {
+        let response: RawClient.Response
+        /// The members of a JSON object; empty if the content is none.
+        let json: JSONObject
+
+        var status: Int { response.status }
+        var error: String? { json["error"]?.string }
+        var token: String? { json["token"]?.string }
+    }
+
+    func send(
+        _ method: String, _ path: String, headers: [String] = [], body: String = ""
+    ) async throws -> Answer {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+        if let apiKey { head += "X-API-KEY: \(apiKey)\r\n" }
+        for header in headers { head += header + "\r\n" }
+        if !body.isEmpty { head += "Content-Length: \(body.utf8.count)\r\n" }
+        let client = try await RawClient(port: port, limit: .seconds(60))
+        try await client.send(head + "\r\n" + body)
+        let response = try await client.readResponse()
+        await client.close()
+        var json = JSONObject()
+        if let value = try? JSONValue(parsing: response.body), case .object(let object) = value { json = object }
+        return Answer(response: response, json: json)
+    }
+
+    func signIn(_ fields: [String: String]) async throws -> Answer {
+        try await send(
+            "POST", "/auth/zenkey-signin", headers: ["Content-Type: application/json"], body: App.json(fields))
+    }
+
+    func me(_ token: String) async throws -> Answer {
+        // The published iOS client sends a content type although there is no content.
+        try await send(
+            "GET", "/users/me", headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"])
+    }
+
+    func signOut(_ token: String) async throws -> Answer {
+        try await send(
+            "DELETE", "/auth/token", headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"])
+    }
+
+    static func json(_ fields: [String: String]) -> String {
+        var json = JSONObjectWriter()
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) { json.add(named: name, value) }
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+
+    static func form(_ fields: [String: String]) -> String {
+        fields.sorted { $0.key < $1.key }.map { "\($0.key)=\(percentEncoded($0.value))" }.joined(separator: "&")
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let isPlain =
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Synchronization
+
+/// The built `latchkey`, run as a process of its own.
+final class LatchkeyProcess: Sendable {
+    struct NotBuilt: Error {}
+    struct DidNotListen: Error { let output: String }
+
+    /// What a process said and how it ended.
+    struct Ending: Sendable {
+        let status: Int32
+        let output: String
+    }
+
+    nonisolated(unsafe) private let process = Process()  // Used by one test at a time; signals go by its pid.
+    private let output = Mutex(Data())
+    private let pipe = Pipe()
+
+    /// Starts the program; its standard output and error are collected together.
+    init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
+        guard let program = LatchkeyProcess.program else { throw NotBuilt() }
+        process.executableURL = program
+        process.arguments = arguments
+        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""].merging(environment) { $1 }
+        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = pipe
+        process.standardError = pipe
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            self?.output.withLock { $0.append(data) }
+        }
+        try process.run()
+    }
+
+    /// All it has said so far.
+    var said: String { output.withLock { String(decoding: $0, as: UTF8.self) } }
+
+    /// The port of the first `http://127.0.0.1:PORT` after `prefix` in what it says.
+    func port(after prefix: String) async throws -> UInt16 {
+        try await wait { said in
+            guard let start = said.range(of: prefix)?.upperBound,
+                let url = said[start...].range(of: "http://127.0.0.1:")?.upperBound
+            else { return nil }
+            let digits = said[url...].prefix { $0.isNumber }
+            return said[url...].count > digits.count ? UInt16(digits) : nil
+        }
+    }
+
+    func wait<Value>(for find: (String) -> Value?) async throws -> Value {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < deadline {
+            if let value = find(said) { return value }
+            guard process.isRunning else { break }
+            await Task.yield()
+            // What is waited for is another process; there is nothing here that could be awaited instead.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw DidNotListen(output: said)
+    }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits for its end, at most 60 s; then it is killed.
+    func ending() async -> Ending {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while process.isRunning {
+            if ContinuousClock.now > deadline { send(SIGKILL) }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return Ending(status: process.terminationStatus, output: said)
+    }
+
+    /// The program, which is built beside the tests.
+    private static let program: URL? = {
+        let here = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let program = here.appendingPathComponent("latchkey")
+        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
+    }()
+}

@@ -1,0 +1,178 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+/// The built program: what it says, how it ends, and what is left when it is killed.
+@Suite(.serialized) struct ProcessTests {
+    private func environment(_ simulator: CarrierSimulator, database: String) -> [String: String] {
+        [
+            "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(database)",
+            "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
+            "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):s3cret", "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
+            "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "", "LATCHKEY_LOG_LEVEL": "verbose",
+        ]
+    }
+
+    private func withSimulator(_ body: (CarrierSimulator, TemporaryDirectory) async throws -> Void) async throws {
+        let simulator = CarrierSimulator(
+            clients: [.init(id: Stage.clientID, secret: Secret("s3cret"), redirectURIs: [Stage.redirectURI])])
+        let running = try simulator.start()
+        let directory = try TemporaryDirectory()
+        do { try await body(simulator, directory) } catch {
+            await running.shutdown()
+            throw error
+        }
+        await running.shutdown()
+    }
+
+    private func fields(_ simulator: CarrierSimulator) throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
+        let code = try simulator.issueCode(
+            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge)
+        return [
+            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "code_verifier": verifier,
+        ]
+    }
+
+    @Test("What was answered with 200 is still there after the process was killed under load")
+    func killed() async throws {
+        try await withSimulator { simulator, directory in
+            let environment = environment(simulator, database: directory.path + "/latchkey.db")
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let app = App(port: try await process.port(after: "listening"))
+            let codes = try (0..<600).map { _ in try fields(simulator) }
+
+            // Eight apps sign in as fast as they can; after 60 answers the process is killed in the middle of it.
+            let acknowledged = await withTaskGroup(of: [String].self) { group in
+                let answers = Counter()
+                for worker in 0..<8 {
+                    group.addTask {
+                        var tokens: [String] = []
+                        for index in stride(from: worker, to: codes.count, by: 8) {
+                            guard let answer = try? await app.signIn(codes[index]), answer.status == 200,
+                                let token = answer.token
+                            else { break }
+                            tokens.append(token)
+                            if answers.increment() == 60 { process.send(SIGKILL) }
+                        }
+                        return tokens
+                    }
+                }
+                return await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(await process.ending().status == SIGKILL)
+            #expect(acknowledged.count >= 60)
+            #expect(acknowledged.count < codes.count)
+
+            let again = try LatchkeyProcess(["serve"], environment: environment)
+            let reborn = App(port: try await again.port(after: "listening"))
+            var lost = 0
+            for token in acknowledged where try await reborn.me(token).status != 200 { lost += 1 }
+            #expect(lost == 0)
+            again.send(SIGTERM)
+            #expect(await again.ending().status == 0)
+        }
+    }
+
+    @Test("SIGTERM and SIGINT end it with 0", arguments: [SIGTERM, SIGINT])
+    func terminated(signal: Int32) async throws {
+        try await withSimulator { simulator, directory in
+            let process = try LatchkeyProcess(
+                ["serve"], environment: environment(simulator, database: directory.path + "/latchkey.db"))
+            let app = App(port: try await process.port(after: "listening"))
+            #expect(try await app.send("GET", "/healthz").status == 200)
+            #expect(try await app.send("GET", "/readyz").status == 200)
+            process.send(signal)
+            #expect(await process.ending().status == 0)
+        }
+    }
+
+    @Test("No code, verifier, token, secret, key or subject stands in its log, whatever happens")
+    func secrecy() async throws {
+        try await withSimulator { simulator, directory in
+            let process = try LatchkeyProcess(
+                ["serve"], environment: environment(simulator, database: directory.path + "/latchkey.db"))
+            let app = App(port: try await process.port(after: "listening"))
+            var secrets = ["s3cret", "test-key"]
+            let faults: [CarrierSimulator.Fault?] = [nil, .idTokenWrongNonce, .token500, .tokenInvalidGrant]
+            for fault in faults {
+                simulator.setFaults(fault.map { [$0] } ?? [], for: Stage.mccmnc)
+                let fields = try fields(simulator)
+                secrets += [fields["code"], fields["code_verifier"]].compactMap { $0 }
+                let answer = try await app.signIn(fields)
+                if let token = answer.token {
+                    secrets += [token, answer.json["refresh_token"]?.string].compactMap { $0 }
+                    _ = try await app.me(token)
+                    let query = "/users/me?token=\(token)"
+                    _ = try await app.send("GET", query, headers: ["Authorization: Bearer \(token)"])
+                    _ = try await app.signOut(token)
+                }
+                _ = try await app.send(
+                    "POST", "/auth/zenkey-signin", headers: ["Content-Type: application/json"],
+                    body: "{\"code\":\"\(secrets[2])\",")
+            }
+            process.send(SIGTERM)
+            let log = await process.ending().output
+            #expect(log.contains("correlation_id="))
+            for secret in secrets { #expect(!log.contains(secret)) }
+            #expect(!log.contains("\(Stage.mccmnc)-"), "a subject begins with the network's code")
+        }
+    }
+
+    @Test("A bad configuration ends it with 78 and every problem, and shows no secret")
+    func badConfiguration() async throws {
+        let process = try LatchkeyProcess(
+            ["serve"],
+            environment: [
+                "LATCHKEY_HTTP_PORT": "70000", "LATCHKEY_ZENKEY_CLIENTS": "no-secret-here-hunter2",
+                "LATCHKEY_ZENKEY_DISCOVERY_URL": "http://carrier.example/", "LATCHKEY_LOG_LEVEL": "loud",
+            ])
+        let ending = await process.ending()
+        #expect(ending.status == 78)
+        for key in ["http.port", "zenkey.clients", "zenkey.discovery_url", "log.level", "api_keys"] {
+            #expect(ending.output.contains(key), "\(key)")
+        }
+        #expect(!ending.output.contains("hunter2"))
+    }
+
+    @Test("A port that is taken, and a database that cannot be opened, are told in one line")
+    func cannotStart() async throws {
+        try await withSimulator { simulator, directory in
+            var environment = environment(simulator, database: directory.path + "/latchkey.db")
+            environment["LATCHKEY_HTTP_PORT"] = simulator.baseURL?.split(separator: ":").last.map(String.init)
+            let taken = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
+            #expect(taken.status == 1)
+            #expect(taken.output.contains("http.port"))
+            environment["LATCHKEY_DATABASE_URL"] = "sqlite:///\(directory.path)/no/such/folder.db"
+            let unopened = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
+            #expect(unopened.status == 1)
+            #expect(unopened.output.contains("database"))
+        }
+    }
+
+    @Test("Help, version and check-config answer", arguments: [["--help"], ["--version"], ["help", "serve"]])
+    func help(arguments: [String]) async throws {
+        let ending = await (try LatchkeyProcess(arguments)).ending()
+        #expect(ending.status == 0)
+        #expect(!ending.output.isEmpty)
+    }
+
+    @Test("check-config says 0 to what serve would take, and health asks a running server")
+    func checkAndHealth() async throws {
+        try await withSimulator { simulator, directory in
+            let environment = environment(simulator, database: directory.path + "/latchkey.db")
+            #expect(await (try LatchkeyProcess(["check-config"], environment: environment)).ending().status == 0)
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let port = try await process.port(after: "listening")
+            #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 0)
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
+            #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 1)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import HTTPServer
+import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import Primitives
+import TestSupport
+
+/// A Latchkey and simulated carriers in this process, on sockets of 127.0.0.1, with a database of their own.
+struct Stage: Sendable {
+    static let clientID = "ccid-1"
+    static let secret = "s3cret:+%& é"
+    static let redirectURI = "https://app.example/cb"
+    static let mccmnc = "310010"
+
+    let simulator: CarrierSimulator
+    let app: App
+    private let running: CarrierSimulator.Running
+    private let service: LatchkeyService
+    private let directory: TemporaryDirectory
+
+    /// Starts both, runs `body`, and stops both.
+    static func with(
+        configure: (inout Configuration) -> Void = { _ in }, _ body: (Stage) async throws -> Void
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        let simulator = CarrierSimulator(
+            clients: [.init(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI])])
+        let running = try simulator.start()
+        var configuration = try configuration(simulator, directory)
+        configure(&configuration)
+        let service = try LatchkeyService(configuration: configuration)
+        let addresses = try service.start()
+        let stage = Stage(
+            simulator: simulator, app: App(port: addresses[0].port), running: running, service: service,
+            directory: directory)
+        do {
+            try await body(stage)
+        } catch {
+            await stage.stop()
+            throw error
+        }
+        await stage.stop()
+    }
+
+    /// What the app has once the carrier approved: ready to be posted.
+    func authorizedResponse(
+        mccmnc: String = mccmnc, scope: String = "openid", acr: String? = nil, context: String? = nil,
+        user: String? = nil
+    ) throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let nonce = RandomSource.system.token(bytes: 16)
+        let code = try simulator.issueCode(
+            mccmnc: mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: nonce,
+            scope: scope, acr: acr, context: context, user: user)
+        var fields = [
+            "client_id": Stage.clientID, "code": code, "mccmnc": mccmnc, "redirect_uri": Stage.redirectURI,
+            "code_verifier": verifier, "nonce": nonce,
+        ]
+        fields["acr_values"] = acr
+        fields["context"] = context
+        return fields
+    }
+
+    private func stop() async {
+        await service.shutdown(within: .seconds(5))
+        await running.shutdown()
+        service.flushLog()
+    }
+
+    private static func configuration(
+        _ simulator: CarrierSimulator, _ directory: TemporaryDirectory
+    ) throws -> Configuration {
+        var configuration = Configuration()
+        configuration.http.port = 0
+        configuration.database.url = DatabaseURL(path: directory.path + "/latchkey.db")
+        configuration.allowsLoopbackHTTP = true
+        configuration.apiKeys = [.plain(Secret("test-key"))]
+        configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        configuration.zenkey.discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
+        configuration.outbound.timeouts.token = .seconds(1)
+        configuration.outbound.timeouts.discovery = .seconds(1)
+        configuration.outbound.timeouts.keys = .seconds(1)
+        configuration.outbound.timeouts.userInfo = .seconds(1)
+        configuration.log.level = .off
+        if let id = ClientID(clientID) {
+            var client = Configuration.Client(id: id, secret: Secret(secret))
+            client.redirectURIs = [redirectURI]
+            configuration.zenkey.clients = [client]
+        }
+        return configuration
+    }
+}
