@@ -28,10 +28,10 @@ struct AccessTests {
         }
     }
 
-    @Test("An API key that stands twice is none")
+    @Test("An API key that stands twice is none, whatever the origin")
     func keyTwice() async throws {
-        let app = try TestApp()
-        var headers: HTTPFields = [:]
+        let app = try TestApp(allowedOrigins: ["https://web.example"])
+        var headers: HTTPFields = [.origin: "https://web.example"]
         let name = try #require(HTTPField.Name("X-API-KEY"))
         headers.append(HTTPField(name: name, value: TestApp.apiKey))
         headers.append(HTTPField(name: name, value: TestApp.apiKey))

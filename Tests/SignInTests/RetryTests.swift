@@ -160,7 +160,7 @@ struct RetryTests {
 }
 
 /// The same sign-in sent twice at once.
-@Suite("The same sign-in sent at the same time")
+@Suite("The same sign-in sent at the same time", .timeLimit(.minutes(1)))
 struct SimultaneousSignInTests {
     /// Waits until so many wait for another's sign-in.
     private func untilWaiting(_ count: Int, _ app: TestApp) async {
