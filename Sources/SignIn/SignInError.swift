@@ -47,7 +47,7 @@ public struct SignInError: Error, Sendable, Hashable {
     public let check: IDTokenCheck?
     /// Seconds after which another try makes sense, if it does.
     public let retryAfter: Int64?
-    /// Whose fault it is that this server's operator has to mend; for the log.
+    /// Whose fault it is, by which it is logged as information, a warning or an error.
     public let fault: Fault
     /// True if the authorization code may have been used up.
     let codeMayBeSpent: Bool
