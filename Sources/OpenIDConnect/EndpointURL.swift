@@ -23,6 +23,11 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
+    /// All else follows from the text.
+    public static func == (left: EndpointURL, right: EndpointURL) -> Bool { left.text == right.text }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
     /// Whether ``host`` is loopback by its own spelling: `localhost`, 127.0.0.0/8 or `::1`.
     public var isLoopback: Bool { HostName.isLoopback(host) }
 

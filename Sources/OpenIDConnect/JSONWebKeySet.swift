@@ -22,9 +22,15 @@ package struct JSONWebKeySet: Sendable {
 
     /// The keys that may have signed a token: of its key id if it names one, and never another then; otherwise the only
     /// one there is for its algorithm.
-    func candidates(for token: SignedToken) -> ArraySlice<PublicKey> {
-        let fitting = keys.filter { $0.algorithm == token.algorithm }
-        guard let keyID = token.keyID else { return fitting.count == 1 ? fitting[...] : [] }
-        return fitting.filter { $0.keyID?.hasSameBytes(as: keyID) ?? false }.prefix(Self.maximumCandidates)
+    func candidates(for token: SignedToken) -> [PublicKey] {
+        var candidates: [PublicKey] = []
+        for key in keys where key.algorithm == token.algorithm {
+            if let keyID = token.keyID {
+                guard let named = key.keyID, named.hasSameBytes(as: keyID) else { continue }
+                if candidates.count == Self.maximumCandidates { break }
+            }
+            candidates.append(key)
+        }
+        return token.keyID == nil && candidates.count > 1 ? [] : candidates
     }
 }

@@ -87,7 +87,7 @@ public final class RelyingParty: Sendable {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes,
-            algorithms: rules.algorithms.intersection(provider.signingAlgorithms))
+            allows: { rules.algorithms.contains($0) && provider.signingAlgorithms.contains($0) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = keyCaches.cache(of: provider)
         let held = try await cache.current()

@@ -23,17 +23,19 @@ package struct SignedToken: Sendable {
     ///
     /// - Throws: ``IDTokenCheck/format``, ``IDTokenCheck/criticalHeader``, ``IDTokenCheck/type`` or
     ///   ``IDTokenCheck/algorithm`` as the failed check.
-    package init(_ text: Secret, maximumBytes: Int, algorithms: Set<SigningAlgorithm>) throws(OIDCError) {
+    package init(
+        _ text: Secret, maximumBytes: Int, allows: (SigningAlgorithm) -> Bool
+    ) throws(OIDCError) {
         var text = text.exposed
         // Counted before anything is decoded: a large token costs nothing.
         guard text.utf8.count <= maximumBytes else { throw .failed(.format) }
         let parsed = text.withUTF8 { bytes in
-            Result { () throws(OIDCError) in try SignedToken(bytes, algorithms: algorithms) }
+            Result { () throws(OIDCError) in try SignedToken(bytes, allows: allows) }
         }
         self = try parsed.get()
     }
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, algorithms: Set<SigningAlgorithm>) throws(OIDCError) {
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, allows: (SigningAlgorithm) -> Bool) throws(OIDCError) {
         guard let parts = Self.parts(of: bytes), let header = Base64URL.decode(parts.header),
             let payload = Base64URL.decode(parts.payload), let signature = Base64URL.decode(parts.signature),
             let fields = (try? JSONValue(parsing: header))?.object
@@ -46,7 +48,7 @@ package struct SignedToken: Sendable {
             guard type.string?.lowercased() == "jwt" else { throw .failed(.type) }
         }
         guard let algorithm = fields["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)),
-            algorithms.contains(algorithm)
+            allows(algorithm)
         else { throw .failed(.algorithm) }
         if let keyID = fields["kid"] {
             guard let text = keyID.string else { throw .failed(.format) }

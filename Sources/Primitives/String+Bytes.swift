@@ -2,14 +2,20 @@ extension String {
     /// Whether two texts are the same to the byte. (`==` takes texts for equal that Unicode calls equivalent, such as
     /// `K` and the Kelvin sign; identifiers are compared as RFC 8259 section 8.3 does, unit by unit.)
     public func hasSameBytes(as other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        var (left, right) = (self, other)
+        return left.withUTF8 { left in right.withUTF8 { right in left.elementsEqual(right) } }
     }
 
     /// As ``hasSameBytes(as:)``, in a time that depends on the lengths only. For secrets, and what is guessed at.
     public func hasSameBytesInConstantTime(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        var difference: UInt8 = 0
-        for (left, right) in zip(utf8, other.utf8) { difference |= left ^ right }
-        return difference == 0
+        var (left, right) = (self, other)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                guard left.count == right.count else { return false }
+                var difference: UInt8 = 0
+                for index in left.indices { difference |= left[index] ^ right[index] }
+                return difference == 0
+            }
+        }
     }
 }

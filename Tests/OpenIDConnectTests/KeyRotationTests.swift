@@ -149,6 +149,15 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1) == nil)
     }
 
+    @Test("A token of a provider whose keys are all weak is refused for its key")
+    func weakKeysOnly() async throws {
+        let weak = TestKey.keySet([
+            TestKey.rsa1.jwk.with("n", "\"\(Base64URL.encode([UInt8](repeating: 0xA5, count: 128)))\"")
+        ])
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(weak) })
+        #expect(await stage.error(.rsa1) == .failed(.key))
+    }
+
     @Test("Old keys serve on when a refresh fails, for a day")
     func stale() async throws {
         let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=600") })

@@ -6,11 +6,16 @@ public final class ScriptedHTTPClient: HTTPClient {
     public typealias Answer =
         @Sendable (_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse
 
-    private let answer: Mutex<Answer>
+    /// A struct around the closure: a closure that is read from a generic place is wrapped anew each time.
+    private struct Script: Sendable {
+        let answer: Answer
+    }
+
+    private let script: Mutex<Script>
     private let sent = Mutex<[OutboundRequest]>([])
 
     public init(_ answer: @escaping Answer) {
-        self.answer = Mutex(answer)
+        script = Mutex(Script(answer: answer))
     }
 
     /// What was sent so far, in order.
@@ -23,13 +28,12 @@ public final class ScriptedHTTPClient: HTTPClient {
 
     /// Answers otherwise from now on.
     public func answer(with answer: @escaping Answer) {
-        self.answer.withLock { $0 = answer }
+        script.withLock { $0 = Script(answer: answer) }
     }
 
     public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         sent.withLock { $0.append(request) }
-        let answer = answer.withLock { $0 }
-        return try await answer(request)
+        return try await script.withLock { $0 }.answer(request)
     }
 }
 
