@@ -133,7 +133,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
+        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives"]),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
@@ -155,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "SignInTests",
             dependencies: [
-                "SignIn", "OpenIDConnect", "Storage", "Primitives", "TestSupport",
+                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -174,10 +175,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
-                "LatchkeyService", "OutboundHTTP", "Primitives", "SignIn", "Storage", "TestSupport",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
+                "CarrierSimulator", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect",
+                "Primitives", "TestSupport", "latchkey",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
     ],
     swiftLanguageModes: [.v6]

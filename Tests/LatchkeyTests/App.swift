@@ -8,12 +8,22 @@ struct App: Sendable {
 
     struct Answer: Sendable {
         let response: RawClient.Response
-        /// The members of a JSON object; empty if the content is none.
-        let json: JSONObject
+        let json: Members
 
         var status: Int { response.status }
         var error: String? { json["error"]?.string }
         var token: String? { json["token"]?.string }
+    }
+
+    /// The members of a JSON object; none if the content is no such thing.
+    struct Members: Sendable {
+        private let object: JSONObject?
+
+        init(of content: [UInt8]) {
+            object = (try? JSONValue(parsing: content))?.object
+        }
+
+        subscript(name: String) -> JSONValue? { object?[name] }
     }
 
     func send(
@@ -27,9 +37,7 @@ struct App: Sendable {
         try await client.send(head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
-        var json = JSONObject()
-        if let value = try? JSONValue(parsing: response.body), case .object(let object) = value { json = object }
-        return Answer(response: response, json: json)
+        return Answer(response: response, json: Members(of: response.body))
     }
 
     func signIn(_ fields: [String: String]) async throws -> Answer {

@@ -1,6 +1,8 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
+import TestSupport
 import Testing
 
 /// What carriers can do wrong, and what the app is told: each fault of the simulator that touches a sign-in by code.

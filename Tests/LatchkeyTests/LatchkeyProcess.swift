@@ -12,7 +12,7 @@ final class LatchkeyProcess: Sendable {
         let output: String
     }
 
-    nonisolated(unsafe) private let process = Process()  // Used by one test at a time; signals go by its pid.
+    private let process = Process()
     private let output = Mutex(Data())
     private let pipe = Pipe()
 

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import Primitives
+import TestSupport
 import Testing
 
 /// The sign-in over real sockets, with real signatures, a real database and simulated carriers.
