@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The sign-in over real sockets, with real signatures, a real database and simulated carriers.
-@Suite struct SignInOverSocketsTests {
+@Suite(.serialized) struct SignInOverSocketsTests {
     @Test(
         "A user signs in, is known, signs out, and is known no more",
         arguments: ["310010", "310410", "310260", "311870"])

@@ -81,10 +81,6 @@ struct Stage: Sendable {
         configuration.apiKeys = [.plain(Secret("test-key"))]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
-        configuration.outbound.timeouts.token = .seconds(1)
-        configuration.outbound.timeouts.discovery = .seconds(1)
-        configuration.outbound.timeouts.keys = .seconds(1)
-        configuration.outbound.timeouts.userInfo = .seconds(1)
         configuration.log.level = .off
         if let id = ClientID(clientID) {
             var client = Configuration.Client(id: id, secret: Secret(secret))
