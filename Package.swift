@@ -112,7 +112,7 @@ let package = Package(
         .target(
             name: "LatchkeyService",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
+                "CSystem", "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #if defined(__linux__)
+#include <malloc.h>
 #include <sys/random.h>
 #endif
 
@@ -18,6 +19,14 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
         fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
     return descriptor;
+#endif
+}
+
+void csystem_limit_arenas(int count) {
+#if defined(M_ARENA_MAX)
+    mallopt(M_ARENA_MAX, count);
+#else
+    (void)count;
 #endif
 }
 

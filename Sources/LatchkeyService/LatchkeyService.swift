@@ -24,6 +24,7 @@ public final class LatchkeyService: Sendable {
     /// - Throws: ``LatchkeyStartError``.
     public init(configuration: Configuration, clock: WallClock = .system) throws {
         _ = OpenFileLimit.raise()
+        MemoryArenas.keepFew()
         let logger = Logger(configuration.log, clock: clock)
         self.logger = logger
         store = try LatchkeyService.openStore(configuration)

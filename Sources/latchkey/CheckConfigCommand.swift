@@ -22,7 +22,8 @@ struct CheckConfigCommand: ParsableCommand {
     private func printKeys() {
         for key in ConfigurationReference.keys {
             print("\(key.name)\n    \(key.meaning)")
-            print("    default: \(key.defaultValue ?? "none"); environment: \(key.environmentName ?? "in the file only")\n")
+            let variable = key.environmentName ?? "in the file only"
+            print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\n")
         }
     }
 }
