@@ -76,7 +76,7 @@ struct PublicKey: Sendable {
         let exponent = exponentBytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard exponent >= 65537, exponent & 1 == 1,
             let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponentBytes),
-            (2048...8192).contains(key.keySizeInBits)
+            key.keySizeInBits >= 2048
         else { return nil }
         return .rsa(key, modulusBytes: modulus.count)
     }

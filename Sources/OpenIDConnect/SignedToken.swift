@@ -68,12 +68,11 @@ package struct SignedToken: Sendable {
         let header, payload, signature, signed: UnsafeBufferPointer<UInt8>
     }
 
-    /// The three parts, or nil unless there are exactly three and none is empty.
+    /// The three parts, or nil if one is empty. A fourth would leave a dot in the third, which is no base64url.
     private static func parts(of bytes: UnsafeBufferPointer<UInt8>) -> Parts? {
         let dot = UInt8(ascii: ".")
         guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
-            first > 0, second > first + 1, second < bytes.count - 1,
-            !bytes[(second + 1)...].contains(dot)
+            first > 0, second > first + 1, second < bytes.count - 1
         else { return nil }
         return Parts(
             header: UnsafeBufferPointer(rebasing: bytes[..<first]),

@@ -169,6 +169,18 @@ struct JSONParsingTests {
         #expect(code(Array(String(repeating: "{\"a\":", count: 100_000).utf8)) == .tooDeep)
     }
 
+    @Test("A byte that is not UTF-8 is found at any place of a long string")
+    func encodingInLongString() throws {
+        for place in 0..<40 {
+            var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: 40)
+            bytes[place] = 0xFF
+            #expect(code([0x22] + bytes + [0x22]) == .invalidUTF8)
+            #expect(code([0x22, 0x5C, 0x6E] + bytes + [0x22]) == .invalidUTF8)
+            bytes[place] = 0x1F
+            #expect(code([0x22] + bytes + [0x22]) == .controlCharacter)
+        }
+    }
+
     @Test("Siblings do not count as depth")
     func siblings() throws {
         let text = "[" + [String](repeating: "[]", count: 100).joined(separator: ",") + "]"
