@@ -88,8 +88,6 @@ extension Configuration {
     public struct Sessions: Sendable, Hashable {
         public var accessLifetime = Duration.seconds(3600)
         public var refreshLifetime = Duration.seconds(30 * 86_400)
-        /// A session not used for this long ends.
-        public var idleLifetime = Duration.seconds(14 * 86_400)
 
         public init() {}
     }

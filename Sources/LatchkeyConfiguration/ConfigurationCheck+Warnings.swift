@@ -78,12 +78,6 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfAccounts() {
-        let sessions = configuration.sessions
-        if sessions.idleLifetime > sessions.refreshLifetime, origin("sessions.idle_lifetime") != .none {
-            warn(
-                "sessions.idle_lifetime", "is longer than sessions.refresh_lifetime, so it has no effect",
-                "make it shorter")
-        }
         if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
             warn(
                 "registration_rules.required_attributes", "nobody registers while registration is automatic",

@@ -100,9 +100,6 @@ enum Settings {
             "sessions.refresh_lifetime", .duration(1...315_360_000), \.sessions.refreshLifetime,
             "How long a refresh token holds."),
         Setting(
-            "sessions.idle_lifetime", .duration(1...315_360_000), \.sessions.idleLifetime,
-            "A session not used for this long ends."),
-        Setting(
             "id_token.clock_skew", .duration(0...600), \.idToken.clockSkew, "How far a carrier's clock may be off."),
         Setting(
             "id_token.max_age_of_issue", .duration(1...86_400), \.idToken.maximumAgeOfIssue,

@@ -142,7 +142,7 @@ struct ConfigurationLoaderTests {
             ("sessions: {access_lifetime: 90s}", "sessions.access_lifetime", "90s"),
             ("sessions: {access_lifetime: 10m}", "sessions.access_lifetime", "10m"),
             ("sessions: {access_lifetime: 1h}", "sessions.access_lifetime", "1h"),
-            ("sessions: {idle_lifetime: 7d}", "sessions.idle_lifetime", "7d"),
+            ("sessions: {refresh_lifetime: 7d}", "sessions.refresh_lifetime", "7d"),
             ("http: {limits: {max_body_bytes: 100000}}", "http.limits.max_body_bytes", "100000"),
             ("http: {limits: {max_body_bytes: 128KiB}}", "http.limits.max_body_bytes", "128KiB"),
             ("http: {host: [127.0.0.1, '::1']}", "http.host", "127.0.0.1,::1"),

@@ -297,12 +297,12 @@ struct ConfigurationProblemTests {
     @Test("All problems are reported at once, those of file and environment")
     func allAtOnce() {
         let text = "http: {port: x, host: '', loops: -1}\nlog: {level: loud}\nnonsense: 1"
-        let environment = ["LATCHKEY_SESSIONS_IDLE_LIFETIME": "long", "LATCHKEY_API_KEYS": "sha256:1"]
+        let environment = ["LATCHKEY_SESSIONS_REFRESH_LIFETIME": "long", "LATCHKEY_API_KEYS": "sha256:1"]
         let keys = problems(text, environment: environment).map { $0.prefix { $0 != ":" } }
         #expect(
             keys.sorted() == [
                 "api_keys[0]", "http.host", "http.loops", "http.port", "log.level", "nonsense",
-                "sessions.idle_lifetime", "zenkey.clients", "zenkey.discovery_url",
+                "sessions.refresh_lifetime", "zenkey.clients", "zenkey.discovery_url",
             ])
     }
 

@@ -20,7 +20,6 @@ struct ConfigurationWarningTests {
             ("http: {host: '::'}\npublic_url: http://127.0.0.1:8080", "http.host", "beyond this machine"),
             ("outbound: {allow_private_networks: true}", "outbound.allow_private_networks", "private network"),
             ("database: {synchronous: normal}", "database.synchronous", "loss of power"),
-            ("sessions: {idle_lifetime: 40d}", "sessions.idle_lifetime", "no effect"),
             (
                 "registration_rules: {required_attributes: [email]}", "registration_rules.required_attributes",
                 "automatic"
