@@ -1,5 +1,13 @@
 import GRDB
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// The connections of a store: one that writes, and a few that read beside it (SQLite's write-ahead log lets them).
 ///
 /// Each is a queue of its own rather than a member of a GRDB pool: a pool would take a lock, a semaphore and a query of
@@ -32,7 +40,7 @@ struct SQLiteConnections {
     }
 
     private static func openWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
-        let writer = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: false))
+        let writer = try connectWriter(path, configuration)
         try migrate(writer)
         try writer.writeWithoutTransaction { db in
             // After GRDB has set its own choice.
@@ -43,6 +51,19 @@ struct SQLiteConnections {
             try db.execute(sql: "PRAGMA secure_delete = ON")
         }
         return writer
+    }
+
+    /// The change to the write-ahead log does not wait for a lock, whatever the busy time-out: when several processes
+    /// start on a new database at once, the later ones have to ask again.
+    private static func connectWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
+        let end = ContinuousClock.now + configuration.busyTimeout
+        while true {
+            do {
+                return try DatabaseQueue(path: path, configuration: settings(configuration, readonly: false))
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < end {
+                usleep(10_000)
+            }
+        }
     }
 
     private static func migrate(_ writer: DatabaseQueue) throws {
