@@ -102,7 +102,8 @@ final class Listener: LoopMember, @unchecked Sendable {
         case EAGAIN, EWOULDBLOCK: return false
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
             let error = SystemError(call: "accept", number: number)
-            logger.warning("cannot accept connections for now", metadata: ["error": "\(error)"])
+            logger.warning(
+                "out of descriptors or memory: connections wait to be accepted", metadata: ["error": "\(error)"])
             isPaused = true
             return false
         // The socket itself is of no use: asking again would go on for ever.

@@ -3,13 +3,13 @@ import OutboundHTTP
 import TestSupport
 import Testing
 
+/// That the policy is asked before a connection. Only loopback addresses are tried, so that nothing leaves this machine
+/// even where the defence is missing; what the policy says of all others is in ``AddressPolicyTests``.
 struct AddressRefusalTests {
     @Test(
         "Addresses inside are refused before a connection, however the host is spelled",
         arguments: [
             "https://127.0.0.1", "https://localhost", "https://[::1]", "https://[::ffff:7f00:1]",
-            "https://10.0.0.1", "https://192.168.0.1", "https://172.16.0.1", "https://169.254.169.254",
-            "https://100.64.0.1", "https://0.0.0.0", "https://[fe80::1]", "https://[fd00::1]",
         ])
     func refused(_ host: String) async throws {
         try await withPeer {
@@ -23,16 +23,6 @@ struct AddressRefusalTests {
                 #expect(error?.mayHaveBeenSent == false)
             }
             #expect(peer.connectionCount == 0)
-        }
-    }
-
-    @Test("Leave for loopback is no leave for private networks, and none for link-local addresses")
-    func loopbackOnly() async throws {
-        try await withClient { client in
-            for host in ["10.0.0.1", "169.254.169.254"] {
-                let error = await client.failure(try .post("https://\(host)/"))
-                #expect(error?.code == .addressRefused)
-            }
         }
     }
 
