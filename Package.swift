@@ -54,6 +54,7 @@ let package = Package(
             name: "Storage",
             dependencies: [
                 "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -176,7 +177,7 @@ let package = Package(
             name: "LatchkeyTests",
             dependencies: [
                 "CarrierSimulator", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect",
-                "Primitives", "TestSupport", "latchkey",
+                "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
     ],

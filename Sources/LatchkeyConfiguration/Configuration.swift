@@ -22,6 +22,8 @@ public struct Configuration: Sendable {
     public var sessions = Sessions()
     /// `id_token`
     public var idToken = IDToken()
+    /// `audit`
+    public var audit = Audit()
     /// `outbound`: requests to carriers.
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.
@@ -96,6 +98,13 @@ extension Configuration {
     public struct IDToken: Sendable, Hashable {
         public var clockSkew = Duration.seconds(60)
         public var maximumAgeOfIssue = Duration.seconds(600)
+
+        public init() {}
+    }
+
+    /// The record of what was done to accounts.
+    public struct Audit: Sendable, Hashable {
+        public var retention = Duration.seconds(400 * 86_400)
 
         public init() {}
     }

@@ -11,6 +11,8 @@ public struct ConfigurationLoader: Sendable {
         case serve
         /// The demonstration brings its own.
         case demo
+        /// An operator's command works on the database, and needs nothing else.
+        case operation
     }
 
     /// Read where no other file is named; it need not be there.

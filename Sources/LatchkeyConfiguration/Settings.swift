@@ -104,6 +104,9 @@ enum Settings {
         Setting(
             "id_token.max_age_of_issue", .duration(1...86_400), \.idToken.maximumAgeOfIssue,
             "How long ago an ID token may have been issued."),
+        Setting(
+            "audit.retention", .duration(86_400...315_360_000), \.audit.retention,
+            "How long the record of what was done to accounts is kept."),
     ]
 
     private static let outbound: [Setting<Configuration>] = [

@@ -8,6 +8,8 @@ struct Housekeeping: Sendable {
     private static let rowsPerStep = 500
 
     let store: any Store
+    /// How long audit events are kept.
+    let auditRetention: Duration
     let clock: WallClock
     let logger: Logger
 
@@ -25,13 +27,28 @@ struct Housekeeping: Sendable {
         }
     }
 
-    private func purge() async throws {
+    func purge() async throws(StorageError) {
+        let now = clock.now()
+        let end = now.advanced(bySeconds: -auditRetention.components.seconds)
+        var removed = try await repeating { limit async throws(StorageError) in
+            try await store.purgeExpired(at: now, limit: limit)
+        }
+        removed += try await repeating { limit async throws(StorageError) in
+            try await store.purgeAuditEvents(from: end, limit: limit)
+        }
+        if removed > 0 { logger.debug("removed what has expired", metadata: ["rows": "\(removed)"]) }
+    }
+
+    /// Takes steps until one finds less than it could have removed.
+    private func repeating(
+        _ step: (_ limit: Int) async throws(StorageError) -> Int
+    ) async throws(StorageError) -> Int {
         var removed = 0
         while !Task.isCancelled {
-            let count = try await store.purgeExpired(at: clock.now(), limit: Housekeeping.rowsPerStep)
+            let count = try await step(Housekeeping.rowsPerStep)
             removed += count
             guard count >= Housekeeping.rowsPerStep else { break }
         }
-        if removed > 0 { logger.debug("removed what has expired", metadata: ["rows": "\(removed)"]) }
+        return removed
     }
 }

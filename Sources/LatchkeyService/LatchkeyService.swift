@@ -44,7 +44,8 @@ public final class LatchkeyService: Sendable {
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
-        housekeeping = Housekeeping(store: store, clock: clock, logger: logger)
+        housekeeping = Housekeeping(
+            store: store, auditRetention: configuration.audit.retention, clock: clock, logger: logger)
     }
 
     /// Listens and serves.
@@ -80,7 +81,7 @@ public final class LatchkeyService: Sendable {
     /// Waits until all log lines are written. For the end of the process.
     public func flushLog() { LogSink.standardError.flush() }
 
-    private static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
+    static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
         do throws(StorageError) {
             return try SQLiteStore(configuration: configuration.sqlite)
         } catch {

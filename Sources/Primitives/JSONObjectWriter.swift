@@ -70,6 +70,12 @@ public struct JSONObjectWriter: Sendable {
         if let text { add(name, text) }
     }
 
+    /// Adds a value that is JSON already, as it stands.
+    public mutating func add(_ name: StaticString, json: String) {
+        begin(name)
+        bytes.append(contentsOf: json.utf8)
+    }
+
     /// Adds an object that `members` writes.
     public mutating func add(_ name: StaticString, object members: (inout JSONObjectWriter) -> Void) {
         begin(name)

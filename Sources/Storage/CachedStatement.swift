@@ -49,6 +49,11 @@ struct CachedStatement: ~Copyable {
         note(sqlite3_bind_int64(handle, position(), number))
     }
 
+    mutating func bind(_ number: Int64?) {
+        guard let number else { return note(sqlite3_bind_null(handle, position())) }
+        bind(number)
+    }
+
     mutating func bind(_ hash: TokenHash) {
         let position = position()
         let result = hash.bytes.withUnsafeBytes { bytes in
@@ -93,6 +98,10 @@ struct CachedStatement: ~Copyable {
 
     func number(_ column: CInt) -> Int64 {
         sqlite3_column_int64(handle, column)
+    }
+
+    func isNull(_ column: CInt) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
     /// The text, or nil for NULL.

@@ -17,7 +17,7 @@ public final class SQLiteStore: Sendable {
     private let checkpointer: WALCheckpointer
     /// Does writes, each batch in one transaction.
     package let writes: WorkQueue
-    private let reads: WorkQueue
+    let reads: WorkQueue
     private let closing = DispatchQueue(label: "latchkey.sqlite.closing")
 
     /// Opens the database, makes it if it is not there, and brings its tables up to date. Blocks while it does.

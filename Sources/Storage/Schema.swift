@@ -10,6 +10,9 @@ enum Schema {
             try db.execute(sql: sessions)
             try db.execute(sql: waiting)
         }
+        migrator.registerMigration("audit events", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: auditEvents)
+        }
         return migrator
     }()
 
@@ -102,5 +105,24 @@ enum Schema {
             expires_at INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+        """
+
+    // user_id refers to nothing: an event outlives the user it is about. Numbers are never used again (AUTOINCREMENT), so
+    // that a gap shows where events are missing.
+    private static let auditEvents = """
+        CREATE TABLE audit_events (
+            serial INTEGER PRIMARY KEY AUTOINCREMENT,
+            time INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            user_id INTEGER,
+            actor TEXT NOT NULL,
+            request_id TEXT,
+            details TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX audit_events_by_user ON audit_events (user_id) WHERE user_id IS NOT NULL;
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        BEGIN
+            SELECT RAISE(ABORT, 'audit events are never changed');
+        END;
         """
 }

@@ -38,6 +38,15 @@ public protocol Store: Sendable {
     /// Spends a handed-out nonce: true once, for the client it was made for, before it expires.
     func takeAttempt(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool
 
+    /// Adds an event to the record. What changes an account adds its event in the same transaction instead.
+    func addAuditEvent(_ event: AuditEvent) async throws(StorageError)
+
+    /// The events that a query asks for, the latest first.
+    func auditEvents(_ query: AuditQuery) async throws(StorageError) -> [RecordedAuditEvent]
+
+    /// Removes events from before a moment, at most `limit`. Returns how many went.
+    func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int
+
     /// Answers if the store can be read and written.
     func check() async throws(StorageError)
 

@@ -13,5 +13,7 @@ struct LatchkeyCommand: AsyncParsableCommand {
             New here? `latchkey demo` runs it together with a simulated carrier.
             """,
         version: LatchkeyVersion.text,
-        subcommands: [ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, HealthCommand.self])
+        subcommands: [
+            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, HealthCommand.self, AuditCommand.self,
+        ])
 }

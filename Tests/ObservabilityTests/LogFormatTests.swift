@@ -49,6 +49,28 @@ import Testing
         #expect(UTCTime.text(Timestamp(secondsSinceEpoch: seconds)) == text)
     }
 
+    @Test(
+        "A moment's text is read back, and so is a day",
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2000-02-29", 951_782_400), ("1969-12-31T23:59:59Z", -1),
+            ("2100-02-28T23:59:59Z", 4_107_542_399), ("0000-01-01", -62_167_219_200),
+        ] as [(String, Int64)])
+    func moment(text: String, seconds: Int64) {
+        #expect(UTCTime.moment(text) == Timestamp(secondsSinceEpoch: seconds))
+    }
+
+    @Test(
+        "What is no moment is none",
+        arguments: [
+            "", "T", "2100-02-29", "2026-13-01", "2026-00-10", "2026-11-31", "2026-11-21T24:00:00Z",
+            "2026-11-21T01:60:00Z", "2026-11-21T01:02:60Z", "2026-11-21T01:02:03", "2026-11-21T",
+            "2026-11-21 01:02:03Z",
+            "26-11-21", "+026-11-21", "2026-11-21T01:02:03+00:00", "２026-11-21",
+        ])
+    func noMoment(text: String) {
+        #expect(UTCTime.moment(text) == nil)
+    }
+
     @Test("A secret in metadata prints as redacted")
     func redaction() {
         #expect(!line(.text, "m", [("key", "\(Secret("hunter2"))")]).contains("hunter2"))

@@ -92,6 +92,20 @@ final class TestStore: Store {
         }
     }
 
+    func addAuditEvent(_ event: AuditEvent) async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.addAuditEvent(event) }
+    }
+
+    func auditEvents(_ query: AuditQuery) async throws(StorageError) -> [RecordedAuditEvent] {
+        try await using { store async throws(StorageError) in try await store.auditEvents(query) }
+    }
+
+    func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        try await using { store async throws(StorageError) in
+            try await store.purgeAuditEvents(from: before, limit: limit)
+        }
+    }
+
     func check() async throws(StorageError) {
         try await using { store async throws(StorageError) in try await store.check() }
     }

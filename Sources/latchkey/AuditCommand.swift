@@ -1,0 +1,65 @@
+import ArgumentParser
+import LatchkeyConfiguration
+import LatchkeyService
+
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Prints the record of what was done to accounts.",
+        discussion: """
+            The latest events that fit, the oldest of them first. Of identities it has fingerprints, and no subject. The \
+            record is kept for audit.retention.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(name: .long, help: "Only what was done to this user.")
+    var user: Int64?
+
+    @Option(name: .long, help: "Only events of this kind, such as identity.moved.")
+    var kind: String?
+
+    @Option(name: .long, help: "Only events since then: 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 24h or 7d.")
+    var since: String?
+
+    @Option(name: .long, help: "Only events before then.")
+    var until: String?
+
+    @Option(name: .long, help: "At most so many, 1 to 10000.")
+    var limit = 100
+
+    @Flag(name: .long, help: "One JSON object a line.")
+    var json = false
+
+    func run() async throws {
+        var selection = OperatorDesk.AuditSelection()
+        selection.user = user
+        selection.kind = kind
+        selection.since = since
+        selection.until = until
+        selection.limit = limit
+        try await AtTheDesk.print(options) { [selection, json] desk in
+            try await desk.audit(selection, as: json ? .json : .text)
+        }
+    }
+}
+
+/// Runs an operator's command on the configured database and prints its lines; tells in one line why it cannot, and ends
+/// the process with 1.
+enum AtTheDesk {
+    static func print(
+        _ options: ConfigurationOptions, _ command: (OperatorDesk) async throws -> [String]
+    ) async throws {
+        let configuration = try options.load(for: .operation).configuration
+        do {
+            let desk = try OperatorDesk(configuration)
+            let result: Result<[String], any Error>
+            do { result = .success(try await command(desk)) } catch { result = .failure(error) }
+            await desk.close()
+            for line in try result.get() { Swift.print(line) }
+        } catch let failure as OperatorFailure {
+            StandardError.print("latchkey: \(failure)")
+            throw ExitCode(1)
+        }
+    }
+}
