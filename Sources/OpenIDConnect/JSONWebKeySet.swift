@@ -7,7 +7,7 @@ package struct JSONWebKeySet: Sendable {
     /// How many keys are tried for one token at most, when several bear its key id.
     static let maximumCandidates = 4
 
-    private let keys: [PublicKey]
+    let keys: [PublicKey]
 
     package var count: Int { keys.count }
 

@@ -29,11 +29,11 @@ public final class RelyingParty: Sendable {
         }
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let http: any HTTPClient
     private let clock: WallClock
     private let discovery: CarrierDiscovery
-    private let keyCaches: KeyCaches
+    let keyCaches: KeyCaches
 
     public init(configuration: Configuration, http: any HTTPClient, clock: WallClock) {
         self.configuration = configuration
@@ -86,8 +86,7 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> VerifiedIDToken {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
-            idToken, maximumBytes: rules.maximumBytes,
-            allows: { rules.algorithms.contains($0) && provider.signingAlgorithms.contains($0) })
+            idToken, maximumBytes: rules.maximumBytes, allows: { rules.allows($0, at: provider) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = keyCaches.cache(of: provider)
         let held = try await cache.current()

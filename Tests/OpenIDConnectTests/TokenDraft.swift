@@ -1,6 +1,7 @@
 import OpenIDConnect
 import Primitives
 import TestSupport
+import Testing
 
 /// An ID token in the making: proper in everything, until a test changes it.
 struct TokenDraft: Sendable {
@@ -40,7 +41,7 @@ func expectation(_ change: (inout IDTokenExpectation) -> Void = { _ in }) throws
     return expectation
 }
 
-/// The check that a token fails against a key set, or nil if it passes all.
+/// The check that a token fails against a key set, or nil if it passes all; the explanation has to agree.
 func failedCheck(
     _ text: String, keySet: String, issuer: String = TokenDraft.issuer,
     algorithms: Set<SigningAlgorithm> = [.rs256, .es256], now: Int64 = TokenDraft.now,
@@ -48,14 +49,27 @@ func failedCheck(
 ) throws -> IDTokenCheck? {
     let rules = IDTokenRules()
     let expectation = try expectation(change)
+    let validator = IDTokenValidator(rules: rules, issuer: issuer)
+    let time = Timestamp(secondsSinceEpoch: now)
+    let keys = JSONWebKeySet(parsing: Array(keySet.utf8))
+    let explanation = validator.explain(
+        Secret(text), keys: keys.map { .success($0) } ?? .failure(.failed(.key)), allows: algorithms.contains,
+        expecting: expectation, now: time)
+    let failed: IDTokenCheck?
     do throws(OIDCError) {
         let token = try SignedToken(Secret(text), maximumBytes: rules.maximumBytes, allows: algorithms.contains)
-        guard let keys = JSONWebKeySet(parsing: Array(keySet.utf8)) else { return .key }
-        let validator = IDTokenValidator(rules: rules, issuer: issuer)
-        let time = Timestamp(secondsSinceEpoch: now)
-        _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
-        return nil
+        if let keys {
+            _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
+            failed = nil
+        } else {
+            failed = .key
+        }
     } catch {
-        return error.check
+        failed = error.check
     }
+    // Whatever a sign-in says of a token, its explanation must say the same.
+    #expect(explanation.isAccepted == (failed == nil))
+    #expect(explanation.steps.first { $0.verdict != .passed }?.check == failed)
+    #expect(explanation.steps.map(\.check) == IDTokenCheck.allCases.filter { $0 != .userInfoSubject })
+    return failed
 }

@@ -33,3 +33,15 @@ struct JSONValueTests {
         #expect(values.allSatisfy { $0.object == nil })
     }
 }
+
+struct JSONValueTextTests {
+    @Test(
+        "A value is written as it was read",
+        arguments: [
+            "null", "true", "-7", "9007199254740993", "0.5", #""a\"\\\u000a é""#, "[]", "{}",
+            #"{"b":[1,{"a":null}],"a":"x"}"#,
+        ])
+    func text(json: String) throws {
+        #expect(try JSONValue(parsing: Array(json.utf8)).text == json)
+    }
+}

@@ -1,0 +1,46 @@
+import Crypto
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A JWT in compact form (RFC 7515 section 7.1), taken apart at its first two dots: each part as far as it can be read.
+struct CompactToken: Sendable {
+    /// Nil if the part is not base64url of a strict JSON object.
+    let header: JSONObject?
+    /// Nil if the part is empty or no base64url. Not to be read before the signature holds.
+    let payload: [UInt8]?
+    /// Nil if the part is empty or no base64url: a further dot is none.
+    let signature: [UInt8]?
+    /// Of everything before the second dot.
+    let digest: SHA256.Digest
+
+    /// Nil if the text has more bytes than allowed, or fewer than two dots.
+    init?(_ text: Secret, maximumBytes: Int) {
+        var text = text.exposed
+        // Counted before anything is decoded: a large token costs nothing.
+        guard text.utf8.count <= maximumBytes else { return nil }
+        guard let token = text.withUTF8({ CompactToken($0) }) else { return nil }
+        self = token
+    }
+
+    private init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let dot = UInt8(ascii: ".")
+        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot) else {
+            return nil
+        }
+        header = Self.decode(bytes[..<first]).flatMap { (try? JSONValue(parsing: $0))?.object }
+        payload = Self.decode(bytes[(first + 1)..<second])
+        signature = Self.decode(bytes[(second + 1)...])
+        var hash = SHA256()
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[..<second]))
+        digest = hash.finalize()
+    }
+
+    private static func decode(_ part: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
+        part.isEmpty ? nil : Base64URL.decode(UnsafeBufferPointer(rebasing: part))
+    }
+}

@@ -1,0 +1,34 @@
+import Primitives
+
+/// One rule for the header of an ID token. A sign-in and an explanation walk the same list.
+struct HeaderRule: Sendable {
+    let check: IDTokenCheck
+    let isMet: @Sendable (_ header: JSONObject, _ allows: (SigningAlgorithm) -> Bool) -> Bool
+    /// What the header has there, for an explanation.
+    let found: @Sendable (_ header: JSONObject) -> String
+
+    /// In the order in which a sign-in is refused by them.
+    static let all: [HeaderRule] = [
+        // RFC 7515 section 4.1.11: an extension that must be understood, and we understand none. RFC 7797's b64 would
+        // change what is signed.
+        HeaderRule(check: .criticalHeader) { header, _ in
+            header["crit"] == nil && header["b64"] == nil
+        } found: { header in
+            let present = ["crit", "b64"].filter { header[$0] != nil }
+            return present.isEmpty ? "neither crit nor b64 is there" : present.joined(separator: " and ") + " is there"
+        },
+        // RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt, port_token+jwt) is not an ID token.
+        HeaderRule(check: .type) { header, _ in
+            guard let type = header["typ"] else { return true }
+            return type.string?.lowercased() == "jwt"
+        } found: { header in
+            "typ is \(ShownText.value(header["typ"]))"
+        },
+        HeaderRule(check: .algorithm) { header, allows in
+            guard let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) else { return false }
+            return allows(algorithm)
+        } found: { header in
+            "alg is \(ShownText.value(header["alg"]))"
+        },
+    ]
+}

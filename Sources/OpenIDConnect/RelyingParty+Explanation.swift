@@ -1,0 +1,35 @@
+public import Primitives
+
+extension RelyingParty {
+    /// Goes through every check that ``validate(idToken:expecting:provider:)`` makes, and tells what became of each.
+    ///
+    /// The token is sent nowhere; the provider's keys are fetched when they are not at hand, and where they cannot be
+    /// had, the checks that need them say so.
+    ///
+    /// - Parameter moment: The time to hold the token's times against, now or another.
+    public func explain(
+        idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
+    ) async -> IDTokenExplanation {
+        let keys: Result<JSONWebKeySet, OIDCError>
+        do throws(OIDCError) {
+            keys = .success(try await signingKeys(of: provider))
+        } catch {
+            keys = .failure(error)
+        }
+        let rules = configuration.idTokenRules
+        return IDTokenValidator(rules: rules, issuer: provider.issuer).explain(
+            idToken, keys: keys, allows: { rules.allows($0, at: provider) }, expecting: expectation, now: moment)
+    }
+
+    /// The provider's usable keys: from the cache, or fetched.
+    package func signingKeys(of provider: ProviderMetadata) async throws(OIDCError) -> JSONWebKeySet {
+        try await keyCaches.cache(of: provider).current().keys
+    }
+}
+
+extension IDTokenRules {
+    /// Whether a provider's tokens may be signed so: we accept it, and the provider says that it does it.
+    func allows(_ algorithm: SigningAlgorithm, at provider: ProviderMetadata) -> Bool {
+        algorithms.contains(algorithm) && provider.signingAlgorithms.contains(algorithm)
+    }
+}

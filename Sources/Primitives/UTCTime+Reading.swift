@@ -1,0 +1,99 @@
+extension UTCTime {
+    /// How a moment is written: each small letter stands for a digit or letter of a part of the date, all else for
+    /// itself.
+    public enum Form: String, Sendable, CaseIterable {
+        /// RFC 3339, in UTC and without fractions.
+        case rfc3339 = "yyyy-nn-ddThh:ii:ssZ"
+        /// A day of RFC 3339, which stands for its beginning.
+        case day = "yyyy-nn-dd"
+        /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7).
+        case http = "www, dd bbb yyyy hh:ii:ss GMT"
+        /// As OpenSSL prints the times of a certificate.
+        case openSSL = "bbb ee hh:ii:ss yyyy GMT"
+        /// As other TLS libraries do.
+        case certificate = "yyyy-nn-dd hh:ii:ss GMT"
+    }
+
+    /// The moment of a text such as `2026-11-21T01:02:03Z`, or of a day's beginning such as `2026-11-21`; nil for any
+    /// other form, and for a day or an hour that there is not.
+    public static func moment(_ text: String) -> Timestamp? {
+        moment(text, in: .rfc3339) ?? moment(text, in: .day)
+    }
+
+    /// The moment a text names in a form, or nil if it is not of that form, or no day has that date.
+    public static func moment(_ text: String, in form: Form) -> Timestamp? {
+        guard text.utf8.count == form.rawValue.utf8.count else { return nil }
+        var fields = Fields()
+        for (sign, byte) in zip(form.rawValue.utf8, text.utf8) {
+            guard fields.take(byte, for: sign) else { return nil }
+        }
+        return fields.moment
+    }
+
+    /// The numbers of a date and time, as they come.
+    private struct Fields {
+        private var year: Int64 = 0
+        private var month: Int64 = 0
+        private var monthName: [UInt8] = []
+        private var day: Int64 = 0
+        private var hour: Int64 = 0
+        private var minute: Int64 = 0
+        private var second: Int64 = 0
+
+        mutating func take(_ byte: UInt8, for sign: UInt8) -> Bool {
+            switch sign {
+            case UInt8(ascii: "y"): return Self.append(byte, to: &year)
+            case UInt8(ascii: "n"): return Self.append(byte, to: &month)
+            case UInt8(ascii: "d"): return Self.append(byte, to: &day)
+            // A day below ten has a blank for its first digit.
+            case UInt8(ascii: "e"): return (byte == UInt8(ascii: " ") && day == 0) || Self.append(byte, to: &day)
+            case UInt8(ascii: "h"): return Self.append(byte, to: &hour)
+            case UInt8(ascii: "i"): return Self.append(byte, to: &minute)
+            case UInt8(ascii: "s"): return Self.append(byte, to: &second)
+            case UInt8(ascii: "b"):
+                monthName.append(byte)
+                return true
+            // The day of the week says nothing that the date does not.
+            case UInt8(ascii: "w"): return (UInt8(ascii: "A")...UInt8(ascii: "z")).contains(byte)
+            default: return byte == sign
+            }
+        }
+
+        private static func append(_ byte: UInt8, to number: inout Int64) -> Bool {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+            number = number * 10 + Int64(byte - UInt8(ascii: "0"))
+            return true
+        }
+
+        var moment: Timestamp? {
+            guard let month = monthNumber, (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+                second < 60
+            else { return nil }
+            let days = UTCTime.daysSinceEpoch(year: year, month: month, day: day)
+            // A day that its month does not have comes back as one of the next month.
+            guard UTCTime.date(daysSinceEpoch: days) == (year, month, day) else { return nil }
+            return Timestamp(secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second)
+        }
+
+        private var monthNumber: Int64? {
+            guard !monthName.isEmpty else { return month }
+            let name = String(decoding: monthName, as: UTF8.self)
+            return Self.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
+        }
+
+        private static let monthNames = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+    }
+
+    /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.
+    private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+        // Year -1 is the first whose March begins year 0; an era more keeps all that follows positive.
+        let fromMarch = (month <= 2 ? year - 1 : year) + 400
+        let era = fromMarch / 400
+        let yearOfEra = fromMarch - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return (era - 1) * 146_097 + dayOfEra - 719_468
+    }
+}

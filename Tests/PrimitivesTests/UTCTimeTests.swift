@@ -1,0 +1,74 @@
+import Primitives
+import Testing
+
+struct UTCTimeTests {
+    @Test(
+        "A moment is written in UTC",
+        arguments: [
+            (0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
+            (Int64.max, "9999-12-31T23:59:59Z"), (Int64.min, "0000-01-01T00:00:00Z"),
+        ] as [(Int64, String)])
+    func utc(seconds: Int64, text: String) {
+        #expect(UTCTime.text(Timestamp(secondsSinceEpoch: seconds)) == text)
+    }
+
+    @Test(
+        "A moment is read back from what was written",
+        arguments: [0, 951_782_400, -1, 4_107_542_399, 253_402_300_799, -62_167_219_200, 1_795_222_923] as [Int64])
+    func roundTrip(seconds: Int64) {
+        let moment = Timestamp(secondsSinceEpoch: seconds)
+        #expect(UTCTime.moment(UTCTime.text(moment), in: .rfc3339) == moment)
+    }
+
+    @Test(
+        "The forms of protocols are read",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", .http), ("Nov  6 08:49:37 1994 GMT", .openSSL),
+            ("1994-11-06 08:49:37 GMT", .certificate), ("1994-11-06T08:49:37Z", .rfc3339),
+        ] as [(String, UTCTime.Form)])
+    func forms(text: String, form: UTCTime.Form) {
+        #expect(UTCTime.moment(text, in: form)?.secondsSinceEpoch == 784_111_777)
+    }
+
+    @Test("A day of two digits stands where a shorter one has a blank")
+    func twoDigits() {
+        #expect(UTCTime.moment("Nov 16 08:49:37 1994 GMT", in: .openSSL)?.secondsSinceEpoch == 784_975_777)
+    }
+
+    @Test(
+        "A moment's text is read back, and so is a day",
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2000-02-29", 951_782_400), ("1969-12-31T23:59:59Z", -1),
+            ("2100-02-28T23:59:59Z", 4_107_542_399), ("0000-01-01", -62_167_219_200),
+        ] as [(String, Int64)])
+    func moment(text: String, seconds: Int64) {
+        #expect(UTCTime.moment(text) == Timestamp(secondsSinceEpoch: seconds))
+    }
+
+    @Test(
+        "What is no moment is none",
+        arguments: [
+            "", "T", "2100-02-29", "2026-13-01", "2026-00-10", "2026-11-31", "2026-11-21T24:00:00Z",
+            "2026-11-21T01:60:00Z", "2026-11-21T01:02:60Z", "2026-11-21T01:02:03", "2026-11-21T",
+            "2026-11-21 01:02:03Z",
+            "26-11-21", "+026-11-21", "2026-11-21T01:02:03+00:00", "２026-11-21",
+        ])
+    func noMoment(text: String) {
+        #expect(UTCTime.moment(text) == nil)
+    }
+
+    @Test(
+        "What is no date is none",
+        arguments: [
+            "", "1994-11-06", "1994-11-06T08:49:37", "1994-13-06T08:49:37Z", "1994-00-06T08:49:37Z",
+            "1994-02-29T08:49:37Z", "1994-11-31T08:49:37Z", "1994-11-00T08:49:37Z", "1994-11-06T24:00:00Z",
+            "1994-11-06T08:60:00Z", "1994-11-06T08:49:61Z", "1994-11- 6T08:49:37Z", "1994-11-06t08:49:37z",
+            "+994-11-06T08:49:37Z", "1994-11-06T08:49:37Z ", "１994-11-06T08:49:37Z",
+        ])
+    func refused(text: String) {
+        #expect(UTCTime.moment(text, in: .rfc3339) == nil)
+        #expect(UTCTime.moment(text, in: .http) == nil)
+        #expect(UTCTime.moment(text, in: .openSSL) == nil)
+    }
+}
