@@ -60,6 +60,14 @@ extension APIError {
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is about to stop, or cannot reach its records.", headers: [.retryAfter: "5"])
 
+    /// RFC 6749 section 5.2.
+    static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
+        var error = APIError(
+            .badRequest, "unsupported_grant_type", "grant_type is not one of this server's. Send refresh_token.")
+        error.correlationID = correlationID
+        return error
+    }
+
     static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
         var error = APIError(.badRequest, "invalid_request", description)
         error.correlationID = correlationID
@@ -112,7 +120,7 @@ extension SignInError.Code {
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest: .badRequest
-        case .invalidToken, .invalidIDToken, .refusedByCarrier: .unauthorized
+        case .invalidToken, .invalidIDToken, .invalidGrant, .refusedByCarrier: .unauthorized
         case .emailDomainBlocked: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists: .conflict

@@ -36,6 +36,10 @@ extension LatchkeyAPI {
         return .emptyObject
     }
 
+    func refresh(_ request: Request) async throws -> Response {
+        try await useCases.refresh(RefreshRequest(BodyFields(request), caller: caller(of: request))).response(.ok)
+    }
+
     func signOut(_ request: Request) async throws -> Response {
         try await useCases.sessions.signOut(request.bearerToken())
         return .emptyObject

@@ -103,6 +103,7 @@ extension LatchkeyAPI {
         router.post("/auth/register", keyed { try await $0.register($1) })
         router.get("/users/me", keyed { try await $0.showUser($1) })
         router.delete("/users/me", keyed { try await $0.eraseUser($1) })
+        router.post("/auth/token", keyed { try await $0.refresh($1) })
         router.delete("/auth/token", keyed { try await $0.signOut($1) })
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
@@ -125,6 +126,12 @@ extension LatchkeyAPI {
                 throw .invalidAPIKey
             }
         }
+    }
+
+    /// Who made a call that ``keyed(_:)`` let in.
+    func caller(of request: Request) throws -> Caller {
+        if let key = request.headers[.apiKey] { return try Caller(apiKey: key) }
+        return try Caller(origin: crossOrigin.allowedOrigin(of: request) ?? "")
     }
 
     private func readiness() async throws -> Response {

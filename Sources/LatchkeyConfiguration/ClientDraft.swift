@@ -9,6 +9,7 @@ struct ClientDraft: Sendable {
     var scopes = ["openid"]
     var pkce = Configuration.Client.PKCE.required
     var nonce = Configuration.Client.Nonce.client
+    var sessions = Configuration.Client.Sessions()
     /// Where its entry stands.
     var origin = ConfigurationOrigin.none
     /// Whether something in it was refused already.
@@ -27,6 +28,18 @@ struct ClientDraft: Sendable {
         Setting(
             "nonce", .choice, \.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server handed out, once."),
+        Setting(
+            "sessions.access_lifetime", .optional(.duration(1...31_536_000)), \.sessions.accessLifetime,
+            "In the place of the general one, for the app's sessions."),
+        Setting(
+            "sessions.refresh_lifetime", .optional(.duration(1...315_360_000)), \.sessions.refreshLifetime,
+            "In the place of the general one, for the app's sessions."),
+        Setting(
+            "sessions.idle_timeout", .optional(.duration(60...315_360_000)), \.sessions.idleTimeout,
+            "In the place of the general one, for the app's sessions."),
+        Setting(
+            "sessions.absolute_timeout", .optional(.duration(60...315_360_000)), \.sessions.absoluteTimeout,
+            "In the place of the general one, for the app's sessions."),
     ]
 
     /// The key that takes them all.
@@ -53,6 +66,7 @@ struct ClientDraft: Sendable {
         client.scopes = scopes
         client.pkce = pkce
         client.nonce = nonce
+        client.sessions = sessions
         return client
     }
 }

@@ -39,6 +39,18 @@ extension Configuration {
         public var scopes = ["openid"]
         public var pkce = PKCE.required
         public var nonce = Nonce.client
+        /// Where its sessions are to hold longer or shorter than ``Configuration/Sessions`` says.
+        public var sessions = Sessions()
+
+        /// What a client has of its own; nil where it has nothing.
+        public struct Sessions: Sendable, Hashable {
+            public var accessLifetime: Duration?
+            public var refreshLifetime: Duration?
+            public var idleTimeout: Duration?
+            public var absoluteTimeout: Duration?
+
+            public init() {}
+        }
 
         public init(id: ClientID, secret: Secret) {
             self.id = id

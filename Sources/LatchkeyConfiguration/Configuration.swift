@@ -90,6 +90,11 @@ extension Configuration {
     public struct Sessions: Sendable, Hashable {
         public var accessLifetime = Duration.seconds(3600)
         public var refreshLifetime = Duration.seconds(30 * 86_400)
+        /// For a session that is not refreshed.
+        public var idleTimeout = Duration.seconds(14 * 86_400)
+        /// For a session, however often it is refreshed.
+        public var absoluteTimeout = Duration.seconds(90 * 86_400)
+        public var refreshGrace = Duration.seconds(30)
 
         public init() {}
     }

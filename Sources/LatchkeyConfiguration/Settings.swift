@@ -100,6 +100,16 @@ enum Settings {
             "sessions.refresh_lifetime", .duration(1...315_360_000), \.sessions.refreshLifetime,
             "How long a refresh token holds."),
         Setting(
+            "sessions.idle_timeout", .duration(60...315_360_000), \.sessions.idleTimeout,
+            "How long a session lasts that is not refreshed."),
+        Setting(
+            "sessions.absolute_timeout", .duration(60...315_360_000), \.sessions.absoluteTimeout,
+            "How long a session lasts, however often it is refreshed."),
+        Setting(
+            "sessions.refresh_grace", .duration(0...300), \.sessions.refreshGrace,
+            "How long after a refresh the very same one is answered again, with the same tokens; 0 answers none again."
+        ),
+        Setting(
             "id_token.clock_skew", .duration(0...600), \.idToken.clockSkew, "How far a carrier's clock may be off."),
         Setting(
             "id_token.max_age_of_issue", .duration(1...86_400), \.idToken.maximumAgeOfIssue,

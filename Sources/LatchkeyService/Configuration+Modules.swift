@@ -79,6 +79,9 @@ extension Configuration {
         configuration.registration.blockedEmailDomains = registration.blockedEmailDomains
         configuration.lifetimes.access = sessions.accessLifetime.components.seconds
         configuration.lifetimes.refresh = sessions.refreshLifetime.components.seconds
+        configuration.lifetimes.idle = sessions.idleTimeout.components.seconds
+        configuration.lifetimes.absolute = sessions.absoluteTimeout.components.seconds
+        configuration.lifetimes.refreshGrace = sessions.refreshGrace.components.seconds
         return configuration
     }
 }
@@ -90,5 +93,9 @@ extension SignInConfiguration.Client {
         scopes = client.scopes
         pkce = client.pkce == .required ? .required : .optional
         nonce = client.nonce == .issued ? .issued : .client
+        sessions.access = client.sessions.accessLifetime?.components.seconds
+        sessions.refresh = client.sessions.refreshLifetime?.components.seconds
+        sessions.idle = client.sessions.idleTimeout?.components.seconds
+        sessions.absolute = client.sessions.absoluteTimeout?.components.seconds
     }
 }

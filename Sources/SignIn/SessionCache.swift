@@ -24,6 +24,8 @@ final class SessionCache: Sendable {
     private struct Entry: Sendable {
         let session: Session
         let readAt: Timestamp
+        /// Of the user it was put in with.
+        let version: UInt64
 
         func answers(at now: Timestamp) -> Bool {
             // A clock that was set back makes every entry old.
@@ -31,10 +33,16 @@ final class SessionCache: Sendable {
         }
     }
 
+    private struct VersionedUser: Sendable {
+        let user: User
+        let version: UInt64
+    }
+
     private struct State {
         var sessions: TwoGenerations<TokenHash, Entry>
-        /// Apart from the sessions, so that with one user all their sessions go.
-        var users: TwoGenerations<UserID, User>
+        /// Apart from the sessions, so that with one user all their sessions go; those that stay behind have another
+        /// version than the user when he comes back.
+        var users: TwoGenerations<UserID, VersionedUser>
         var removals: UInt64 = 0
     }
 
@@ -48,8 +56,10 @@ final class SessionCache: Sendable {
 
     func look(_ token: TokenHash, at now: Timestamp) -> Look {
         state.withLock { state in
-            if let entry = state.sessions[token], entry.answers(at: now), let user = state.users[entry.session.userID] {
-                return .hit(SessionAndUser(session: entry.session, user: user))
+            if let entry = state.sessions[token], entry.answers(at: now),
+                let known = state.users[entry.session.userID], known.version == entry.version
+            {
+                return .hit(SessionAndUser(session: entry.session, user: known.user))
             }
             return .miss(Ticket(removals: state.removals, time: now))
         }
@@ -63,19 +73,13 @@ final class SessionCache: Sendable {
     func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket) {
         state.withLock { state in
             guard state.removals == ticket.removals else { return }
-            state.sessions.put(Entry(session: found.session, readAt: ticket.time), for: token)
-            state.users.put(found.user, for: found.user.id)
+            let version = state.users[found.user.id]?.version ?? state.removals
+            state.sessions.put(Entry(session: found.session, readAt: ticket.time, version: version), for: token)
+            state.users.put(VersionedUser(user: found.user, version: version), for: found.user.id)
         }
     }
 
-    func remove(_ token: TokenHash) {
-        state.withLock { state in
-            state.removals &+= 1
-            state.sessions.remove(token)
-        }
-    }
-
-    /// Removes a user, and so all the user's sessions.
+    /// Removes a user, and so all the user's sessions, whatever tokens they are at hand under.
     func remove(_ user: UserID) {
         state.withLock { state in
             state.removals &+= 1

@@ -26,13 +26,14 @@ struct IssuedSession: Sendable {
         let bytes = random.bytes(32 + 32 + 16)
         let token = Base64URL.encode(bytes.prefix(32))
         let refreshToken = Base64URL.encode(bytes.dropFirst(32).prefix(32))
+        let ends = lifetimes.ends(ofSessionMadeAt: now, at: now)
         tokens = SessionTokens(
-            token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: lifetimes.access)
+            token: Secret(token), refreshToken: Secret(refreshToken),
+            expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch)
         record = NewSession(
             id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: try TokenHash(sha256Of: token),
             refreshTokenHash: try TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
-            expiresAt: now.advanced(bySeconds: lifetimes.access),
-            refreshExpiresAt: now.advanced(bySeconds: lifetimes.refresh))
+            expiresAt: ends.access, refreshExpiresAt: ends.refresh)
     }
 
     /// The session as it is on record once it belongs to a user.

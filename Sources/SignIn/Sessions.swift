@@ -5,7 +5,7 @@ public import Storage
 public struct Sessions: Sendable {
     let store: any Store
     let cache: SessionCache
-    let lifetimes: SignInConfiguration.Lifetimes
+    let lifetimes: SessionLifetimes
     let clock: WallClock
     let random: RandomSource
 
@@ -30,10 +30,11 @@ public struct Sessions: Sendable {
     /// Ends the session of a token.
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
     public func signOut(_ token: Secret) async throws(SignInError) {
-        guard try await authenticate(token) != nil else { throw .sessionUnknown }
+        guard let found = try await authenticate(token) else { throw .sessionUnknown }
         let hash = try TokenHash(sha256Of: token.exposed)
-        // Also when the store fails, because it may have revoked the session before it did.
-        defer { cache.remove(hash) }
+        // Also when the store fails, because it may have revoked the session before it did. And all of the user's: the
+        // session may be at hand under the token of before its last refresh, too.
+        defer { cache.remove(found.user.id) }
         _ = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
     }
 
@@ -47,7 +48,8 @@ public struct Sessions: Sendable {
 
     /// Makes a session that is not stored yet.
     func issue(for clientID: String) throws(SignInError) -> IssuedSession {
-        try IssuedSession(clientID: clientID, lifetimes: lifetimes, now: clock.now(), random: random)
+        try IssuedSession(
+            clientID: clientID, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
     }
 
     /// Makes and stores one more session of a user; nil if there is no such user any more.
@@ -60,6 +62,16 @@ public struct Sessions: Sendable {
         guard let user else { return nil }
         remember(issued, of: user, ticket)
         return issued.tokens
+    }
+
+    /// Keeps a session that was just refreshed at hand for the first use of its new token.
+    func remember(
+        _ found: SessionAndUser, expiringAt end: Timestamp, under token: TokenHash, _ ticket: SessionCache.Ticket
+    ) {
+        let session = Session(
+            id: found.session.id, userID: found.user.id, clientID: found.session.clientID,
+            createdAt: found.session.createdAt, expiresAt: end)
+        cache.put(SessionAndUser(session: session, user: found.user), for: token, ticket)
     }
 
     /// Keeps a session that was just stored at hand for its first use.

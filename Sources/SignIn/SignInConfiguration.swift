@@ -45,6 +45,8 @@ public struct SignInConfiguration: Sendable {
         public var scopes = ["openid"]
         public var pkce = PKCE.required
         public var nonce = Nonce.client
+        /// Where its sessions are to hold longer or shorter than others.
+        public var sessions = SessionTimes()
 
         public init(id: ClientID, secret: Secret) {
             self.id = id
@@ -52,10 +54,28 @@ public struct SignInConfiguration: Sendable {
         }
     }
 
+    /// What a client has of its own of ``Lifetimes``, in seconds; nil where it has nothing.
+    public struct SessionTimes: Sendable, Hashable {
+        public var access: Int64?
+        public var refresh: Int64?
+        public var idle: Int64?
+        public var absolute: Int64?
+
+        public init() {}
+    }
+
     /// How long things hold, in seconds.
     public struct Lifetimes: Sendable, Hashable {
+        /// A session token.
         public var access: Int64 = 3600
+        /// A refresh token.
         public var refresh: Int64 = 30 * 86_400
+        /// A session that is not refreshed.
+        public var idle: Int64 = 14 * 86_400
+        /// A session, however often it is refreshed.
+        public var absolute: Int64 = 90 * 86_400
+        /// How long after a refresh the very same one is answered again, and the old session token is still taken.
+        public var refreshGrace: Int64 = 30
         /// A nonce that was handed out.
         public var attempt: Int64 = 600
         /// The handle of a registration not yet made.

@@ -46,6 +46,16 @@ extension SignInError {
         .invalidToken, .invalidRequest,
         "The session token is missing, unknown, expired or revoked. Sign in again.")
 
+    /// One text for all that may be wrong with it: whoever tries tokens learns nothing.
+    static let refreshTokenInvalid = SignInError(
+        .invalidGrant, .requestDenied,
+        "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.")
+
+    static let refreshContended = SignInError(
+        .temporarilyUnavailable, .serverError,
+        "The refresh token is being used by many at once. Send the same request again in a moment.", retryAfter: 1,
+        fault: .ours)
+
     static let internalFault = SignInError(
         .serverError, .serverError, "The server met an error of its own. Try again later.", fault: .ours)
 

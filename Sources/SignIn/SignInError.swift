@@ -11,6 +11,8 @@ public struct SignInError: Error, Sendable, Hashable {
         case invalidIDToken
         /// The carrier refused the code, by this code of its own or of OAuth's.
         case refusedByCarrier(String)
+        /// A refresh token that is worth nothing.
+        case invalidGrant
         case emailDomainBlocked
         case userAlreadyExists
         case notFound
@@ -28,6 +30,7 @@ public struct SignInError: Error, Sendable, Hashable {
             case .invalidToken: "invalid_token"
             case .invalidIDToken: "invalid_id_token"
             case .refusedByCarrier(let code): code
+            case .invalidGrant: "invalid_grant"
             case .emailDomainBlocked: "email_domain_blocked"
             case .userAlreadyExists: "user_already_exists"
             case .notFound: "not_found"

@@ -14,6 +14,7 @@ public struct UseCases: Sendable {
     public let registration: Registration
     public let attempts: Attempts
     public let sessions: Sessions
+    public let refresh: Refresh
     public let readiness: Readiness
 
     /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
@@ -23,8 +24,10 @@ public struct UseCases: Sendable {
         clock: WallClock = .system, random: RandomSource = .system
     ) {
         let sessions = Sessions(
-            store: store, cache: SessionCache(), lifetimes: configuration.lifetimes, clock: clock, random: random)
+            store: store, cache: SessionCache(), lifetimes: SessionLifetimes(configuration), clock: clock,
+            random: random)
         self.sessions = sessions
+        refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             recentSignIns: RecentSignIns(window: configuration.lifetimes.retryWindow), clock: clock, random: random,

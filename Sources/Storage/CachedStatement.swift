@@ -54,9 +54,11 @@ struct CachedStatement: ~Copyable {
         bind(number)
     }
 
-    mutating func bind(_ hash: TokenHash) {
+    mutating func bind(_ hash: TokenHash) { bind(blob: hash.bytes) }
+
+    mutating func bind(blob bytes: [UInt8]) {
         let position = position()
-        let result = hash.bytes.withUnsafeBytes { bytes in
+        let result = bytes.withUnsafeBytes { bytes in
             sqlite3_bind_blob64(handle, position, bytes.baseAddress, UInt64(bytes.count), copied)
         }
         note(result)
@@ -109,6 +111,18 @@ struct CachedStatement: ~Copyable {
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// The bytes; none for NULL.
+    func blob(_ column: CInt) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    /// The hash in a column that is declared NOT NULL.
+    func hash(_ column: CInt) throws -> TokenHash {
+        if let hash = TokenHash(blob(column)) { return hash }
+        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a hash is not one", sql: statement.sql)
     }
 
     /// The text of a column that is declared NOT NULL.

@@ -6,6 +6,7 @@ enum Expired: CaseIterable {
     case sessions
     case pendingRegistrations
     case attempts
+    case rotations
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -33,6 +34,11 @@ enum Expired: CaseIterable {
             """
             DELETE FROM sign_in_attempts WHERE nonce_hash IN \
             (SELECT nonce_hash FROM sign_in_attempts WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        case .rotations:
+            """
+            DELETE FROM last_rotations WHERE session IN \
+            (SELECT session FROM last_rotations WHERE grace_ends_at <= ?1 LIMIT ?2)
             """
         }
     }

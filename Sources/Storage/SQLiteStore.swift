@@ -111,6 +111,26 @@ extension SQLiteStore: Store {
         try await writes.submit { db in try SessionsTable.delete(token, in: db) }
     }
 
+    public func revokeSession(
+        id: String, of user: UserID, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try SessionsTable.delete(id: id, of: user, in: db) else { return false }
+            try AuditTable.insert(event, in: db)
+            return true
+        }
+    }
+
+    public func refreshToken(
+        _ token: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> RefreshTokenState {
+        try await reads.submit { db in try RefreshTokensTable.state(of: token, at: now, in: db) }
+    }
+
+    public func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try RefreshTokensTable.rotate(rotation, in: db) }
+    }
+
     public func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
         try await writes.submit { db in try UsersTable.delete(user, in: db) }
     }

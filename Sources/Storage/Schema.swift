@@ -13,6 +13,9 @@ enum Schema {
         migrator.registerMigration("audit events", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: auditEvents)
         }
+        migrator.registerMigration("refresh token rotation", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: rotation)
+        }
         return migrator
     }()
 
@@ -80,6 +83,33 @@ enum Schema {
         ) STRICT;
         CREATE INDEX sessions_by_user ON sessions (user_id);
         CREATE INDEX sessions_by_expiry ON sessions (refresh_expires_at);
+        """
+
+    // A rotation changes the session's row in place, so the session keeps its id: the row is what RFC 9700 section 4.14.2
+    // calls the family, and revoking it takes all of this with it.
+    //
+    // spent_refresh_tokens: what the session had before, numbered, so that a session can be held to the last so many.
+    //
+    // last_rotations: what answering the same rotation once more takes. A row counts for some seconds and is removed
+    // after; without its salt nobody can tell from a spent token what came in its place.
+    private static let rotation = """
+        ALTER TABLE sessions ADD COLUMN rotations INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE spent_refresh_tokens (
+            refresh_hash BLOB PRIMARY KEY NOT NULL,
+            session INTEGER NOT NULL REFERENCES sessions (serial) ON DELETE CASCADE,
+            number INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX spent_refresh_tokens_by_session ON spent_refresh_tokens (session, number);
+        CREATE TABLE last_rotations (
+            session INTEGER PRIMARY KEY NOT NULL REFERENCES sessions (serial) ON DELETE CASCADE,
+            refresh_hash BLOB NOT NULL,
+            salt BLOB NOT NULL,
+            caller BLOB NOT NULL,
+            grace_ends_at INTEGER NOT NULL,
+            token_hash BLOB NOT NULL UNIQUE,
+            token_expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX last_rotations_by_end ON last_rotations (grace_ends_at);
         """
 
     private static let waiting = """

@@ -16,11 +16,22 @@ enum SessionsTable {
         try statement.run()
     }
 
+    /// The session of a token: of its present one, or of the one before for as long as the rotation's grace lasts.
     static func session(_ token: TokenHash, at now: Timestamp, in db: Database) throws -> SessionAndUser? {
-        var query = try CachedStatement(db, sessionByToken)
+        try session(token, at: now, sessionByToken, in: db) ?? session(token, at: now, sessionByLastToken, in: db)
+    }
+
+    private static func session(
+        _ token: TokenHash, at now: Timestamp, _ sql: String, in db: Database
+    ) throws -> SessionAndUser? {
+        var query = try CachedStatement(db, sql)
         query.bind(token)
         query.bind(now.secondsSinceEpoch)
-        guard try query.next() else { return nil }
+        return try query.next() ? session(in: query) : nil
+    }
+
+    /// Reads a row that begins with `id, client_id, created_at, expires_at` and the user's columns.
+    static func session(in query: borrowing CachedStatement) throws -> SessionAndUser {
         let user = try UsersTable.user(in: query, from: 4)
         let session = Session(
             id: try query.requiredText(0), userID: user.id, clientID: try query.requiredText(1),
@@ -30,8 +41,19 @@ enum SessionsTable {
     }
 
     static func delete(_ token: TokenHash, in db: Database) throws -> Bool {
-        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE token_hash = ?")
-        statement.bind(token)
+        for sql in [deleteByToken, deleteByLastToken] {
+            var statement = try CachedStatement(db, sql)
+            statement.bind(token)
+            try statement.run()
+            if db.changesCount > 0 { return true }
+        }
+        return false
+    }
+
+    static func delete(id: String, of user: UserID, in db: Database) throws -> Bool {
+        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id = ?")
+        statement.bind(user.number)
+        statement.bind(id)
         try statement.run()
         return db.changesCount > 0
     }
@@ -40,9 +62,19 @@ enum SessionsTable {
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
         refresh_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
+    private static let deleteByToken = "DELETE FROM sessions WHERE token_hash = ?"
+    private static let deleteByLastToken = """
+        DELETE FROM sessions WHERE serial = (SELECT session FROM last_rotations WHERE token_hash = ?)
+        """
     private static let sessionByToken = """
         SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \
         FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.token_hash = ? AND sessions.expires_at > ?
+        """
+    private static let sessionByLastToken = """
+        SELECT sessions.id, sessions.client_id, sessions.created_at, last_rotations.token_expires_at, \
+        \(UsersTable.columns) FROM last_rotations JOIN sessions ON sessions.serial = last_rotations.session \
+        JOIN users ON users.id = sessions.user_id \
+        WHERE last_rotations.token_hash = ? AND last_rotations.token_expires_at > ?
         """
 }

@@ -17,6 +17,19 @@ public protocol Store: Sendable {
     /// Revokes the session of a token, with its refresh token. False if there was none.
     func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
 
+    /// Revokes a user's session by its id, and records that. False if the user has none of this id; then nothing is
+    /// recorded.
+    func revokeSession(
+        id: String, of user: UserID, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool
+
+    /// What a refresh token is worth at `now`.
+    func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
+
+    /// Puts new tokens in the place of a session's. False if the refresh token is not the session's live one (any
+    /// more); then nothing changed.
+    func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool
+
     /// Erases a user: identities, sessions, refresh tokens, profile. False if there was none.
     func deleteUser(_ user: UserID) async throws(StorageError) -> Bool
 

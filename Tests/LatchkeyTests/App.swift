@@ -13,6 +13,7 @@ struct App: Sendable {
         var status: Int { response.status }
         var error: String? { json["error"]?.string }
         var token: String? { json["token"]?.string }
+        var refreshToken: String? { json["refresh_token"]?.string }
     }
 
     /// The members of a JSON object; none if the content is no such thing.
@@ -49,6 +50,12 @@ struct App: Sendable {
         // The published iOS client sends a content type although there is no content.
         try await send(
             "GET", "/users/me", headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"])
+    }
+
+    func refresh(_ refreshToken: String) async throws -> Answer {
+        try await send(
+            "POST", "/auth/token", headers: ["Content-Type: application/x-www-form-urlencoded"],
+            body: App.form(["grant_type": "refresh_token", "refresh_token": refreshToken]))
     }
 
     func signOut(_ token: String) async throws -> Answer {

@@ -79,6 +79,30 @@ import Testing
         }
     }
 
+    @Test("A refresh that was answered outlasts a kill, and so does its repetition")
+    func killedAfterRefresh() async throws {
+        try await withSimulator { simulator, directory in
+            let environment = environment(simulator, database: directory.path + "/latchkey.db")
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let app = App(port: try await process.port(after: "listening"))
+            let old = try #require(try await app.signIn(try fields(simulator)).refreshToken)
+            let new = try await app.refresh(old)
+            process.send(SIGKILL)
+            #expect(await process.ending().status == SIGKILL)
+
+            let again = try LatchkeyProcess(["serve"], environment: environment)
+            let reborn = App(port: try await again.port(after: "listening"))
+            #expect(try await reborn.me(try #require(new.token)).status == 200)
+            let repeated = try await reborn.refresh(old)
+            #expect(repeated.status == 200)
+            #expect(repeated.token == new.token)
+            #expect(repeated.refreshToken == new.refreshToken)
+            #expect(try await reborn.refresh(try #require(new.refreshToken)).status == 200)
+            again.send(SIGTERM)
+            #expect(await again.ending().status == 0)
+        }
+    }
+
     @Test("SIGTERM and SIGINT end it with 0", arguments: [SIGTERM, SIGINT])
     func terminated(signal: Int32) async throws {
         try await withSimulator { simulator, directory in
@@ -106,7 +130,8 @@ import Testing
                 secrets += [fields["code"], fields["code_verifier"]].compactMap { $0 }
                 let answer = try await app.signIn(fields)
                 if let token = answer.token {
-                    secrets += [token, answer.json["refresh_token"]?.string].compactMap { $0 }
+                    let refreshed = try await app.refresh(answer.refreshToken ?? "")
+                    secrets += [token, answer.refreshToken, refreshed.token, refreshed.refreshToken].compactMap { $0 }
                     _ = try await app.me(token)
                     let query = "/users/me?token=\(token)"
                     _ = try await app.send("GET", query, headers: ["Authorization: Bearer \(token)"])

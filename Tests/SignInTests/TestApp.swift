@@ -11,6 +11,7 @@ import Testing
 /// A whole Latchkey for one test: the API over the use cases, over a store of its own and a carrier that is scripted.
 struct TestApp: Sendable {
     static let apiKey = "API-key-of-the-test"
+    static let otherAPIKey = "API-key-of-somebody-else"
 
     let clock = ManualClock()
     let log = CapturedLog()
@@ -22,11 +23,13 @@ struct TestApp: Sendable {
 
     init(
         allowedOrigins: [String] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
-        registration: RegistrationRules = RegistrationRules()
+        registration: RegistrationRules = RegistrationRules(),
+        lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
         carrier = FakeCarrier(clock: clock)
         store = try TestStore()
-        let configuration = try Self.configuration(registration: registration, change)
+        var configuration = try Self.configuration(registration: registration, change)
+        lifetimes(&configuration.lifetimes)
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
@@ -34,7 +37,8 @@ struct TestApp: Sendable {
             configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: log.logger,
             clock: clock.wallClock)
         api = LatchkeyAPI(
-            useCases: useCases, apiKeys: APIKeys(plain: [Secret(Self.apiKey)]), allowedOrigins: allowedOrigins,
+            useCases: useCases, apiKeys: APIKeys(plain: [Secret(Self.apiKey), Secret(Self.otherAPIKey)]),
+            allowedOrigins: allowedOrigins,
             pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
             logger: log.logger)
         handler = api.handler
@@ -78,11 +82,41 @@ struct TestApp: Sendable {
         try #require(try await signIn(body).text("token"))
     }
 
+    /// Signs in and returns the session's two tokens.
+    func tokens(_ body: SignInBody = SignInBody()) async throws -> Tokens {
+        try #require(Tokens(try await signIn(body)))
+    }
+
+    /// Exchanges a refresh token.
+    func refresh(
+        _ refreshToken: String, client: String? = nil, apiKey: String? = TestApp.apiKey, _ headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var members = [("grant_type", "\"refresh_token\""), ("refresh_token", "\"\(refreshToken)\"")]
+        if let client { members.append(("client_id", "\"\(client)\"")) }
+        var headers = headers
+        headers[.contentType] = "application/json"
+        let body = TokenText.object(members.map { (name: $0.0, json: $0.1) })
+        return try await send(.post, "/auth/token", headers, body: body, apiKey: apiKey)
+    }
+
     func asUser(_ method: HTTPRequest.Method, _ path: String, _ token: String) async throws -> Answer {
         try await send(method, path, [.authorization: "Bearer \(token)"])
     }
 
     func me(_ token: String) async throws -> Answer { try await asUser(.get, "/users/me", token) }
+}
+
+/// What an app holds of a session.
+struct Tokens: Sendable, Hashable {
+    let token: String
+    let refreshToken: String
+
+    /// Nil for an answer without both.
+    init?(_ answer: Answer) {
+        guard let token = answer.text("token"), let refreshToken = answer.text("refresh_token") else { return nil }
+        self.token = token
+        self.refreshToken = refreshToken
+    }
 }
 
 /// An answer, its body read as JSON.

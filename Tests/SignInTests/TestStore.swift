@@ -9,6 +9,8 @@ final class TestStore: Store {
         var failure: StorageError?
         var sessionReads = 0
         var afterSessionRead: Gate?
+        var afterRefreshTokenRead: Gate?
+        var losesRotations = false
     }
 
     private let directory: TemporaryDirectory
@@ -30,6 +32,12 @@ final class TestStore: Store {
 
     /// Holds what was read of a session back until the gate is open.
     func holdSessions(at gate: Gate?) { state.withLock { $0.afterSessionRead = gate } }
+
+    /// Holds what was read of a refresh token back until the gate is open.
+    func holdRefreshTokens(at gate: Gate?) { state.withLock { $0.afterRefreshTokenRead = gate } }
+
+    /// Rotations are done and then told as failed.
+    func loseRotations(_ loses: Bool) { state.withLock { $0.losesRotations = loses } }
 
     private func using<Value>(
         _ call: (SQLiteStore) async throws(StorageError) -> Value
@@ -58,6 +66,28 @@ final class TestStore: Store {
 
     func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
         try await using { store async throws(StorageError) in try await store.revokeSession(token) }
+    }
+
+    func revokeSession(
+        id: String, of user: UserID, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in
+            try await store.revokeSession(id: id, of: user, recording: event)
+        }
+    }
+
+    func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState {
+        let gate = state.withLock { $0.afterRefreshTokenRead }
+        let found = try await using { store async throws(StorageError) in try await store.refreshToken(token, at: now) }
+        await gate?.pass()
+        return found
+    }
+
+    func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool {
+        let done = try await using { store async throws(StorageError) in try await store.rotate(rotation) }
+        // The answer is lost after the commit.
+        if state.withLock({ $0.losesRotations }) { throw StorageError(.unavailable, reason: "scripted") }
+        return done
     }
 
     func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {

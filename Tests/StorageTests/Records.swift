@@ -23,6 +23,19 @@ enum Records {
             expiresAt: now.advanced(bySeconds: lifetime), refreshExpiresAt: now.advanced(bySeconds: refreshLifetime))
     }
 
+    /// A rotation at ``now`` with a grace of 30 seconds; the new tokens are those of `successor`.
+    static func rotation(
+        of presented: TokenHash, to successor: NewSession, grace: Int64 = 30, caller: TokenHash? = nil
+    ) throws -> RefreshTokenRotation {
+        RefreshTokenRotation(
+            presented: presented,
+            successor: .init(
+                tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
+                expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt),
+            last: LastRotation(salt: RandomSource.system.bytes(32), caller: try caller ?? hash()),
+            graceEndsAt: now.advanced(bySeconds: grace))
+    }
+
     static func identity(_ subject: String = "mccmnc-" + RandomSource.system.token(bytes: 12)) -> Identity {
         Identity(issuer: issuer, subject: subject)
     }

@@ -1,0 +1,45 @@
+import OpenIDConnect
+import Primitives
+
+/// How long the sessions of each client hold.
+struct SessionLifetimes: Sendable {
+    private let general: SignInConfiguration.Lifetimes
+    /// Of the clients that have their own.
+    private let own: [String: SignInConfiguration.Lifetimes]
+
+    init(_ configuration: SignInConfiguration) {
+        general = configuration.lifetimes
+        var own: [String: SignInConfiguration.Lifetimes] = [:]
+        // Should two providers have clients of one id, the first provider by name has its way with both.
+        for (_, provider) in configuration.providers.sorted(by: { $0.key < $1.key }) {
+            for client in provider.clients.values where client.sessions != .init() && own[client.id.text] == nil {
+                own[client.id.text] = configuration.lifetimes.changed(by: client.sessions)
+            }
+        }
+        self.own = own
+    }
+
+    func of(_ clientID: String) -> SignInConfiguration.Lifetimes {
+        own.isEmpty ? general : own[clientID] ?? general
+    }
+}
+
+extension SignInConfiguration.Lifetimes {
+    fileprivate func changed(by own: SignInConfiguration.SessionTimes) -> SignInConfiguration.Lifetimes {
+        var changed = self
+        changed.access = own.access ?? access
+        changed.refresh = own.refresh ?? refresh
+        changed.idle = own.idle ?? idle
+        changed.absolute = own.absolute ?? absolute
+        return changed
+    }
+
+    /// When tokens end that are handed out now: after their own time, or when the session has not been refreshed for
+    /// too long, or has lasted too long, whatever comes first.
+    func ends(
+        ofSessionMadeAt creation: Timestamp, at now: Timestamp
+    ) -> (access: Timestamp, refresh: Timestamp) {
+        let limit = min(creation.advanced(bySeconds: absolute), now.advanced(bySeconds: idle))
+        return (min(now.advanced(bySeconds: access), limit), min(now.advanced(bySeconds: refresh), limit))
+    }
+}

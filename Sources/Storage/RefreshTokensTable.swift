@@ -1,0 +1,124 @@
+import GRDB
+import Primitives
+
+/// The tables `spent_refresh_tokens` and `last_rotations`, beside the live refresh tokens in `sessions`.
+enum RefreshTokensTable {
+    /// How many spent tokens of a session are known as such. Older ones are as good as unknown: refused, but no sign
+    /// any more that two hold the same token.
+    static let spentPerSession: Int64 = 256
+
+    static func state(of token: TokenHash, at now: Timestamp, in db: Database) throws -> RefreshTokenState {
+        if let found = try live(token, at: now, in: db) { return .live(found) }
+        var query = try CachedStatement(db, selectSpent)
+        query.bind(token)
+        query.bind(now.secondsSinceEpoch)
+        guard try query.next() else { return .unknown }
+        let found = try SessionsTable.session(in: query)
+        // The last rotation's columns are NULL if it was of another token, or is gone.
+        guard let caller = TokenHash(query.blob(15)), query.number(16) > now.secondsSinceEpoch else {
+            return .spent(found)
+        }
+        return .justSpent(found, LastRotation(salt: query.blob(14), caller: caller))
+    }
+
+    private static func live(_ token: TokenHash, at now: Timestamp, in db: Database) throws -> SessionAndUser? {
+        var query = try CachedStatement(db, selectLive)
+        query.bind(token)
+        query.bind(now.secondsSinceEpoch)
+        return try query.next() ? SessionsTable.session(in: query) : nil
+    }
+
+    /// Puts a session's new tokens in the place of the old, and remembers those; false if the presented token is not
+    /// the live one.
+    static func rotate(_ rotation: RefreshTokenRotation, in db: Database) throws -> Bool {
+        guard let old = try Row(of: rotation.presented, in: db) else { return false }
+        try replaceTokens(of: old, by: rotation.successor, in: db)
+        try remember(rotation, of: old, in: db)
+        try addSpent(rotation.presented, of: old, in: db)
+        return true
+    }
+
+    /// A session as it is before a rotation.
+    private struct Row {
+        let serial: Int64
+        let tokenHash: TokenHash
+        let expiresAt: Int64
+        let rotations: Int64
+
+        init?(of refreshToken: TokenHash, in db: Database) throws {
+            var query = try CachedStatement(db, selectRow)
+            query.bind(refreshToken)
+            guard try query.next() else { return nil }
+            serial = query.number(0)
+            tokenHash = try query.hash(1)
+            expiresAt = query.number(2)
+            rotations = query.number(3)
+        }
+    }
+
+    private static func replaceTokens(
+        of old: Row, by successor: RefreshTokenRotation.Successor, in db: Database
+    ) throws {
+        var statement = try CachedStatement(db, updateTokens)
+        statement.bind(successor.tokenHash)
+        statement.bind(successor.refreshTokenHash)
+        statement.bind(successor.expiresAt.secondsSinceEpoch)
+        statement.bind(successor.refreshExpiresAt.secondsSinceEpoch)
+        statement.bind(old.serial)
+        try statement.run()
+    }
+
+    private static func remember(_ rotation: RefreshTokenRotation, of old: Row, in db: Database) throws {
+        var statement = try CachedStatement(db, replaceLast)
+        statement.bind(old.serial)
+        statement.bind(rotation.presented)
+        statement.bind(blob: rotation.last.salt)
+        statement.bind(rotation.last.caller)
+        statement.bind(rotation.graceEndsAt.secondsSinceEpoch)
+        statement.bind(old.tokenHash)
+        statement.bind(min(old.expiresAt, rotation.graceEndsAt.secondsSinceEpoch))
+        try statement.run()
+    }
+
+    private static func addSpent(_ token: TokenHash, of old: Row, in db: Database) throws {
+        let number = old.rotations + 1
+        var statement = try CachedStatement(db, insertSpent)
+        statement.bind(token)
+        statement.bind(old.serial)
+        statement.bind(number)
+        try statement.run()
+        guard number > spentPerSession else { return }
+        var removal = try CachedStatement(db, deleteOldSpent)
+        removal.bind(old.serial)
+        removal.bind(number - spentPerSession)
+        try removal.run()
+    }
+
+    private static let columns = """
+        sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)
+        """
+    private static let selectLive = """
+        SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.refresh_hash = ? AND sessions.refresh_expires_at > ?
+        """
+    private static let selectSpent = """
+        SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
+        FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
+        JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
+        ON last_rotations.session = spent.session AND last_rotations.refresh_hash = spent.refresh_hash \
+        WHERE spent.refresh_hash = ? AND sessions.refresh_expires_at > ?
+        """
+    private static let selectRow =
+        "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?"
+    private static let updateTokens = """
+        UPDATE sessions SET token_hash = ?, refresh_hash = ?, expires_at = ?, refresh_expires_at = ?, \
+        rotations = rotations + 1 WHERE serial = ?
+        """
+    private static let replaceLast = """
+        INSERT OR REPLACE INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, \
+        token_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let insertSpent =
+        "INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?)"
+    private static let deleteOldSpent = "DELETE FROM spent_refresh_tokens WHERE session = ? AND number <= ?"
+}
