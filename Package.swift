@@ -179,6 +179,7 @@ let package = Package(
                 "CarrierSimulator", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect",
                 "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -34,6 +34,8 @@ extension CarrierSimulator {
         public var includesAccessTokenHash: Bool
         /// Whether `expires_in` is written as a string.
         public var writesExpiresInAsText: Bool
+        /// What the carrier lists in `token_endpoint_auth_methods_supported`, and takes.
+        public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
         /// What the carrier does wrong at present.
         public var faults: Set<Fault> = []
         /// How long the slow faults wait.

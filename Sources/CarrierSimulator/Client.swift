@@ -5,6 +5,8 @@ extension CarrierSimulator {
     public struct Client: Sendable, Hashable {
         public var id: String
         public var secret: Secret
+        /// The one way in which the client may prove who it is at token endpoints.
+        public var authentication = Authentication.clientSecretBasic
         /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1).
         public var redirectURIs: [String]
 
@@ -12,6 +14,24 @@ extension CarrierSimulator {
             self.id = id
             self.secret = secret
             self.redirectURIs = redirectURIs
+        }
+
+        /// How a client proves who it is (OpenID Connect Core section 9).
+        public enum Authentication: Sendable, Hashable {
+            case clientSecretBasic
+            case clientSecretPost
+            /// By a JWT that this public key verifies: SubjectPublicKeyInfo in PEM, of RSA or P-256. With a `keyID` the
+            /// JWT must name it.
+            case privateKeyJWT(publicKeyPEM: String, keyID: String? = nil)
+
+            /// As metadata lists it.
+            public var name: String {
+                switch self {
+                case .clientSecretBasic: "client_secret_basic"
+                case .clientSecretPost: "client_secret_post"
+                case .privateKeyJWT: "private_key_jwt"
+                }
+            }
         }
 
         func allows(_ redirectURI: String) -> Bool { redirectURIs.contains { $0.hasSameBytes(as: redirectURI) } }

@@ -49,6 +49,9 @@ struct Parameters: Sendable {
         return value
     }
 
+    /// Whether a name stands at all, with a value or without.
+    func has(_ name: String) -> Bool { items.contains { $0.name == name } }
+
     /// Whether a name stands more than once, which RFC 6749 section 3.1 forbids.
     var hasRepeatedName: Bool { Set(items.map(\.name)).count != items.count }
 

@@ -13,6 +13,8 @@ struct SimulatorState: Sendable {
     var accessTokens = BoundedTable<AccessToken>(capacity: 10_000)
     /// What `login_hint_token`s stand for.
     var loginHints = BoundedTable<LoginHint>(capacity: 1000)
+    /// The `jti`s of client assertions that were good, with their client: none is good twice.
+    var assertionIDs = BoundedTable<Void>(capacity: 10_000)
     var log = CarrierSimulator.RequestLog()
 
     struct AccessToken: Sendable {

@@ -13,7 +13,8 @@ struct TokenEndpoint: Sendable {
         if let broken = try await site.disturb(.token, pause: simulator.pause) ?? refused(site) { return broken }
         do {
             let form = try form.get()
-            let tokenRequest = try TokenRequest(request, form: form, clients: simulator.clients)
+            let tokenRequest = try TokenRequest(
+                request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))
             let grant = try redeem(tokenRequest, site: site)
             return try await answer(tokenRequest, grant: grant, site: site, correlationID: form["correlation_id"])
         } catch let refusal as CarrierSimulator.Refusal {

@@ -5,6 +5,10 @@ internal import Primitives
 struct ClientDraft: Sendable {
     var id: ClientID?
     var secret: Secret?
+    var method: ClientAuthenticationMethod?
+    var privateKey: ClientKey?
+    var privateKeyID: String?
+    var assertionAudience = ClientAssertionAudience.tokenEndpoint
     var redirectURIs: [String] = []
     var scopes = ["openid"]
     var pkce = Configuration.Client.PKCE.required
@@ -20,6 +24,20 @@ struct ClientDraft: Sendable {
         Setting(
             "secret", .optional(.clientSecret), \.secret, isSecret: true,
             "The secret that goes with it; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
+        Setting(
+            "token_endpoint_auth_method", .optional(.choice), \.method,
+            "How carriers are shown that this is the client. Without it: private_key_jwt for a client that has a key and "
+                + "no secret, else client_secret_basic."),
+        Setting(
+            "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
+            "The key for private_key_jwt, in PEM or as a JSON Web Key: RSA of 2048 bits or more (RS256), or P-256 (ES256)."
+        ),
+        Setting(
+            "private_key_id", .optional(.keyID), \.privateKeyID,
+            "The kid under which carriers know the key; a JSON Web Key may bring its own."),
+        Setting(
+            "assertion_audience", .choice, \.assertionAudience,
+            "Whom a private_key_jwt is for: the carrier's token endpoint, or its issuer."),
         Setting(
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
             "The redirect URIs a sign-in may name; with none, it may name any."),
@@ -50,24 +68,43 @@ struct ClientDraft: Sendable {
         set: { node, _, context in read(node, &context) },
         show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
 
-    /// The client, or nil if its id or secret is missing, after reporting so.
+    /// The client, or nil if its id or what proves it is missing, after reporting so.
     func finished(_ context: inout ReadingContext) -> Configuration.Client? {
-        guard let id, let secret else {
-            if !isBroken {
-                let missing = id == nil ? "id" : "secret"
-                context.refuse(
-                    origin, "has no \(missing)",
-                    id == nil ? "give it" : "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS")
-            }
+        guard !isBroken else { return nil }
+        guard let id else {
+            context.refuse(origin, "has no id", "give it")
             return nil
         }
-        var client = Configuration.Client(id: id, secret: secret)
+        guard let authentication = authentication(&context) else { return nil }
+        var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.scopes = scopes
         client.pkce = pkce
         client.nonce = nonce
         client.sessions = sessions
         return client
+    }
+
+    private func authentication(_ context: inout ReadingContext) -> ClientAuthentication? {
+        let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
+        if method == .privateKeyJWT {
+            guard let key = privateKey else {
+                context.refuse(
+                    origin, "has no private_key", "give it or private_key_file, or another way to authenticate")
+                return nil
+            }
+            return .privateKeyJWT(privateKeyID.map(key.named) ?? key, audience: assertionAudience)
+        }
+        guard let secret else {
+            context.refuse(origin, "has no secret", "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS")
+            return nil
+        }
+        if privateKey != nil {
+            context.warn(
+                origin, "has a private_key that \(method.rawValue) does not use",
+                "set token_endpoint_auth_method to private_key_jwt, or remove the key")
+        }
+        return method == .clientSecretPost ? .clientSecretPost(secret) : .clientSecretBasic(secret)
     }
 }
 

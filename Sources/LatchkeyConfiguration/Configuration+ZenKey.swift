@@ -33,7 +33,8 @@ extension Configuration {
         }
 
         public var id: ClientID
-        public var secret: Secret
+        /// How the carriers are shown that we are the client.
+        public var authentication: ClientAuthentication
         /// The redirect URIs that a sign-in may name; with none, it may name any.
         public var redirectURIs: [String] = []
         public var scopes = ["openid"]
@@ -52,9 +53,14 @@ extension Configuration {
             public init() {}
         }
 
-        public init(id: ClientID, secret: Secret) {
+        public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
-            self.secret = secret
+            self.authentication = authentication
+        }
+
+        /// A client that proves who it is by HTTP Basic.
+        public init(id: ClientID, secret: Secret) {
+            self.init(id: id, authentication: .clientSecretBasic(secret))
         }
     }
 }

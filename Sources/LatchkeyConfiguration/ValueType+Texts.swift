@@ -166,3 +166,30 @@ extension ValueType where Value == Secret {
         }
     }
 }
+
+extension ValueType where Value == ClientKey {
+    /// A private key to sign with.
+    static var clientKey: ValueType<ClientKey> {
+        .scalar("a private key in PEM or as a JSON Web Key", show: { _ in "‹redacted›" }) {
+            (text, _) throws(ValueRefusal) in
+            do throws(ClientKeyError) {
+                return try ClientKey(parsing: Secret(text))
+            } catch {
+                throw ValueRefusal(
+                    error.reason, "give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key")
+            }
+        }
+    }
+}
+
+extension ValueType where Value == String {
+    /// A `kid` (RFC 7517 section 4.5).
+    static var keyID: ValueType<String> {
+        .scalar("a key id", show: Printable.line) { (text, _) throws(ValueRefusal) in
+            guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw ValueRefusal("is not a key id", "give 1 to 255 visible ASCII characters")
+            }
+            return text
+        }
+    }
+}

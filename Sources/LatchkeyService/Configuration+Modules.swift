@@ -88,7 +88,7 @@ extension Configuration {
 
 extension SignInConfiguration.Client {
     fileprivate init(_ client: Configuration.Client) {
-        self.init(id: client.id, secret: client.secret)
+        self.init(id: client.id, authentication: client.authentication)
         redirectURIs = client.redirectURIs
         scopes = client.scopes
         pkce = client.pkce == .required ? .required : .optional

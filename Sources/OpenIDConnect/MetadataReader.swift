@@ -34,6 +34,13 @@ struct MetadataReader {
         return known
     }
 
+    /// Those of a list that we know; nil if there is no list. Which one is needed depends on the client.
+    func known<Value: RawRepresentable & Hashable>(
+        _ name: StaticString
+    ) throws(OIDCError) -> Set<Value>? where Value.RawValue == String {
+        try list(name).map { Set($0.compactMap(Value.init(rawValue:))) }
+    }
+
     /// A list that is given must have the value we depend on.
     func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
         guard let listed = try list(name) else { return }

@@ -13,7 +13,8 @@ public struct OIDCError: Error, Sendable {
         case keysUnavailable = "keys_unavailable"
         /// The token endpoint refused the code, with ``OIDCError/carrierError``.
         case carrierRefused = "carrier_refused"
-        /// The provider does not accept us as a client: our configuration is at fault, not the user.
+        /// The provider does not accept us as a client, or says in its metadata that it will not: our configuration is at
+        /// fault, not the user.
         case clientRefused = "client_refused"
         /// The ID token, or the userinfo answer beside it, failed the check named by ``OIDCError/check``.
         case invalidIDToken = "invalid_id_token"

@@ -20,8 +20,9 @@ extension ProviderMetadata {
         jwksURI = try reader.endpoint("jwks_uri")
         serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
         signingAlgorithms = try reader.signingAlgorithms()
+        clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
+        assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         try reader.checkList("response_types_supported", includes: "code")
-        try reader.checkList("token_endpoint_auth_methods_supported", includes: "client_secret_basic")
         try reader.checkNetwork(network)
     }
 }

@@ -11,4 +11,9 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let serverInitiatedAuthorizationEndpoint: EndpointURL?
     /// The algorithms both sides know.
     public let signingAlgorithms: Set<SigningAlgorithm>
+    /// How a client may prove who it is at the token endpoint: the listed ones that we know. Nil if none are listed,
+    /// which to the letter means `client_secret_basic`; carriers that take others leave the list out all the same.
+    public let clientAuthenticationMethods: Set<ClientAuthenticationMethod>?
+    /// How client assertions may be signed: the listed ones that we know; nil if none are listed.
+    public let assertionAlgorithms: Set<SigningAlgorithm>?
 }

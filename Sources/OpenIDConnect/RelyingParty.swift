@@ -32,13 +32,17 @@ public final class RelyingParty: Sendable {
     let configuration: Configuration
     private let http: any HTTPClient
     private let clock: WallClock
+    private let random: RandomSource
     private let discovery: CarrierDiscovery
     let keyCaches: KeyCaches
 
-    public init(configuration: Configuration, http: any HTTPClient, clock: WallClock) {
+    public init(
+        configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system
+    ) {
         self.configuration = configuration
         self.http = http
         self.clock = clock
+        self.random = random
         discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock)
         keyCaches = KeyCaches(http: http, clock: clock, limits: configuration.limits, rules: configuration.cache)
     }
@@ -57,9 +61,10 @@ public final class RelyingParty: Sendable {
 
     /// Exchanges an authorization code for tokens, by one request that is never repeated.
     ///
-    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
-    ///   ``OIDCError/Code/unusableAnswer``, or a transport code; ``OIDCError/codeMayBeSpent`` says whether the code may
-    ///   be sent again.
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
+    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata says that it does not take the client's
+    ///   authentication method, and nothing was sent; ``OIDCError/Code/unusableAnswer``, or a transport code.
+    ///   ``OIDCError/codeMayBeSpent`` says whether the code may be sent again.
     public func exchange(
         code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
         provider: ProviderMetadata, correlationID: CorrelationID
@@ -67,7 +72,8 @@ public final class RelyingParty: Sendable {
         let request = TokenRequest(
             code: code, redirectURI: redirectURI, codeVerifier: codeVerifier, client: client,
             correlationID: correlationID)
-        let outbound = request.outbound(to: provider.tokenEndpoint, limits: configuration.limits)
+        let outbound = try request.outbound(
+            to: provider, limits: configuration.limits, now: clock.now(), random: random)
         let response: OutboundResponse
         do throws(OutboundError) {
             response = try await http.send(outbound)

@@ -14,36 +14,75 @@ struct TokenRequest {
     let client: ClientCredentials
     let correlationID: CorrelationID
 
-    func outbound(to endpoint: EndpointURL, limits: OutboundLimits) -> OutboundRequest {
-        OutboundRequest(
-            method: .post, url: endpoint,
-            headers: [
-                ("Authorization", authorization),
-                ("Content-Type", "application/x-www-form-urlencoded"),
-                ("Accept", "application/json"),
-            ],
-            body: body, timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes)
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the provider does not take the client's way to prove who it is.
+    func outbound(
+        to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
+    ) throws(OIDCError) -> OutboundRequest {
+        try provider.check(client.authentication)
+        var form = grant
+        var headers = [
+            (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),
+        ]
+        switch client.authentication {
+        case .clientSecretBasic(let secret):
+            // The form has no client_id then: one carrier refuses it beside Basic.
+            headers.append(("Authorization", basic(secret)))
+        case .clientSecretPost(let secret):
+            form += [("client_id", client.clientID.text), ("client_secret", secret.exposed)]
+        case .privateKeyJWT(let key, let audience):
+            let assertion = ClientAssertion(
+                clientID: client.clientID, audience: provider.text(of: audience), now: now, id: random.token(bytes: 16))
+            form += [
+                ("client_id", client.clientID.text), ("client_assertion_type", ClientAssertion.type),
+                ("client_assertion", try assertion.signed(by: key).exposed),
+            ]
+        }
+        return OutboundRequest(
+            method: .post, url: provider.tokenEndpoint, headers: headers, body: PercentEncoding.form(form),
+            timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes)
     }
 
-    /// Without `client_id`: one carrier refuses it beside Basic.
-    private var body: [UInt8] {
+    private var grant: [(name: String, value: String)] {
         var items = [
             (name: "grant_type", value: "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI),
             ("correlation_id", correlationID.text),
         ]
         if let codeVerifier { items.append(("code_verifier", codeVerifier.secret.exposed)) }
-        return PercentEncoding.form(items)
+        return items
     }
 
-    private var authorization: String {
-        switch client.authentication {
-        case .clientSecretBasic(let secret):
-            // RFC 6749 section 2.3.1: each encoded first, so that a colon in the id stays in the id.
-            var pair: [UInt8] = []
-            PercentEncoding.append(client.clientID.text, to: &pair)
-            pair.append(UInt8(ascii: ":"))
-            PercentEncoding.append(secret.exposed, to: &pair)
-            return "Basic " + Data(pair).base64EncodedString()
+    /// RFC 6749 section 2.3.1: each encoded first, so that a colon in the id stays in the id.
+    private func basic(_ secret: Secret) -> String {
+        var pair: [UInt8] = []
+        PercentEncoding.append(client.clientID.text, to: &pair)
+        pair.append(UInt8(ascii: ":"))
+        PercentEncoding.append(secret.exposed, to: &pair)
+        return "Basic " + Data(pair).base64EncodedString()
+    }
+}
+
+extension ProviderMetadata {
+    func text(of audience: ClientAssertionAudience) -> String {
+        switch audience {
+        case .tokenEndpoint: tokenEndpoint.text
+        case .issuer: issuer
+        }
+    }
+
+    /// A provider that lists what it takes is believed; of one that lists nothing the operator knows it.
+    func check(_ authentication: ClientAuthentication) throws(OIDCError) {
+        let method = authentication.method
+        guard clientAuthenticationMethods?.contains(method) ?? true else {
+            throw OIDCError(
+                .clientRefused,
+                reason: "The provider does not list \(method.rawValue) among its authentication methods.")
+        }
+        guard case .privateKeyJWT(let key, _) = authentication else { return }
+        guard assertionAlgorithms?.contains(key.algorithm) ?? true else {
+            throw OIDCError(
+                .clientRefused,
+                reason:
+                    "The provider does not list \(key.algorithm.rawValue) among its algorithms for client assertions.")
         }
     }
 }

@@ -49,7 +49,8 @@ struct SignInAtCarrier: Sendable {
         do throws(OIDCError) {
             return try await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
-                client: ClientCredentials(clientID: client.id, clientSecret: client.secret), provider: carrier,
+                client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                provider: carrier,
                 correlationID: correlationID)
         } catch {
             throw SignInError(error)

@@ -38,7 +38,8 @@ public struct SignInConfiguration: Sendable {
         }
 
         public var id: ClientID
-        public var secret: Secret
+        /// How the provider is shown that we are the client.
+        public var authentication: ClientAuthentication
         /// The redirect URIs that a sign-in may name, to the byte; with none, it may name any.
         public var redirectURIs: [String] = []
         /// What the app asks the provider for; scopes beyond `openid` have the attributes fetched at each sign-in.
@@ -48,9 +49,14 @@ public struct SignInConfiguration: Sendable {
         /// Where its sessions are to hold longer or shorter than others.
         public var sessions = SessionTimes()
 
-        public init(id: ClientID, secret: Secret) {
+        public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
-            self.secret = secret
+            self.authentication = authentication
+        }
+
+        /// A client that proves who it is by HTTP Basic.
+        public init(id: ClientID, secret: Secret) {
+            self.init(id: id, authentication: .clientSecretBasic(secret))
         }
     }
 

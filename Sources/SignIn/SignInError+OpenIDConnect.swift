@@ -41,7 +41,7 @@ extension SignInError {
                 self.init(
                     .carrierError, .configurationError,
                     "The carrier does not accept this server as the client. The operator has to check the client's "
-                        + "id and secret.", fault: .ours)
+                        + "id, its secret or key, and its token_endpoint_auth_method.", fault: .ours)
             case .invalidIDToken:
                 self = .invalidIDToken(error.check)
             case .unusableAnswer:

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CarrierSimulator
+import Foundation
 import Primitives
 
 /// `id:secret:redirect_uri`. The redirect URI is all that follows the second colon.
@@ -23,6 +24,26 @@ struct ClientArgument: ExpressibleByArgument {
             }
         }
         return clients
+    }
+}
+
+/// `id:client_secret_post`, or `id:private_key_jwt:file` with a file of the public key in PEM.
+struct AuthenticationArgument: ExpressibleByArgument {
+    let clientID: String
+    let authentication: CarrierSimulator.Client.Authentication
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 2 else { return nil }
+        clientID = parts[0]
+        switch (parts[1], parts.count) {
+        case ("client_secret_basic", 2): authentication = .clientSecretBasic
+        case ("client_secret_post", 2): authentication = .clientSecretPost
+        case ("private_key_jwt", 3):
+            guard let pem = try? String(contentsOfFile: parts[2], encoding: .utf8) else { return nil }
+            authentication = .privateKeyJWT(publicKeyPEM: pem)
+        default: return nil
+        }
     }
 }
 

@@ -29,6 +29,13 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
     var clients: [ClientArgument]
 
     @Option(
+        name: .customLong("client-auth"),
+        help: ArgumentHelp(
+            "How a client proves who it is, if not by client_secret_basic: id:client_secret_post, or "
+                + "id:private_key_jwt:file with a file of its public key in PEM.", valueName: "id:method"))
+    var authentications: [AuthenticationArgument] = []
+
+    @Option(
         name: .customLong("fault"),
         help: ArgumentHelp("A fault that a carrier has from the start; may stand often.", valueName: "mccmnc:name"))
     var faults: [FaultArgument] = []
@@ -53,7 +60,13 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let signals = TerminationSignals()
-        let simulator = CarrierSimulator(clients: ClientArgument.merged(clients))
+        var clients = ClientArgument.merged(clients)
+        for argument in authentications {
+            guard let index = clients.firstIndex(where: { $0.id == argument.clientID })
+            else { throw ValidationError("There is no client \(argument.clientID).") }
+            clients[index].authentication = argument.authentication
+        }
+        let simulator = CarrierSimulator(clients: clients)
         for fault in faults {
             guard simulator.carriers.contains(where: { $0.mccmnc == fault.mccmnc })
             else { throw ValidationError("There is no carrier with the mccmnc \(fault.mccmnc).") }

@@ -18,14 +18,18 @@ struct Harness: Sendable {
     let clock = ManualClock()
     let pauses = Pauses()
 
-    init(carriers: [CarrierSimulator.Carrier] = CarrierSimulator.Carrier.defaults) {
+    init(
+        carriers: [CarrierSimulator.Carrier] = CarrierSimulator.Carrier.defaults,
+        authentication: CarrierSimulator.Client.Authentication = .clientSecretBasic
+    ) {
         let (clock, pauses) = (clock, pauses)
+        var shop = CarrierSimulator.Client(
+            id: Self.clientID, secret: Secret(Self.secret), redirectURIs: [Self.redirectURI, "com.example.shop:/back"])
+        shop.authentication = authentication
         simulator = CarrierSimulator(
             carriers: carriers,
             clients: [
-                .init(
-                    id: Self.clientID, secret: Secret(Self.secret),
-                    redirectURIs: [Self.redirectURI, "com.example.shop:/back"]),
+                shop,
                 .init(id: "other", secret: Secret("other-secret"), redirectURIs: ["https://other.example/back"]),
             ],
             clock: WallClock { clock.now }, pause: { pauses.note($0) })

@@ -91,7 +91,7 @@ struct ConfigurationLoaderTests {
             """
         let clients = try load(text).configuration.zenkey.clients
         #expect(clients.map(\.id.text) == ["ccid-1"])
-        #expect(clients.first?.secret.exposed == "environment-secret")
+        #expect(clients.first?.authentication == .clientSecretBasic(Secret("environment-secret")))
         #expect(clients.first?.redirectURIs == ["com.example.app://callback"])
         #expect(clients.first?.nonce == .issued)
         #expect(clients.first?.pkce == .required)
@@ -101,7 +101,9 @@ struct ConfigurationLoaderTests {
     func colons() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", "one:a:b::c, two:d")
         let clients = try load(environment: environment).configuration.zenkey.clients
-        #expect(clients.map(\.secret.exposed) == ["a:b::c", "d"])
+        #expect(
+            clients.map(\.authentication)
+                == [.clientSecretBasic(Secret("a:b::c")), .clientSecretBasic(Secret("d"))])
     }
 
     @Test("Secrets are read from files of their own, without one line break at the end")
@@ -114,7 +116,7 @@ struct ConfigurationLoaderTests {
             "proxy": "http://user:password@proxy.example.com:3128",
         ]
         let configuration = try load(text, environment: environment, files: contents).configuration
-        #expect(configuration.zenkey.clients.map(\.secret.exposed) == [" spaces stay "])
+        #expect(configuration.zenkey.clients.map(\.authentication) == [.clientSecretBasic(Secret(" spaces stay "))])
         #expect(
             configuration.apiKeys == [
                 .plain(Secret("first-key-of-the-app")), .plain(Secret("second-key-of-the-app")),

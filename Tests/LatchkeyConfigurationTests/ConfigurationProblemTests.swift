@@ -198,8 +198,24 @@ struct ConfigurationProblemTests {
                 "zenkey.clients[0].pkce: none is not one of its words; give one of required, optional"
             ),
             (
-                "- {id: a, secret: hidden, private_key_file: f}",
-                "zenkey.clients[0].private_key_file: there is no such key; remove it, or see `latchkey check-config`"
+                "- {id: a, private_key_file: f}",
+                "zenkey.clients[0].private_key: is neither PEM nor a JSON Web Key; give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key"
+            ),
+            (
+                "- {id: a, secret: hidden, token_endpoint_auth_method: private_key_jwt}",
+                "zenkey.clients[0]: has no private_key; give it or private_key_file, or another way to authenticate"
+            ),
+            (
+                "- {id: a, token_endpoint_auth_method: client_secret_post}",
+                "zenkey.clients[0]: has no secret; give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS"
+            ),
+            (
+                "- {id: a, secret: hidden, token_endpoint_auth_method: client_secret_jwt}",
+                "zenkey.clients[0].token_endpoint_auth_method: the value is not one of its words (did you mean client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt"
+            ),
+            (
+                "- {id: a, secret: hidden, private_key_id: 'a b'}",
+                "zenkey.clients[0].private_key_id: is not a key id; give 1 to 255 visible ASCII characters"
             ),
             (
                 "- {id: a, secret: hidden, redirect_uri: 'b:c'}",

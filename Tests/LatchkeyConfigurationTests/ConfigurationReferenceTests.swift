@@ -92,6 +92,10 @@ struct ConfigurationReferenceTests {
     @Test("Secrets are marked as such")
     func secrets() {
         let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
-        #expect(secrets == ["api_keys", "zenkey.clients", "zenkey.clients[].secret", "outbound.proxy"])
+        #expect(
+            secrets == [
+                "api_keys", "zenkey.clients", "zenkey.clients[].secret", "zenkey.clients[].private_key",
+                "outbound.proxy",
+            ])
     }
 }

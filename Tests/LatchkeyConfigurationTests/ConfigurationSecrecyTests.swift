@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import OpenIDConnect
 import Primitives
 import Testing
 
@@ -20,7 +21,9 @@ struct ConfigurationSecrecyTests {
             """
         let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let loaded = try load(text, environment: environment, files: ["f": "HIDDEN-two"], readableByAll: true)
-        #expect(loaded.configuration.zenkey.clients.map(\.secret.exposed) == ["HIDDEN-one", "HIDDEN-two"])
+        #expect(
+            loaded.configuration.zenkey.clients.map(\.authentication)
+                == [.clientSecretBasic(Secret("HIDDEN-one")), .clientSecretBasic(Secret("HIDDEN-two"))])
         #expect(!loaded.warnings.isEmpty)
         #expect(!printed(loaded).contains("HIDDEN"))
         let values = ConfigurationReference.values(of: loaded.configuration)
@@ -48,6 +51,8 @@ struct ConfigurationSecrecyTests {
             "zenkey: {clients: [{id: one, secret: \"HIDDEN\\tsecret\"}]}",
             "zenkey: {clients: [{id: one, secret: [HIDDEN]}]}",
             "zenkey: {clients: [HIDDEN]}",
+            "zenkey: {clients: [{id: one, private_key: HIDDEN}]}",
+            "zenkey: {clients: [{id: one, private_key: '{\"kty\":\"RSA\",\"d\":\"HIDDEN\"}'}]}",
             "outbound: {proxy: 'ftp://user:HIDDEN@proxy'}",
             "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
             "database: {url: 'postgres://user:HIDDEN@db/latchkey'}",

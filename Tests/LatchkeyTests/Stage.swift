@@ -22,12 +22,15 @@ struct Stage: Sendable {
     private let directory: TemporaryDirectory
 
     /// Starts both, runs `body`, and stops both.
+    /// - Parameter register: Changes what the carriers know of the client.
     static func with(
-        configure: (inout Configuration) -> Void = { _ in }, _ body: (Stage) async throws -> Void
+        configure: (inout Configuration) -> Void = { _ in },
+        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (Stage) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
-        let simulator = CarrierSimulator(
-            clients: [.init(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI])])
+        var client = CarrierSimulator.Client(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI])
+        register(&client)
+        let simulator = CarrierSimulator(clients: [client])
         let running = try simulator.start()
         var configuration = try configuration(simulator, directory)
         configure(&configuration)

@@ -54,7 +54,8 @@ struct ProviderMetadataTests {
                 ["[\"none\"]", "[]", "[\"HS256\",\"PS256\"]", "[1]", "{}", "true"]
             ),
             ("response_types_supported", ["[]", "[\"id_token\"]", "[\"code id_token\"]", "\"token\"", "[null]"]),
-            ("token_endpoint_auth_methods_supported", ["[\"private_key_jwt\"]", "[]", "\"none\"", "5"]),
+            ("token_endpoint_auth_methods_supported", ["5", "[1]", "{}"]),
+            ("token_endpoint_auth_signing_alg_values_supported", ["5", "[null]"]),
             ("mccmnc", ["310998", "\"310998\"", "310999.5", "[310999]", "true", "\"0310999\"", "{}"]),
             ("issuer", ["\"\(TokenDraft.issuer)?x=1\""]),
         ])
@@ -71,7 +72,7 @@ struct ProviderMetadataTests {
         arguments: [
             ("id_token_signing_alg_values_supported", [nil, "null", "\"RS256\"", "[\"none\",\"ES256\"]"]),
             ("response_types_supported", [nil, "null", "\"code\"", "[\"id_token\",\"code\"]"]),
-            ("token_endpoint_auth_methods_supported", [nil, "null", "\"client_secret_basic\""]),
+            ("token_endpoint_auth_methods_supported", [nil, "null", "\"client_secret_basic\"", "[\"unknown\"]"]),
             ("grant_types_supported", [nil, "\"authorization_code\"", "[]", "7"]),
             ("mccmnc", [nil, "null", "310999", "\"310999\"", "310999.0"]),
             ("unknown_member", ["{\"x\":[1]}"]),

@@ -1,0 +1,118 @@
+import Crypto
+import CryptoExtras
+public import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Why a text is not a key we can sign with. Says nothing of the text.
+public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
+    /// Neither PEM nor a JSON Web Key.
+    case notAKey
+    /// A public key, or a certificate.
+    case notPrivate
+    /// Protected by a pass phrase.
+    case encrypted
+    /// RSA of fewer than 2048 or more than 8192 bits, another curve than P-256, another kind or use.
+    case unsupported
+    /// An RSA key without its primes `p` and `q`.
+    case primesMissing
+    /// Its numbers do not make a key.
+    case malformed
+
+    /// What is wrong, after the name of the thing.
+    public var reason: String {
+        switch self {
+        case .notAKey: "is neither PEM nor a JSON Web Key"
+        case .notPrivate: "has a public key or a certificate and no private key"
+        case .encrypted: "is protected by a pass phrase"
+        case .unsupported: "is not a signing key of RSA with 2048 to 8192 bits or of P-256"
+        case .primesMissing: "is an RSA key without its primes p and q"
+        case .malformed: "has numbers that make no key"
+        }
+    }
+}
+
+extension ClientKey {
+    /// Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or one JSON Web Key (RFC 7517, RFC 7518 section 6), whose
+    /// `kid` is kept.
+    ///
+    /// - Throws: ``ClientKeyError``.
+    public init(parsing text: Secret) throws(ClientKeyError) {
+        let text = text.exposed
+        if text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+            self = try Self.jsonWebKey(text)
+        } else {
+            self = try Self.pem(text)
+        }
+    }
+
+    private static func pem(_ text: String) throws(ClientKeyError) -> ClientKey {
+        let blocks = PEMBlock.all(in: text)
+        guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
+            throw blocks.isEmpty ? .notAKey : .notPrivate
+        }
+        guard !block.isEncrypted else { throw .encrypted }
+        guard let bytes = block.bytes else { throw .malformed }
+        if let key = try? P256.Signing.PrivateKey(derRepresentation: bytes) {
+            return ClientKey(.p256(key), keyID: nil)
+        }
+        guard let key = try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: bytes), isAccepted(key) else {
+            throw .unsupported
+        }
+        return ClientKey(.rsa(key), keyID: nil)
+    }
+
+    private static func jsonWebKey(_ text: String) throws(ClientKeyError) -> ClientKey {
+        guard let entry = (try? JSONValue(parsing: Array(text.utf8)))?.object, let kind = entry["kty"]?.string else {
+            throw .notAKey
+        }
+        guard kind == "RSA" || kind == "EC" else { throw .unsupported }
+        guard entry["d"] != nil else { throw .notPrivate }
+        if let use = entry["use"], use.string != "sig" { throw .unsupported }
+        let key = ClientKey(kind == "RSA" ? try rsa(entry) : try p256(entry), keyID: entry["kid"]?.string)
+        if let algorithm = entry["alg"], algorithm.string != key.algorithm.rawValue { throw .unsupported }
+        return key
+    }
+
+    private static func rsa(_ entry: JSONObject) throws(ClientKeyError) -> Material {
+        guard entry["p"] != nil, entry["q"] != nil else { throw .primesMissing }
+        guard let n = number(entry["n"]), let e = number(entry["e"]), let d = number(entry["d"]),
+            let p = number(entry["p"]), let q = number(entry["q"])
+        else { throw .malformed }
+        guard n.count >= 256, n.count <= 1024 else { throw .unsupported }
+        // What RFC 8017 section 3.2 says of primes, as far as the arithmetic below relies on it.
+        guard e.count <= 8, d.count <= n.count, isLikePrime(p), isLikePrime(q) else { throw .malformed }
+        guard let key = try? _RSA.Signing.PrivateKey(n: n, e: e, d: d, p: p, q: q) else { throw .malformed }
+        guard isAccepted(key) else { throw .unsupported }
+        return .rsa(key)
+    }
+
+    private static func p256(_ entry: JSONObject) throws(ClientKeyError) -> Material {
+        guard entry["crv"]?.string == "P-256" else { throw .unsupported }
+        guard let d = entry["d"]?.string.flatMap(Base64URL.decode), d.count == 32,
+            let key = try? P256.Signing.PrivateKey(rawRepresentation: d),
+            let x = entry["x"]?.string.flatMap(Base64URL.decode), let y = entry["y"]?.string.flatMap(Base64URL.decode),
+            x + y == Array(key.publicKey.rawRepresentation)
+        else { throw .malformed }
+        return .p256(key)
+    }
+
+    private static func isLikePrime(_ number: [UInt8]) -> Bool {
+        (64...768).contains(number.count) && (number.last ?? 0) & 1 == 1
+    }
+
+    private static func isAccepted(_ key: _RSA.Signing.PrivateKey) -> Bool {
+        (2048...8192).contains(key.keySizeInBits)
+    }
+
+    /// A Base64urlUInt without leading zeros; nil if it is none, or zero.
+    private static func number(_ value: JSONValue?) -> [UInt8]? {
+        guard let bytes = value?.string.flatMap(Base64URL.decode) else { return nil }
+        let significant = bytes.drop { $0 == 0 }
+        return significant.isEmpty ? nil : Array(significant)
+    }
+}

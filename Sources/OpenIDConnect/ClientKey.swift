@@ -1,0 +1,88 @@
+import Crypto
+import CryptoExtras
+package import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A private key of ours that providers know the public half of: RSA of 2048 to 8192 bits for RS256, or P-256 for ES256.
+///
+/// It prints and reflects without its content.
+public struct ClientKey: Sendable {
+    enum Material: Sendable {
+        case rsa(_RSA.Signing.PrivateKey)
+        case p256(P256.Signing.PrivateKey)
+    }
+
+    /// The `kid` under which providers know the key, if it is known.
+    public let keyID: String?
+    public let algorithm: SigningAlgorithm
+    private let material: Material
+    /// SubjectPublicKeyInfo in DER: what makes two keys the same.
+    private let publicKey: [UInt8]
+
+    init(_ material: Material, keyID: String?) {
+        self.material = material
+        self.keyID = keyID
+        switch material {
+        case .rsa(let key):
+            algorithm = .rs256
+            publicKey = Array(key.publicKey.derRepresentation)
+        case .p256(let key):
+            algorithm = .es256
+            publicKey = Array(key.publicKey.derRepresentation)
+        }
+    }
+
+    /// The key under another `kid`.
+    public func named(_ keyID: String) -> ClientKey { ClientKey(material, keyID: keyID) }
+
+    /// A signed JWT in compact form (RFC 7515 section 7.1).
+    ///
+    /// - Parameters:
+    ///   - type: The header's `typ`.
+    ///   - claims: A JSON object.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
+    package func token(type: String = "JWT", claims: [UInt8]) throws(OIDCError) -> Secret {
+        var header = JSONObjectWriter(capacity: 96)
+        header.add("alg", algorithm.rawValue)
+        header.add("typ", type)
+        header.add("kid", ifPresent: keyID)
+        let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
+        do {
+            return Secret(signed + "." + Base64URL.encode(try signature(over: Array(signed.utf8))))
+        } catch {
+            throw OIDCError(.clientRefused, reason: "The client's private key cannot sign.")
+        }
+    }
+
+    private func signature(over bytes: [UInt8]) throws -> [UInt8] {
+        let digest = SHA256.hash(data: bytes)
+        switch material {
+        case .rsa(let key):
+            return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
+        case .p256(let key):
+            return Array(try key.signature(for: digest).rawRepresentation)
+        }
+    }
+}
+
+extension ClientKey: Hashable {
+    public static func == (left: ClientKey, right: ClientKey) -> Bool {
+        left.keyID == right.keyID && left.publicKey == right.publicKey
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(keyID)
+        hasher.combine(publicKey)
+    }
+}
+
+extension ClientKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "‹redacted›" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

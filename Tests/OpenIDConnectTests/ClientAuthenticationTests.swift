@@ -1,0 +1,174 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("How a client proves who it is to the token endpoint")
+struct ClientAuthenticationTests {
+    private static let p256 = P256.Signing.PrivateKey()
+
+    /// What one token request looks like.
+    private struct Sent {
+        let headers: [String: String]
+        let form: [String: [String]]
+
+        init(_ request: OutboundRequest) {
+            headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $0 + $1 }
+            let pairs = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { pair in
+                let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                return (String(sides[0]), sides[1].removingPercentEncoding ?? "?")
+            }
+            form = Dictionary(pairs.map { ($0.0, [$0.1]) }) { $0 + $1 }
+        }
+
+        /// Header, claims and signature of the client assertion, and what was signed.
+        func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
+            let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
+            try #require(parts.count == 3)
+            let bytes = parts.compactMap { Base64URL.decode($0) }
+            try #require(bytes.count == 3)
+            let header = try #require(JSONValue(parsing: bytes[0]).object)
+            let claims = try #require(JSONValue(parsing: bytes[1]).object)
+            return (header, claims, bytes[2], Array("\(parts[0]).\(parts[1])".utf8))
+        }
+    }
+
+    private func exchange(
+        _ authentication: ClientAuthentication, at carrier: FakeCarrier, by relyingParty: RelyingParty? = nil
+    ) async throws -> OIDCError? {
+        let relyingParty = try relyingParty ?? carrier.relyingParty()
+        let subjects = try SignInSubjects()
+        let provider = try await relyingParty.provider(subjects)
+        let client = ClientCredentials(clientID: try #require(ClientID("a:b c")), authentication: authentication)
+        return await failure { () throws(OIDCError) in
+            try await relyingParty.exchange(
+                code: Secret("code-1"), redirectURI: "app:/cb", codeVerifier: nil, client: client, provider: provider,
+                correlationID: subjects.correlationID)
+        }
+    }
+
+    private func sent(_ authentication: ClientAuthentication, keyed: Bool = true) async throws -> Sent {
+        let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\"]"
+        let carrier = FakeCarrier {
+            $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", methods).text)
+        }
+        #expect(try await exchange(authentication, at: carrier) == nil)
+        let requests = carrier.http.requests(to: FakeCarrier.tokenURL)
+        #expect(requests.count == 1)
+        return Sent(try #require(requests.first))
+    }
+
+    private func key(_ keyID: String? = nil) throws -> ClientKey {
+        let key = try ClientKey(parsing: Secret(Self.p256.pemRepresentation))
+        return keyID.map(key.named) ?? key
+    }
+
+    private static let members: Set<String> = [
+        "client_id", "client_secret", "client_assertion", "client_assertion_type",
+    ]
+
+    @Test("client_secret_basic has the field and nothing of the client in the form")
+    func basic() async throws {
+        let sent = try await sent(.clientSecretBasic(Secret(":s")))
+        #expect(sent.headers["Authorization"] == "Basic YSUzQWIlMjBjOiUzQXM=")
+        #expect(Self.members.isDisjoint(with: sent.form.keys))
+    }
+
+    @Test("client_secret_post has id and secret in the form, and no field")
+    func post() async throws {
+        let sent = try await sent(.clientSecretPost(Secret(":+%&= é")))
+        #expect(sent.headers["Authorization"] == nil)
+        #expect(sent.form["client_id"] == ["a:b c"])
+        #expect(sent.form["client_secret"] == [":+%&= é"])
+        #expect(Self.members.intersection(sent.form.keys) == ["client_id", "client_secret"])
+    }
+
+    @Test("private_key_jwt has an assertion for the token endpoint that lasts a minute, and no secret")
+    func assertion() async throws {
+        let sent = try await sent(.privateKeyJWT(key("k-1")))
+        #expect(sent.headers["Authorization"] == nil)
+        #expect(
+            Self.members.intersection(sent.form.keys) == ["client_id", "client_assertion", "client_assertion_type"])
+        #expect(sent.form["client_id"] == ["a:b c"])
+        #expect(sent.form["client_assertion_type"] == ["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"])
+        let (header, claims, signature, signed) = try sent.assertion()
+        #expect(header.members.map(\.name) == ["alg", "typ", "kid"])
+        #expect(header["alg"]?.string == "ES256")
+        #expect(header["typ"]?.string == "JWT")
+        #expect(header["kid"]?.string == "k-1")
+        #expect(claims["iss"]?.string == "a:b c")
+        #expect(claims["sub"]?.string == "a:b c")
+        #expect(claims["client_id"]?.string == "a:b c")
+        #expect(claims["aud"]?.string == FakeCarrier.tokenURL)
+        #expect(claims["iat"]?.integer == TokenDraft.now)
+        #expect(claims["exp"]?.integer == TokenDraft.now + 60)
+        #expect(claims["jti"]?.string.flatMap(Base64URL.decode)?.count == 16)
+        let proof = try P256.Signing.ECDSASignature(rawRepresentation: signature)
+        #expect(Self.p256.publicKey.isValidSignature(proof, for: signed))
+    }
+
+    @Test("An RSA key signs RS256, and a key without id is not named")
+    func rsa() async throws {
+        guard case .rsa(let key) = TestKey.rsa1.pair else { return }
+        let clientKey = try ClientKey(parsing: Secret(key.pemRepresentation))
+        let (header, _, signature, signed) = try await sent(.privateKeyJWT(clientKey)).assertion()
+        #expect(header["alg"]?.string == "RS256")
+        #expect(header["kid"] == nil)
+        #expect(
+            key.publicKey.isValidSignature(
+                .init(rawRepresentation: signature), for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5))
+    }
+
+    @Test("An assertion may be for the issuer instead")
+    func issuer() async throws {
+        let (_, claims, _, _) = try await sent(.privateKeyJWT(key(), audience: .issuer)).assertion()
+        #expect(claims["aud"]?.string == TokenDraft.issuer)
+    }
+
+    @Test("Every request has an assertion of its own")
+    func freshness() async throws {
+        let carrier = FakeCarrier()
+        let relyingParty = try carrier.relyingParty()
+        for _ in 0..<20 { _ = try await exchange(.privateKeyJWT(key()), at: carrier, by: relyingParty) }
+        let ids = try carrier.http.requests(to: FakeCarrier.tokenURL).map { request in
+            try Sent(request).assertion().claims["jti"]?.string
+        }
+        #expect(Set(ids).count == 20)
+    }
+
+    @Test(
+        "A method that the provider does not list is not tried, and the code is not spent",
+        arguments: [
+            (nil, Set(ClientAuthenticationMethod.allCases)), ("null", Set(ClientAuthenticationMethod.allCases)),
+            ("[\"client_secret_basic\"]", [.clientSecretBasic]), ("\"client_secret_post\"", [.clientSecretPost]),
+            ("[\"private_key_jwt\",\"tls_client_auth\"]", [.privateKeyJWT]), ("[]", []), ("[\"none\"]", []),
+        ] as [(String?, Set<ClientAuthenticationMethod>)])
+    func listed(_ json: String?, _ taken: Set<ClientAuthenticationMethod>) async throws {
+        for authentication in [
+            .clientSecretBasic(Secret("s")), .clientSecretPost(Secret("s")), .privateKeyJWT(try key()),
+        ] as [ClientAuthentication] {
+            let carrier = FakeCarrier {
+                $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", json).text)
+            }
+            let error = try await exchange(authentication, at: carrier)
+            let isTaken = taken.contains(authentication.method)
+            #expect(error?.code == (isTaken ? nil : .clientRefused), "\(authentication.method)")
+            #expect(error?.codeMayBeSpent != true)
+            #expect(carrier.http.requests(to: FakeCarrier.tokenURL).count == (isTaken ? 1 : 0))
+        }
+    }
+
+    @Test(
+        "So with the algorithm of an assertion",
+        arguments: [(nil, true), ("[\"RS256\",\"ES256\"]", true), ("[\"RS256\"]", false), ("[]", false)])
+    func listedAlgorithm(_ json: String?, _ isTaken: Bool) async throws {
+        let name = "token_endpoint_auth_signing_alg_values_supported"
+        let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.with(name, json).text) }
+        #expect(
+            try await exchange(.privateKeyJWT(key()), at: carrier)?.code == (isTaken ? nil : .clientRefused))
+        #expect(try await exchange(.clientSecretBasic(Secret("s")), at: carrier) == nil)
+    }
+}

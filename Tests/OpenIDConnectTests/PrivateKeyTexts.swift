@@ -1,0 +1,67 @@
+import Crypto
+import CryptoExtras
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Private keys in every form in which operators have them.
+enum PrivateKeyTexts {
+    static func pem(_ label: String, _ bytes: some Collection<UInt8>) -> String {
+        let text = Array(Data(bytes).base64EncodedString())
+        let lines = stride(from: 0, to: text.count, by: 64).map { String(text[$0..<min($0 + 64, text.count)]) }
+        return "-----BEGIN \(label)-----\n" + lines.joined(separator: "\n") + "\n-----END \(label)-----\n"
+    }
+
+    /// As OpenSSL's `ecparam -genkey` writes it: the curve's name in a block of its own, then the key (RFC 5915).
+    static func sec1(_ key: P256.Signing.PrivateKey) -> String {
+        let curve: [UInt8] = [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+        let start: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]
+        let middle: [UInt8] = [0xA0, 0x0A] + curve + [0xA1, 0x44, 0x03, 0x42, 0x00]
+        let bytes = start + Array(key.rawRepresentation) + middle + Array(key.publicKey.x963Representation)
+        return pem("EC PARAMETERS", curve) + pem("EC PRIVATE KEY", bytes)
+    }
+
+    static func jwk(_ key: P256.Signing.PrivateKey) -> JSONDraft {
+        let point = Array(key.publicKey.rawRepresentation)
+        return [
+            ("kty", "\"EC\""), ("crv", "\"P-256\""), ("x", quoted(point.prefix(32))), ("y", quoted(point.suffix(32))),
+            ("d", quoted(Array(key.rawRepresentation))),
+        ]
+    }
+
+    static func jwk(_ key: _RSA.Signing.PrivateKey) -> JSONDraft {
+        let numbers = integers(inPKCS1: Array(key.derRepresentation))
+        let names = ["n", "e", "d", "p", "q"]
+        var draft: JSONDraft = [("kty", "\"RSA\"")]
+        for (name, number) in zip(names, numbers.dropFirst()) { draft.add(name, quoted(number)) }
+        return draft
+    }
+
+    private static func quoted(_ bytes: some Collection<UInt8>) -> String { "\"\(Base64URL.encode(bytes))\"" }
+
+    /// The INTEGERs of an RSAPrivateKey (RFC 8017 appendix A.1.2): version, n, e, d, p, q and so on.
+    private static func integers(inPKCS1 der: [UInt8]) -> [[UInt8]] {
+        var rest = der[...]
+        func length() -> Int {
+            let first = Int(rest.removeFirst())
+            guard first >= 0x80 else { return first }
+            var length = 0
+            for _ in 0..<(first & 0x7F) { length = length << 8 | Int(rest.removeFirst()) }
+            return length
+        }
+        rest.removeFirst()
+        _ = length()
+        var integers: [[UInt8]] = []
+        while !rest.isEmpty {
+            rest.removeFirst()
+            let count = length()
+            integers.append(Array(rest.prefix(count).drop { $0 == 0 }))
+            rest.removeFirst(count)
+        }
+        return integers
+    }
+}
