@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Holds idle keep-alive connections to a server and reports the resident memory each one costs it.
 
-    idle_connections.py --port 8080 --pid 1234 [--connections 10000] [--path /healthz]
+    idle_connections.py --port 8080 --pid 1234 [--connections 10000] [--path /healthz] [--wait]
 
-Each connection makes one request first, so that it is a kept-alive one. All traffic stays on 127.0.0.1.
+Each connection makes one request first, so that it is a kept-alive one. With --wait they are held, once the report is
+printed, until the input ends, and each is then asked once more. All traffic stays on 127.0.0.1.
 """
 import argparse
 import resource
 import socket
+import sys
 import time
 
 
@@ -37,6 +39,7 @@ def main():
     parser.add_argument("--pid", type=int, required=True)
     parser.add_argument("--connections", type=int, default=10_000)
     parser.add_argument("--path", default="/healthz")
+    parser.add_argument("--wait", action="store_true")
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -60,7 +63,11 @@ def main():
         status = request(another, options.path)
     print(f"{len(held)} idle connections: {before} KiB before, {after} KiB with them, "
           f"{(after - before) / len(held):.2f} KiB each; another request meanwhile: {status} "
-          f"in {(time.monotonic() - start) * 1000:.1f} ms")
+          f"in {(time.monotonic() - start) * 1000:.1f} ms", flush=True)
+    if options.wait:
+        sys.stdin.read()
+        alive = sum(request(connection, options.path) == 200 for connection in held)
+        print(f"all {alive} answered once more" if alive == len(held) else f"only {alive} answered once more")
 
 
 main()

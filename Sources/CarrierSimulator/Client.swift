@@ -7,7 +7,8 @@ extension CarrierSimulator {
         public var secret: Secret
         /// The one way in which the client may prove who it is at token endpoints.
         public var authentication = Authentication.clientSecretBasic
-        /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1).
+        /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1). One that begins with
+        /// `http://127.0.0.1/` stands for every port of that address (RFC 8252 section 7.3).
         public var redirectURIs: [String]
 
         public init(id: String, secret: Secret, redirectURIs: [String]) {
@@ -34,6 +35,16 @@ extension CarrierSimulator {
             }
         }
 
-        func allows(_ redirectURI: String) -> Bool { redirectURIs.contains { $0.hasSameBytes(as: redirectURI) } }
+        func allows(_ redirectURI: String) -> Bool {
+            let withoutPort = Self.withoutLoopbackPort(redirectURI)
+            return redirectURIs.contains { $0.hasSameBytes(as: redirectURI) || $0.hasSameBytes(as: withoutPort) }
+        }
+
+        private static func withoutLoopbackPort(_ uri: String) -> String {
+            let origin = "http://127.0.0.1:"
+            guard uri.hasPrefix(origin) else { return uri }
+            let rest = uri.dropFirst(origin.count).drop { ("0"..."9").contains($0) }
+            return rest.first == "/" ? "http://127.0.0.1" + rest : uri
+        }
     }
 }

@@ -56,6 +56,10 @@ extension APIError {
         "The session token is malformed, unknown, expired or revoked. Sign in again.",
         headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
 
+    static let crossSiteRequest = APIError(
+        .forbidden, "invalid_request", .requestDenied,
+        "A session cookie changes things only from a page of this server. Send Authorization: Bearer instead.")
+
     static let notReady = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is about to stop, or cannot reach its records.", headers: [.retryAfter: "5"])

@@ -25,15 +25,15 @@ extension LatchkeyAPI {
     }
 
     func showUser(_ request: Request) async throws -> Response {
-        guard let found = try await useCases.sessions.authenticate(request.bearerToken()) else {
+        guard let found = try await useCases.sessions.authenticate(sessionToken(of: request)) else {
             throw APIError.sessionInvalid
         }
         return found.user.response
     }
 
     func eraseUser(_ request: Request) async throws -> Response {
-        try await useCases.sessions.eraseUser(holding: request.bearerToken())
-        return .emptyObject
+        try await useCases.sessions.eraseUser(holding: sessionToken(of: request))
+        return withoutSession(.emptyObject, request)
     }
 
     func refresh(_ request: Request) async throws -> Response {
@@ -41,7 +41,15 @@ extension LatchkeyAPI {
     }
 
     func signOut(_ request: Request) async throws -> Response {
-        try await useCases.sessions.signOut(request.bearerToken())
-        return .emptyObject
+        try await useCases.sessions.signOut(sessionToken(of: request))
+        return withoutSession(.emptyObject, request)
+    }
+
+    /// Has a browser forget its session cookie, too.
+    private func withoutSession(_ response: Response, _ request: Request) -> Response {
+        guard cookies.session(of: request) != nil else { return response }
+        var response = response
+        response.headers.append(cookies.clearSession)
+        return response
     }
 }

@@ -19,19 +19,22 @@ public final class LatchkeyAPI: Sendable {
     private let pages: StaticPages
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
+    let publicAddress: PublicAddress
     private let isDraining = Atomic(false)
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
     ///   - pages: What is served at `/` and beside the API.
+    ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins need to know.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], pages: StaticPages = StaticPages([:]),
-        logger: Logger, random: RandomSource = .system
+        publicAddress: PublicAddress = PublicAddress(), logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
         crossOrigin = CrossOrigin(allowedOrigins)
         self.pages = pages
+        self.publicAddress = publicAddress
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
     }
@@ -72,7 +75,7 @@ public final class LatchkeyAPI: Sendable {
         return response
     }
 
-    private func render(_ error: any Error) -> APIError {
+    func render(_ error: any Error) -> APIError {
         switch error {
         case let error as APIError: return error
         case let error as SignInError: return APIError(error)
@@ -101,10 +104,12 @@ extension LatchkeyAPI {
         router.post("/auth/{provider}/attempts", keyed { try await $0.issueAttempt($1) })
         router.post("/users", keyed { try await $0.register($1) })
         router.post("/auth/register", keyed { try await $0.register($1) })
-        router.get("/users/me", keyed { try await $0.showUser($1) })
-        router.delete("/users/me", keyed { try await $0.eraseUser($1) })
+        router.post("/auth/session", keyed { try await $0.takeSession($1) })
+        addRedirectRoutes(to: &router)
+        router.get("/users/me", signedIn { try await $0.showUser($1) })
+        router.delete("/users/me", signedIn { try await $0.eraseUser($1) })
         router.post("/auth/token", keyed { try await $0.refresh($1) })
-        router.delete("/auth/token", keyed { try await $0.signOut($1) })
+        router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router
@@ -117,6 +122,30 @@ extension LatchkeyAPI {
             return try await route(self, request)
         }
     }
+
+    /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
+    private func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        { request in
+            let isBrowser =
+                request.headers.count(of: .authorization) == 0 && request.headers.count(of: .apiKey) == 0
+                && self.cookies.session(of: request) != nil
+            if !isBrowser { try self.checkAPIKey(request) }
+            return try await route(self, request)
+        }
+    }
+
+    /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
+    /// - Throws: 401 without one; 403 if a browser asks for a change, and not from a page of this server.
+    func sessionToken(of request: Request) throws(APIError) -> Secret {
+        guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
+            return try request.bearerToken()
+        }
+        guard request.method == .get || request.method == .head || SameOrigin.isSent(by: request, to: publicAddress.url)
+        else { throw .crossSiteRequest }
+        return token
+    }
+
+    var cookies: BrowserCookies { BrowserCookies(isSecure: publicAddress.url?.hasPrefix("https://") ?? true) }
 
     private func checkAPIKey(_ request: Request) throws(APIError) {
         if let key = request.headers[.apiKey] {
@@ -149,5 +178,5 @@ extension LatchkeyAPI {
 }
 
 extension Request {
-    fileprivate var provider: String { parameters["provider"] ?? "" }
+    var provider: String { parameters["provider"] ?? "" }
 }

@@ -64,7 +64,7 @@ extension FieldReader {
     }
 
     /// At most 280 characters, of up to four bytes each.
-    fileprivate mutating func context() -> String? {
+    mutating func context() -> String? {
         guard let text = text("context", limit: 280 * 4) else { return nil }
         guard text.unicodeScalars.count <= 280 else {
             refuse("context", "is longer than 280 characters")

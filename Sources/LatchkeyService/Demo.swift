@@ -23,6 +23,8 @@ public struct Demo: Sendable {
     static let clientID = "demo-app"
     static let apiKey = "demo-key"
     static let redirectURI = "https://app.example/callback"
+    /// The server's own, on whatever port it runs.
+    static let callbackURL = "http://127.0.0.1/auth/zenkey/callback"
 
     /// Starts the carriers and then the server.
     ///
@@ -34,7 +36,7 @@ public struct Demo: Sendable {
     public static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
         let secret = Secret(RandomSource.system.token())
         let simulator = CarrierSimulator(
-            clients: [.init(id: clientID, secret: secret, redirectURIs: [redirectURI])])
+            clients: [.init(id: clientID, secret: secret, redirectURIs: [redirectURI, callbackURL])])
         let running: CarrierSimulator.Running
         do {
             running = try simulator.start(port: simulatorPort)
@@ -70,7 +72,7 @@ public struct Demo: Sendable {
             let discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
         else { throw LatchkeyStartError(.configuration, "the simulated carriers have no address") }
         var client = Configuration.Client(id: clientID, secret: secret)
-        client.redirectURIs = [redirectURI]
+        client.redirectURIs = [redirectURI, "http://127.0.0.1/"]
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]

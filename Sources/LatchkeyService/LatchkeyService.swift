@@ -16,6 +16,7 @@ public final class LatchkeyService: Sendable {
     private let store: SQLiteStore
     private let client: CurlHTTPClient
     private let api: LatchkeyAPI
+    private let publicAddress: PublicAddress
     private let server: Server
     private let housekeeping: Housekeeping
     private let housekeepingTask = Mutex<Task<Void, Never>?>(nil)
@@ -37,10 +38,12 @@ public final class LatchkeyService: Sendable {
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: ["zenkey": relyingParty], store: store,
             logger: logger, clock: clock)
+        let publicAddress = PublicAddress(configuration.publicURL?.text)
+        self.publicAddress = publicAddress
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), pages: try StaticPages(inFolder: "Public"),
-            logger: logger)
+            publicAddress: publicAddress, logger: logger)
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
@@ -54,6 +57,9 @@ public final class LatchkeyService: Sendable {
     public func start() throws -> [SocketAddress] {
         do throws(ServerError) {
             let addresses = try server.start()
+            if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
+                publicAddress.settle("http://" + local)
+            }
             housekeepingTask.withLock { $0 = Task { [housekeeping] in await housekeeping.run() } }
             return addresses
         } catch {

@@ -1,5 +1,5 @@
 /// Encodes texts for URL queries and forms.
-enum PercentEncoding {
+package enum PercentEncoding {
     private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
     /// The unreserved characters of RFC 3986 section 2.3.
@@ -28,7 +28,7 @@ enum PercentEncoding {
     }
 
     /// The items as `name=value&name=value`, both sides encoded.
-    static func form(_ items: [(name: String, value: String)]) -> [UInt8] {
+    package static func form(_ items: [(name: String, value: String)]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         for item in items {

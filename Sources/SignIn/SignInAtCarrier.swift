@@ -19,7 +19,9 @@ struct SignInAtCarrier: Sendable {
             let relyingParty = relyingParties[request.provider]
         else { throw .unknownProvider }
         guard let client = provider.clients[request.clientID] else { throw .unknownClient }
-        guard client.redirectURIs.isEmpty || client.redirectURIs.contains(where: request.redirectURI.hasSameBytes(as:))
+        guard
+            request.wasStartedHere || client.redirectURIs.isEmpty
+                || client.redirectURIs.contains(where: request.redirectURI.hasSameBytes(as:))
         else { throw .redirectURINotRegistered }
         guard client.pkce == .optional || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }

@@ -23,6 +23,8 @@ public struct SignInRequest: Sendable {
     public var state: String?
     /// The app's name for this sign-in; one is made if there is none.
     public var correlationID: CorrelationID?
+    /// Whether this server sent the browser to the carrier itself: then the redirect URI and the nonce are its own.
+    var wasStartedHere = false
 
     public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC, redirectURI: String) {
         self.provider = provider

@@ -94,7 +94,7 @@ public struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> VerifiedSignIn {
         log.begin(.discovery)
         let carrier = try await attempt.findCarrier()
-        if attempt.client.nonce == .issued, !nonceWasTaken {
+        if attempt.client.nonce == .issued, !nonceWasTaken, !attempt.request.wasStartedHere {
             // Only now, so that a failed discovery does not cost the nonce.
             log.begin(.attempt)
             try await takeNonce(of: attempt.request)

@@ -16,6 +16,8 @@ public struct UseCases: Sendable {
     public let sessions: Sessions
     public let refresh: Refresh
     public let readiness: Readiness
+    public let redirectSignIn: RedirectSignIn
+    public let sessionHandover: SessionHandover
 
     /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
     ///   without one is unknown to sign-ins.
@@ -37,5 +39,10 @@ public struct UseCases: Sendable {
             logger: logger)
         attempts = Attempts(configuration: configuration, store: store, clock: clock, random: random)
         readiness = Readiness(store: store, clock: clock)
+        let notes = SealedNotes(store: store, clock: clock)
+        sessionHandover = SessionHandover(notes: notes, random: random)
+        redirectSignIn = RedirectSignIn(
+            configuration: configuration, relyingParties: relyingParties, signIn: signIn, notes: notes,
+            handover: sessionHandover, starts: StartRate(), clock: clock, random: random)
     }
 }

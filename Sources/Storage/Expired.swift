@@ -7,6 +7,7 @@ enum Expired: CaseIterable {
     case pendingRegistrations
     case attempts
     case rotations
+    case notes
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -39,6 +40,11 @@ enum Expired: CaseIterable {
             """
             DELETE FROM last_rotations WHERE session IN \
             (SELECT session FROM last_rotations WHERE grace_ends_at <= ?1 LIMIT ?2)
+            """
+        case .notes:
+            """
+            DELETE FROM sealed_notes WHERE handle_hash IN \
+            (SELECT handle_hash FROM sealed_notes WHERE expires_at <= ?1 LIMIT ?2)
             """
         }
     }

@@ -169,6 +169,16 @@ extension SQLiteStore: Store {
         try await writes.submit { db in try AttemptsTable.take(nonce: nonce, provider: provider, at: now, in: db) }
     }
 
+    public func addNote(_ note: SealedNote) async throws(StorageError) {
+        try await writes.submit { db in try SealedNotesTable.insert(note, in: db) }
+    }
+
+    public func takeNote(
+        _ handle: TokenHash, purpose: String, at now: Timestamp
+    ) async throws(StorageError) -> [UInt8]? {
+        try await writes.submit { db in try SealedNotesTable.take(handle, purpose: purpose, at: now, in: db) }
+    }
+
     /// Reads through a reading connection, and reads again with the write lock held. Nothing is written: it costs no
     /// flush, however often it is asked.
     public func check() async throws(StorageError) {

@@ -16,6 +16,9 @@ enum Schema {
         migrator.registerMigration("refresh token rotation", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: rotation)
         }
+        migrator.registerMigration("sealed notes", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: sealedNotes)
+        }
         return migrator
     }()
 
@@ -154,5 +157,16 @@ enum Schema {
         BEGIN
             SELECT RAISE(ABORT, 'audit events are never changed');
         END;
+        """
+
+    // The content is worth nothing without the handle, and of the handle only the hash is here.
+    private static let sealedNotes = """
+        CREATE TABLE sealed_notes (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            purpose TEXT NOT NULL,
+            content BLOB NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
         """
 }

@@ -60,6 +60,12 @@ public protocol Store: Sendable {
     /// Removes events from before a moment, at most `limit`. Returns how many went.
     func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int
 
+    /// Keeps a note until it is taken or expires.
+    func addNote(_ note: SealedNote) async throws(StorageError)
+
+    /// Takes a note out: its content once, for the purpose it was kept for, before it expires; nil otherwise.
+    func takeNote(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError) -> [UInt8]?
+
     /// Answers if the store can be read and written.
     func check() async throws(StorageError)
 

@@ -55,7 +55,11 @@ enum DemoGuide {
               curl -sS \(guide.serverURL)/auth/zenkey-signin \\
                 -H 'X-API-KEY: \(guide.apiKey)' -H 'Content-Type: application/json' -d @-
 
-        Then, with the token it answers:
+        Or in a browser, by redirects:
+
+            \(guide.serverURL)/auth/zenkey/start?client_type=web&redirect_uri=/
+
+        Then, with the token that curl was answered (a browser has it in a cookie, and needs neither field):
 
             curl -sS \(guide.serverURL)/users/me -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'
             curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'

@@ -28,7 +28,7 @@ struct Stage: Sendable {
         register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (Stage) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
-        var client = CarrierSimulator.Client(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI])
+        var client = CarrierSimulator.Client(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
         register(&client)
         let simulator = CarrierSimulator(clients: [client])
         let running = try simulator.start()
@@ -84,6 +84,7 @@ struct Stage: Sendable {
         configuration.apiKeys = [.plain(Secret("test-key"))]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
+        configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.log.level = .off
         if let id = ClientID(clientID) {
             var client = Configuration.Client(id: id, secret: Secret(secret))

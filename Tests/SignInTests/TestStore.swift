@@ -64,6 +64,16 @@ final class TestStore: Store {
         return found
     }
 
+    func addNote(_ note: SealedNote) async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.addNote(note) }
+    }
+
+    func takeNote(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError) -> [UInt8]? {
+        try await using { store async throws(StorageError) in
+            try await store.takeNote(handle, purpose: purpose, at: now)
+        }
+    }
+
     func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
         try await using { store async throws(StorageError) in try await store.revokeSession(token) }
     }

@@ -1,0 +1,63 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+
+/// The two cookies of a browser: which browser it is while a sign-in is under way, and its session.
+///
+/// Under https both have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over plain
+/// http, can plant them. Under plain http, which is for this machine only, browsers refuse the prefix.
+struct BrowserCookies: Sendable {
+    let isSecure: Bool
+
+    private var prefix: String { isSecure ? "__Host-" : "" }
+    private var browserName: String { prefix + "latchkey_browser" }
+    private var sessionName: String { prefix + "latchkey_session" }
+
+    /// What says which browser this is.
+    func browser(of request: Request) -> Secret? { value(browserName, of: request) }
+
+    /// The session token.
+    func session(of request: Request) -> Secret? { value(sessionName, of: request) }
+
+    func setBrowser(_ value: Secret) -> HTTPField {
+        field(browserName, value.exposed, maximumAge: RedirectSignIn.lifetime)
+    }
+
+    /// - Parameter expiresIn: In seconds.
+    func setSession(_ token: Secret, expiresIn: Int64) -> HTTPField {
+        field(sessionName, token.exposed, maximumAge: expiresIn)
+    }
+
+    var clearSession: HTTPField { field(sessionName, "", maximumAge: 0) }
+
+    private func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
+        HTTPField(
+            name: .setCookie,
+            value: "\(name)=\(value); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(maximumAge)"
+                + (isSecure ? "; Secure" : ""))
+    }
+
+    /// The value of a cookie; nil if it stands more than once, or is not one of ours: 43 characters of base64url.
+    private func value(_ name: String, of request: Request) -> Secret? {
+        let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
+        var found: Substring?
+        for pair in pairs.prefix(100) {
+            let pair = pair.drop { $0 == " " }
+            guard pair.hasPrefix(name), pair.dropFirst(name.count).first == "=" else { continue }
+            guard found == nil else { return nil }
+            found = pair.dropFirst(name.count + 1)
+        }
+        guard let found, found.utf8.count == 43, found.utf8.allSatisfy(Self.isBase64URL) else { return nil }
+        return Secret(String(found))
+    }
+
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+
+/// The pages of a redirect sign-in, for a person in a browser: they say what happened, in words.
+enum BrowserPages {
+    private static let headers: HTTPFields = [
+        .contentType: "text/html; charset=utf-8",
+        .cacheControl: "no-store",
+        .xContentTypeOptions: "nosniff",
+        .referrerPolicy: "no-referrer",
+        .contentSecurityPolicy:
+            "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; "
+            + "frame-ancestors 'none'",
+    ]
+
+    /// Says why a sign-in cannot go on, where there is no frontend to say so.
+    static func failure(_ error: APIError, requestID: String) -> Response {
+        var response = page(
+            error.status, title: "This sign-in cannot go on",
+            """
+            <p>\(HTML.escaped(error.description))</p>
+            <p><small>\(HTML.escaped(error.code)) · \(HTML.escaped(requestID))</small></p>
+            """)
+        response.headers.append(contentsOf: error.headers)
+        return response
+    }
+
+    /// Tells the page that opened this window how it ended, and closes the window.
+    static func popup(_ end: RedirectEnd) -> Response {
+        var outcome = JSONObjectWriter()
+        for item in end.items { outcome.add(named: item.name, item.value) }
+        let text = String(decoding: outcome.finish(), as: UTF8.self)
+        let words: String =
+            switch end.result {
+            case .signedIn, .handedOver: "You are signed in. You may close this window."
+            case .mustRegister: "Go on in the window you came from. You may close this one."
+            case .failed(let error): error.description
+            }
+        return page(
+            .ok, title: "Sign-in",
+            """
+            <p id="outcome" data-origin="\(HTML.escaped(end.origin ?? ""))" data-outcome="\(HTML.escaped(text))">\
+            \(HTML.escaped(words))</p>
+            <script src="/auth/popup.js"></script>
+            """)
+    }
+
+    /// The popup's script. The outcome goes to the registered origin and nowhere else.
+    static let popupScript = Response(
+        status: .ok,
+        headers: [
+            .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
+            .xContentTypeOptions: "nosniff",
+        ],
+        body: Array(
+            """
+            const { origin, outcome } = document.getElementById("outcome").dataset;
+            if (window.opener && origin) {
+              window.opener.postMessage({ source: "latchkey", ...JSON.parse(outcome) }, origin);
+              window.close();
+            }
+
+            """.utf8))
+
+    private static func page(_ status: HTTPResponse.Status, title: String, _ main: String) -> Response {
+        let html = """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(HTML.escaped(title))</title>
+            <link rel="stylesheet" href="/style.css">
+            </head>
+            <body>
+            <main>
+            <h1>\(HTML.escaped(title))</h1>
+            \(main)
+            </main>
+            </body>
+            </html>
+
+            """
+        return Response(status: status, headers: headers, body: Array(html.utf8))
+    }
+}
+
+/// Texts in HTML.
+enum HTML {
+    /// With all that could end a text or an attribute's value written as references.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,125 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// The routes of redirect sign-ins (contract section 5).
+extension LatchkeyAPI {
+    func addRedirectRoutes(to router: inout Router) {
+        router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
+        router.get("/auth/{provider}/start", paged { try await $0.startRedirect($1) })
+        for path in ["/auth/{provider}/callback", "/auth/{provider}/{client_type}/callback"] {
+            router.get(path, paged { try await $0.finishRedirect($1) })
+            router.post(path, paged { try $0.passOn($1) })
+        }
+    }
+
+    private func listProviders() throws -> Response {
+        let base = publicAddress.url ?? ""
+        let providers = useCases.redirectSignIn.providers.map { name in
+            var json = JSONObjectWriter(capacity: 128)
+            json.add("id", name)
+            json.add("name", name == "zenkey" ? "ZenKey" : name)
+            json.add("kind", "zenkey")
+            json.add("start_url", "\(base)/auth/\(name)/start")
+            return String(decoding: json.finish(), as: UTF8.self)
+        }
+        return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]}".utf8))
+    }
+
+    private func startRedirect(_ request: Request) async throws -> Response {
+        let start = try RedirectStart(request.query, provider: request.provider, publicURL: try publicURL())
+        let step = try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request))
+        guard request.prefersJSON, case .goOn(let location, let browser) = step else { return answer(step) }
+        var json = JSONObjectWriter(capacity: 1024)
+        json.add("location", location)
+        json.add("expires_in", RedirectSignIn.lifetime)
+        var response = Response.json(.ok, json.finish())
+        if let browser { response.headers.append(cookies.setBrowser(browser)) }
+        return response
+    }
+
+    /// A look at the place, as link checkers take one, must not spend the `state`.
+    private func finishRedirect(_ request: Request) async throws -> Response {
+        guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
+        let answer = try RedirectAnswer(request.query, provider: request.provider)
+        return self.answer(try await useCases.redirectSignIn.finish(answer, browser: cookies.browser(of: request)))
+    }
+
+    /// `response_mode=form_post`: a browser brings no `SameSite=Lax` cookie with another site's form, but brings it when
+    /// it is sent on to the same place by GET.
+    private func passOn(_ request: Request) throws -> Response {
+        guard case .form(let form) = try BodyFields(request) else {
+            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
+        }
+        let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+        let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
+        return .redirect(to: request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
+    }
+
+    /// `POST /auth/session`: an app gets the session that a browser signed it in to.
+    func takeSession(_ request: Request) async throws -> Response {
+        var reader = FieldReader(try BodyFields(request))
+        let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
+        let codeVerifier = reader.value(
+            "code_verifier", ["codeVerifier"], limit: 128,
+            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
+        guard reader.problems.isEmpty, let sessionID else {
+            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+        }
+        return try await useCases.sessionHandover(Secret(sessionID), codeVerifier: codeVerifier).response(.ok)
+    }
+
+    private func answer(_ step: RedirectStep) -> Response {
+        switch step {
+        case .goOn(let location, let browser):
+            var response = Response.redirect(to: location)
+            if let browser { response.headers.append(cookies.setBrowser(browser)) }
+            return response
+        case .finished(let end):
+            var response = end.clientType == .popup ? BrowserPages.popup(end) : .redirect(to: end.location)
+            if case .signedIn(let signedIn) = end.result {
+                response.headers.append(
+                    cookies.setSession(signedIn.tokens.token, expiresIn: signedIn.tokens.expiresIn))
+            }
+            return response
+        }
+    }
+
+    /// A route that a person's browser goes to: what fails is told on a page, or as JSON to whoever asks for that.
+    private func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        { request in
+            do {
+                return try await route(self, request)
+            } catch {
+                let error = self.render(error)
+                guard !request.prefersJSON else { throw error }
+                return BrowserPages.failure(error, requestID: "")
+            }
+        }
+    }
+
+    private func publicURL() throws(APIError) -> String {
+        guard let url = publicAddress.url else {
+            throw APIError(
+                .notFound, "not_found", .configurationError,
+                "This server does not know its public URL. The operator has to set public_url.")
+        }
+        return url
+    }
+}
+
+extension Response {
+    /// 303, which turns a POST into a GET, and tells the next place nothing of this one.
+    fileprivate static func redirect(to location: String) -> Response {
+        Response(
+            status: .seeOther,
+            headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+    }
+}
+
+extension Request {
+    fileprivate var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
+}

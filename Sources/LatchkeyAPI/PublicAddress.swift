@@ -1,0 +1,24 @@
+import Synchronization
+
+/// Where browsers and carriers reach this server: as configured, or, for a server that only this machine reaches, the
+/// address it was bound to.
+public final class PublicAddress: Sendable {
+    private let base: Mutex<String?>
+
+    /// - Parameter configured: An http or https URL; nil if there is none.
+    public init(_ configured: String? = nil) {
+        base = Mutex(configured.map(Self.withoutSlash))
+    }
+
+    /// Takes an address where none is configured.
+    public func settle(_ url: String) {
+        base.withLock { $0 = $0 ?? Self.withoutSlash(url) }
+    }
+
+    /// The URL without a slash at its end.
+    var url: String? { base.withLock { $0 } }
+
+    private static func withoutSlash(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}

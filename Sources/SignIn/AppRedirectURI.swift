@@ -1,0 +1,54 @@
+import OpenIDConnect
+import Primitives
+
+/// The place in an app or a web frontend that a browser is sent to at the end of a sign-in.
+package enum AppRedirectURI {
+    /// Whether a redirect URI is one of the registered ones, to the byte (RFC 9700 section 2.1); of one that is plain
+    /// http on a loopback address, the port may differ (RFC 8252 section 7.3).
+    package static func isRegistered(_ uri: String, among registered: [String]) -> Bool {
+        let loopback = Loopback(uri)
+        return registered.contains { $0.hasSameBytes(as: uri) || (loopback != nil && Loopback($0) == loopback) }
+    }
+
+    /// The URI with items added to its query.
+    static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
+        let separator = uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return uri + separator + String(decoding: PercentEncoding.form(items), as: UTF8.self)
+    }
+
+    /// Scheme, host and port of an http or https URI, as browsers write an origin; nil for any other URI.
+    package static func origin(of uri: String) -> String? {
+        for scheme in ["https://", "http://"] where uri.hasPrefix(scheme) {
+            let authority = uri.dropFirst(scheme.utf8.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            guard !authority.isEmpty, !authority.contains("@") else { return nil }
+            let standardPort = scheme == "https://" ? ":443" : ":80"
+            let host = authority.hasSuffix(standardPort) ? authority.dropLast(standardPort.count) : authority
+            return scheme + host.lowercased()
+        }
+        return nil
+    }
+
+    /// A loopback URI without its port.
+    private struct Loopback: Equatable {
+        let host: String
+        let rest: String
+
+        init?(_ uri: String) {
+            let scheme = "http://"
+            guard uri.hasPrefix(scheme) else { return nil }
+            let afterScheme = uri.dropFirst(scheme.utf8.count)
+            guard let host = ["127.0.0.1", "[::1]", "localhost"].first(where: afterScheme.hasPrefix) else { return nil }
+            var rest = afterScheme.dropFirst(host.count)
+            if rest.first == ":" {
+                let port = rest.dropFirst().prefix { $0 != "/" && $0 != "?" }
+                guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy({ (48...57).contains($0) }) else {
+                    return nil
+                }
+                rest = rest.dropFirst(1 + port.count)
+            }
+            guard rest.isEmpty || rest.first == "/" || rest.first == "?" else { return nil }
+            self.host = host
+            self.rest = String(rest)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Crypto
+import OpenIDConnect
+public import Primitives
+
+/// Signs a user in whose browser is sent to the carrier and back: for web frontends, secondary devices, and apps that
+/// use a browser session.
+///
+/// `state`, `nonce` and the code verifier are made and kept here; each `state` is good once, for ten minutes.
+public struct RedirectSignIn: Sendable {
+    /// How long a browser may be away, in seconds.
+    public static let lifetime: Int64 = 600
+
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let signIn: SignInWithCode
+    let notes: SealedNotes
+    let handover: SessionHandover
+    let starts: StartRate
+    let clock: WallClock
+    let random: RandomSource
+
+    /// The names of the providers that users can sign in with.
+    public var providers: [String] { configuration.providers.keys.filter { relyingParties[$0] != nil }.sorted() }
+
+    /// Begins: says where the browser goes.
+    /// - Parameter browser: What the browser's cookie holds from before, so that several tabs share it.
+    /// - Throws: What is wrong with the request, where the frontend cannot be told by a redirect.
+    public func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
+        let correlationID = request.correlationID ?? .random(from: random)
+        do throws(SignInError) {
+            let client = try client(for: request)
+            let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
+            let attempt = RedirectAttempt(
+                request, clientID: client.id, scopes: Self.scopes(request.scopes, client),
+                correlationID: correlationID, browserHash: browser.map(Self.hash))
+            guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
+            guard let network = request.network else { return try await askForCarrier(attempt, browser) }
+            return try await askCarrier(attempt, network, loginHintToken: nil, browser)
+        } catch {
+            throw error.with(correlationID)
+        }
+    }
+
+    /// Goes on with what the browser brought back.
+    /// - Throws: Where no frontend can be told: the `state` is unknown, was used, has expired, or is another browser's.
+    public func finish(_ answer: RedirectAnswer, browser: Secret?) async throws(SignInError) -> RedirectStep {
+        let attempt = try await attempt(for: answer, browser)
+        if let error = answer.error { return .finished(attempt.end(.failed(.refusedAtAuthorization(error)))) }
+        do throws(SignInError) {
+            switch attempt.leg {
+            case .carrierChoice:
+                guard let network = answer.network else { throw .carrierNotChosen }
+                return try await askCarrier(attempt, network, loginHintToken: answer.loginHintToken, browser)
+            case .authorization(let network, let nonce, let codeVerifier):
+                try await checkIssuer(answer, network, attempt)
+                guard let code = answer.code else { throw .codeMissing }
+                let request = SignInRequest(attempt, code, network, nonce, codeVerifier)
+                return .finished(attempt.end(try await result(of: try await signIn(request), attempt)))
+            }
+        } catch {
+            return .finished(attempt.end(.failed(error)))
+        }
+    }
+
+    private func result(
+        of outcome: SignInOutcome, _ attempt: RedirectAttempt
+    ) async throws(SignInError) -> RedirectEnd.Result {
+        switch outcome {
+        case .mustRegister(let offer): .mustRegister(offer)
+        case .signedIn(let signedIn) where attempt.clientType == .web: .signedIn(signedIn)
+        case .signedIn(let signedIn):
+            .handedOver(sessionID: try await handover.leave(signedIn, codeChallenge: attempt.codeChallenge))
+        }
+    }
+
+    /// The client a start is for; its redirect URI must be registered, or anybody could be sent anywhere.
+    private func client(for request: RedirectStart) throws(SignInError) -> SignInConfiguration.Client {
+        guard let provider = configuration.providers[request.provider], relyingParties[request.provider] != nil else {
+            throw .unknownProvider
+        }
+        let only = provider.clients.count == 1 ? provider.clients.first?.value : nil
+        guard let client = request.clientID.map({ provider.clients[$0] }) ?? only else {
+            throw request.clientID == nil ? .clientNotNamed : .unknownClient
+        }
+        guard AppRedirectURI.isRegistered(request.redirectURI, among: client.redirectURIs) else {
+            throw .redirectURINotRegistered
+        }
+        guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
+            throw .popupNeedsOrigin
+        }
+        return client
+    }
+
+    private static func scopes(_ asked: [String], _ client: SignInConfiguration.Client) -> [String] {
+        let scopes = asked.isEmpty ? client.scopes : asked
+        return scopes.contains("openid") ? scopes : ["openid"] + scopes
+    }
+
+    private func askForCarrier(_ attempt: RedirectAttempt, _ browser: Secret?) async throws(SignInError) -> RedirectStep
+    {
+        guard let discoveryUI = configuration.providers[attempt.provider]?.discoveryUI else { throw .networkNotNamed }
+        var attempt = attempt
+        attempt.leg = .carrierChoice
+        let state = Secret(random.token())
+        try await notes.keep(attempt.bytes, for: .redirectAttempt, under: state, seconds: Self.lifetime)
+        let request = CarrierChoiceRequest(
+            clientID: attempt.clientID, redirectURI: attempt.callbackURL, state: state)
+        return .goOn(to: request.url(at: discoveryUI).text, browser: browser)
+    }
+
+    /// Sends the browser to the carrier that serves a network. A network that no carrier serves leads to the choice of
+    /// one, unless the network is what came of it.
+    private func askCarrier(
+        _ attempt: RedirectAttempt, _ network: MCCMNC, loginHintToken: String?, _ browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
+        guard let relyingParty = relyingParties[attempt.provider] else { throw .unknownProvider }
+        let discoveryUI = configuration.providers[attempt.provider]?.discoveryUI
+        let carrier: ProviderMetadata
+        do throws(OIDCError) {
+            carrier = try await relyingParty.provider(
+                for: network, clientID: attempt.clientID, correlationID: attempt.correlationID)
+        } catch {
+            return .finished(attempt.end(.failed(SignInError(error, discoveryUI: discoveryUI))))
+        }
+        let (state, nonce, codeVerifier) = (
+            Secret(random.token()), Secret(random.token()), CodeVerifier.random(from: random)
+        )
+        var attempt = attempt
+        attempt.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
+        try await notes.keep(attempt.bytes, for: .redirectAttempt, under: state, seconds: Self.lifetime)
+        var request = AuthorizationRequest(
+            clientID: attempt.clientID, redirectURI: attempt.callbackURL, scopes: attempt.scopes, state: state,
+            nonce: nonce, codeChallenge: codeVerifier.challenge, correlationID: attempt.correlationID)
+        request.loginHintToken = loginHintToken
+        request.loginHint = attempt.loginHint
+        request.acrValues = attempt.acrValues
+        request.context = attempt.context
+        request.prompt = attempt.prompt
+        return .goOn(to: request.url(at: carrier.authorizationEndpoint).text, browser: browser)
+    }
+
+    /// The attempt that an answer belongs to, spent by asking.
+    private func attempt(for answer: RedirectAnswer, _ browser: Secret?) async throws(SignInError) -> RedirectAttempt {
+        guard let state = answer.state, let bytes = try await notes.take(.redirectAttempt, under: state),
+            let attempt = RedirectAttempt(bytes), attempt.provider.hasSameBytes(as: answer.provider)
+        else { throw .attemptUnknown }
+        if let hash = attempt.browserHash {
+            // Somebody else's sign-in brought into this browser would sign its user in as somebody else.
+            guard let browser, Self.hash(browser).hasSameBytes(as: hash) else { throw .otherBrowser }
+        }
+        return attempt
+    }
+
+    /// An answer that names its issuer must name the one that was asked (RFC 9207 section 2.4).
+    private func checkIssuer(
+        _ answer: RedirectAnswer, _ network: MCCMNC, _ attempt: RedirectAttempt
+    ) async throws(SignInError) {
+        guard let issuer = answer.issuer, let relyingParty = relyingParties[attempt.provider] else { return }
+        let carrier: ProviderMetadata
+        do throws(OIDCError) {
+            carrier = try await relyingParty.provider(
+                for: network, clientID: attempt.clientID, correlationID: attempt.correlationID)
+        } catch {
+            throw SignInError(error)
+        }
+        guard carrier.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
+    }
+
+    private static func hash(_ browser: Secret) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
+    }
+}
+
+extension SignInRequest {
+    /// The sign-in that a browser came back with.
+    fileprivate init(
+        _ attempt: RedirectAttempt, _ code: Secret, _ network: MCCMNC, _ nonce: Secret, _ codeVerifier: CodeVerifier
+    ) {
+        self.init(
+            provider: attempt.provider, clientID: attempt.clientID, code: code, network: network,
+            redirectURI: attempt.callbackURL)
+        self.codeVerifier = codeVerifier
+        self.nonce = nonce
+        acrValues = attempt.acrValues
+        context = attempt.context
+        scopes = attempt.scopes
+        correlationID = attempt.correlationID
+        wasStartedHere = true
+    }
+}

@@ -1,0 +1,59 @@
+import Crypto
+import Primitives
+import Storage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Keeps things for whoever comes back with a random handle, once: AES-GCM under a key that only the handle gives.
+///
+/// The store has the handle's hash and the sealed content, so that a copy of the database opens none of them.
+struct SealedNotes: Sendable {
+    enum Purpose: String, Sendable {
+        /// A redirect sign-in under way; its handle is the `state`.
+        case redirectAttempt = "redirect attempt"
+        /// The tokens of an app's new session; the handle is its `session_id`.
+        case sessionHandover = "session handover"
+    }
+
+    let store: any Store
+    let clock: WallClock
+
+    func keep(
+        _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
+    ) async throws(SignInError) {
+        guard let sealed = Self.seal(content, purpose, handle) else { throw .internalFault }
+        let note = SealedNote(
+            handle: try TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
+            expiresAt: clock.now().advanced(bySeconds: seconds))
+        try await storing { () async throws(StorageError) in try await store.addNote(note) }
+    }
+
+    /// What was kept; nil if the handle is unknown, was used, has expired, or is for something else.
+    func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
+        let hash = try TokenHash(sha256Of: handle.exposed)
+        let now = clock.now()
+        let sealed = try await storing { () async throws(StorageError) in
+            try await store.takeNote(hash, purpose: purpose.rawValue, at: now)
+        }
+        return sealed.flatMap { Self.open($0, purpose, handle) }
+    }
+
+    private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)), info: Array(purpose.rawValue.utf8),
+            outputByteCount: 32)
+    }
+
+    private static func seal(_ content: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
+        (try? AES.GCM.seal(content, using: key(purpose, handle)))?.combined.map(Array.init)
+    }
+
+    private static func open(_ sealed: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+        return (try? AES.GCM.open(box, using: key(purpose, handle))).map(Array.init)
+    }
+}

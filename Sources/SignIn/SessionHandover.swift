@@ -1,0 +1,60 @@
+public import OpenIDConnect
+public import Primitives
+import Storage
+
+/// Hands an app the session that a browser signed it in to: for a value that works once, and that is worth nothing to
+/// whoever reads it from a URL without the app's code verifier.
+public struct SessionHandover: Sendable {
+    /// How long the tokens wait, in seconds.
+    static let lifetime: Int64 = 120
+
+    let notes: SealedNotes
+    let random: RandomSource
+
+    /// Leaves a session's tokens under a new `session_id`.
+    func leave(_ signedIn: SignedIn, codeChallenge: String?) async throws(SignInError) -> Secret {
+        let sessionID = Secret(random.token())
+        var json = JSONObjectWriter()
+        json.add("token", signedIn.tokens.token.exposed)
+        json.add("refresh_token", signedIn.tokens.refreshToken.exposed)
+        json.add("expires", signedIn.tokens.expiresIn)
+        json.add("user_id", signedIn.userID.number)
+        json.add("new_user", signedIn.isNew)
+        json.add("correlation_id", signedIn.correlationID.text)
+        json.add("code_challenge", ifPresent: codeChallenge)
+        try await notes.keep(json.finish(), for: .sessionHandover, under: sessionID, seconds: Self.lifetime)
+        return sessionID
+    }
+
+    /// Gives the tokens out, once.
+    /// - Parameter codeVerifier: That of the `code_challenge` at the start, if there was one.
+    /// - Throws: `invalid_token` for a value that is unknown, was used or has expired; `invalid_grant` for a verifier
+    ///   that does not fit, and then the value is spent.
+    public func callAsFunction(
+        _ sessionID: Secret, codeVerifier: CodeVerifier?
+    ) async throws(SignInError) -> SignedIn {
+        guard let bytes = try await notes.take(.sessionHandover, under: sessionID),
+            let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json)
+        else { throw .handoverUnknown }
+        if let challenge = json["code_challenge"]?.string {
+            guard let codeVerifier, codeVerifier.challenge.hasSameBytes(as: challenge) else {
+                throw .handoverVerifierWrong
+            }
+        }
+        return signedIn
+    }
+}
+
+extension SignedIn {
+    fileprivate init?(_ json: JSONObject) {
+        guard let token = json["token"]?.string, let refreshToken = json["refresh_token"]?.string,
+            let expiresIn = json["expires"]?.integer, let user = json["user_id"]?.integer,
+            let isNew = json["new_user"]?.bool,
+            let correlationID = json["correlation_id"]?.string.flatMap(CorrelationID.init)
+        else { return nil }
+        self.init(
+            tokens: SessionTokens(
+                token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: expiresIn),
+            userID: UserID(user), isNew: isNew, correlationID: correlationID)
+    }
+}

@@ -1,0 +1,48 @@
+import GRDB
+public import Primitives
+
+/// Something kept for whoever comes back with its handle, sealed so that the store cannot read it.
+public struct SealedNote: Sendable, Hashable {
+    public let handle: TokenHash
+    /// What it is for; one kept for something else is not found.
+    public let purpose: String
+    public let content: [UInt8]
+    public let expiresAt: Timestamp
+
+    public init(handle: TokenHash, purpose: String, content: [UInt8], expiresAt: Timestamp) {
+        self.handle = handle
+        self.purpose = purpose
+        self.content = content
+        self.expiresAt = expiresAt
+    }
+}
+
+/// The table `sealed_notes`.
+enum SealedNotesTable {
+    static func insert(_ note: SealedNote, in db: Database) throws {
+        var statement = try CachedStatement(db, insert)
+        statement.bind(note.handle)
+        statement.bind(note.purpose)
+        statement.bind(blob: note.content)
+        statement.bind(note.expiresAt.secondsSinceEpoch)
+        try statement.run()
+    }
+
+    /// Removes a note and returns its content; nil if there is none, or none any more.
+    static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: Database) throws -> [UInt8]? {
+        var statement = try CachedStatement(db, take)
+        statement.bind(handle)
+        statement.bind(purpose)
+        statement.bind(now.secondsSinceEpoch)
+        guard try statement.next() else { return nil }
+        let content = statement.blob(0)
+        // RETURNING gives the row before the statement has ended.
+        try statement.run()
+        return content
+    }
+
+    private static let insert =
+        "INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?)"
+    private static let take =
+        "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content"
+}

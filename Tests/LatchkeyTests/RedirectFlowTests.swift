@@ -1,0 +1,369 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import HTTPServer
+import LatchkeyConfiguration
+import Primitives
+import TestSupport
+import Testing
+
+/// Sign-ins by redirects, over real sockets, from the frontend's link to its redirect URI.
+@Suite(.serialized) struct RedirectFlowTests {
+    private static let appURI = "com.example.app:/signed-in"
+    private static let webURI = "https://web.example/done"
+
+    /// A stage whose client has redirect URIs of each kind.
+    private func onStage(
+        registration: Configuration.Registration.Mode = .automatic, _ body: (Stage) async throws -> Void
+    ) async throws {
+        try await Stage.with(
+            configure: { configuration in
+                configuration.registration.mode = registration
+                configuration.zenkey.clients[0].redirectURIs = [Self.appURI, Self.webURI, "http://127.0.0.1/done"]
+            }, body)
+    }
+
+    private func start(_ stage: Stage, _ fields: [String: String]) -> String {
+        "http://127.0.0.1:\(stage.app.port)/auth/zenkey/start?" + App.form(fields)
+    }
+
+    /// The browser goes to the carrier's page and the user approves, unless the carrier sends it back at once; the
+    /// answer leads back here.
+    private func approve(_ browser: Browser, _ page: Browser.Page) async throws -> Browser.Page {
+        let shown = try await browser.get(page.location)
+        if shown.status != 200 { return shown }
+        let endpoint = page.location.prefix { $0 != "?" }
+        var form: [String: String] = [:]
+        for item in page.parameters.items { form[item.name] = item.value }
+        return try await browser.post(endpoint + "/approve", form: form)
+    }
+
+    @Test("A web frontend's user chooses the carrier, approves, and has a session in a cookie")
+    func web() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let first = try await browser.get(
+                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "tracking_id": "t-1"]))
+            #expect(first.status == 303)
+            #expect(first.location.hasPrefix(stage.simulator.discoveryUIURL ?? "-"))
+            var form: [String: String] = ["mccmnc": Stage.mccmnc]
+            for item in first.parameters.items { form[item.name] = item.value }
+            let chosen = try await browser.post(stage.simulator.discoveryUIURL ?? "", form: form)
+            #expect(chosen.parameters["mccmnc"] == Stage.mccmnc)
+            let asked = try await browser.get(chosen.location)
+            #expect(asked.status == 303)
+            #expect(asked.parameters["code_challenge_method"] == "S256")
+            #expect(asked.parameters["state"] != first.parameters["state"])
+            let back = try await approve(browser, asked)
+            let done = try await browser.get(back.location)
+            #expect(done.status == 303)
+            #expect(done.location == Self.webURI + "?action=login&status=success&tracking_id=t-1")
+            #expect(done.response["referrer-policy"] == "no-referrer")
+            #expect(done.response["cache-control"] == "no-store")
+
+            let base = "http://127.0.0.1:\(stage.app.port)"
+            #expect(try await browser.get(base + "/users/me").status == 200)
+            // A change by cookie needs the word of the browser that a page of this server asks for it.
+            for header in [
+                [], ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"], ["Origin: https://evil.example"],
+            ] {
+                #expect(try await browser.send("DELETE", base + "/auth/token", headers: header).status == 403)
+            }
+            #expect(try await browser.get(base + "/users/me").status == 200)
+            let out = try await browser.send("DELETE", base + "/auth/token", headers: ["Origin: \(base)"])
+            #expect(out.status == 200)
+            #expect(browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"] == nil)
+            #expect(try await browser.get(base + "/users/me").status == 401)
+        }
+    }
+
+    @Test("The carrier of a secondary device gets its login_hint_token, and a network known beforehand needs no choice")
+    func secondaryDevice() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let first = try await browser.get(start(stage, ["client_type": "web", "redirect_uri": Self.webURI]))
+            var form: [String: String] = ["mccmnc": Stage.mccmnc, "secondary_device": "true"]
+            for item in first.parameters.items { form[item.name] = item.value }
+            let chosen = try await browser.post(stage.simulator.discoveryUIURL ?? "", form: form)
+            let asked = try await browser.get(chosen.location)
+            #expect(asked.parameters["login_hint_token"] != nil)
+            #expect(asked.parameters["login_hint_token"] == chosen.parameters["login_hint_token"])
+            let done = try await browser.get(try await approve(browser, asked).location)
+            #expect(done.parameters["status"] == "success")
+
+            let known = try await browser.get(
+                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+            #expect(known.location.contains("/authorize?"))
+        }
+    }
+
+    /// Signs an app in as far as the redirect to it.
+    private func appOutcome(_ stage: Stage, _ fields: [String: String] = [:]) async throws -> Browser.Page {
+        let browser = Browser()
+        var all = ["client_type": "ios", "redirect_uri": Self.appURI, "mccmnc": Stage.mccmnc]
+        all.merge(fields) { $1 }
+        let asked = try await browser.get(start(stage, all))
+        // Another browser may come back to an app.
+        return try await Browser().get(try await approve(browser, asked).location)
+    }
+
+    @Test("An app exchanges its session_id once, with the verifier of its challenge")
+    func appSession() async throws {
+        try await onStage { stage in
+            let verifier = RandomSource.system.token()
+            let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
+            let bound = ["code_challenge": challenge, "code_challenge_method": "S256", "tracking_id": "x"]
+            func exchange(_ fields: [String: String]) async throws -> App.Answer {
+                try await stage.app.send(
+                    "POST", "/auth/session", headers: ["Content-Type: application/json"], body: App.json(fields))
+            }
+            let done = try await appOutcome(stage, bound)
+            #expect(done.location.hasPrefix(Self.appURI + "?action=login&status=success&tracking_id=x&session_id="))
+            let sessionID = try #require(done.parameters["session_id"])
+            let answer = try await exchange(["session_id": sessionID, "code_verifier": verifier])
+            #expect(answer.status == 200)
+            #expect(try await stage.app.me(try #require(answer.token)).status == 200)
+            let again = try await exchange(["session_id": sessionID, "code_verifier": verifier])
+            #expect(again.status == 401)
+            #expect(again.error == "invalid_token")
+
+            for wrong in [nil, RandomSource.system.token()] {
+                let sessionID = try #require(try await appOutcome(stage, bound).parameters["session_id"])
+                var fields = ["session_id": sessionID]
+                fields["code_verifier"] = wrong
+                let refused = try await exchange(fields)
+                #expect(refused.status == 401)
+                #expect(refused.error == "invalid_grant")
+                fields["code_verifier"] = verifier
+                #expect(try await exchange(fields).error == "invalid_token", "a wrong verifier spends the value")
+            }
+
+            let plain = try #require(try await appOutcome(stage).parameters["session_id"])
+            #expect(try await exchange(["session_id": plain]).status == 200)
+            #expect(try await exchange(["session_id": "not-one"]).status == 401)
+            #expect(try await exchange([:]).status == 400)
+        }
+    }
+
+    struct Failure: Sendable, CustomTestStringConvertible {
+        let fault: CarrierSimulator.Fault
+        let error: String
+        var testDescription: String { fault.rawValue }
+    }
+
+    @Test(
+        "What fails is told to the frontend, and nobody is signed in",
+        arguments: [
+            Failure(fault: .authorizationDenied, error: "access_denied"),
+            Failure(fault: .authorizationServerError, error: "server_error"),
+            Failure(fault: .authorizationOtherIssuer, error: "carrier_error"),
+            Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
+            Failure(fault: .token500, error: "carrier_error"),
+            Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
+            Failure(fault: .idTokenBadSignature, error: "invalid_id_token"),
+        ])
+    func failures(row: Failure) async throws {
+        try await onStage { stage in
+            stage.simulator.setFaults([row.fault], for: Stage.mccmnc)
+            for clientType in ["web", "ios", "android"] {
+                let uri = clientType == "web" ? Self.webURI : Self.appURI
+                let browser = Browser()
+                let asked = try await browser.get(
+                    start(
+                        stage,
+                        ["client_type": clientType, "redirect_uri": uri, "mccmnc": Stage.mccmnc, "tracking_id": "t"]))
+                let done = try await browser.get(try await approve(browser, asked).location)
+                #expect(done.status == 303)
+                #expect(done.location.hasPrefix(uri + "?action=login&status=failure&message="))
+                #expect(done.parameters["error"] == row.error)
+                #expect(done.parameters["session_id"] == nil)
+                #expect(browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"] == nil)
+            }
+            if row.fault == .authorizationOtherIssuer {
+                #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 0, "a mixed-up answer's code goes nowhere")
+            }
+        }
+    }
+
+    @Test("A carrier that is down is told to the frontend too")
+    func carrierDown() async throws {
+        try await onStage { stage in
+            stage.simulator.setFaults([.discovery500], for: Stage.mccmnc)
+            let done = try await Browser().get(
+                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+            #expect(done.status == 303)
+            #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure&"))
+            #expect(done.parameters["error"] == "carrier_error")
+        }
+    }
+
+    @Test("A state is good once, for the browser it was made in, and its code goes nowhere otherwise")
+    func state() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            let callback = try await approve(browser, try await browser.get(start(stage, fields))).location
+            let other = try await Browser().get(callback)
+            #expect(other.status == 400, "another browser, which would be signed in as somebody else")
+            #expect(other.text.contains("another browser"))
+            #expect(other.response["content-type"] == "text/html; charset=utf-8")
+            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 0)
+
+            let good = try await approve(browser, try await browser.get(start(stage, fields))).location
+            #expect(try await browser.get(good).parameters["status"] == "success")
+            let replayed = try await browser.get(good)
+            #expect(replayed.status == 400)
+            #expect(replayed.text.contains("Start a new sign-in"))
+            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 1)
+
+            let base = "http://127.0.0.1:\(stage.app.port)/auth/zenkey/callback"
+            for query in ["", "?state=unknown&code=c", "?code=c", "?state=a&state=b&code=c"] {
+                #expect(try await browser.get(base + query).status == 400)
+            }
+            let json = try await browser.get(base, headers: ["Accept: application/json"])
+            #expect(json.response["content-type"] == "application/json; charset=utf-8")
+        }
+    }
+
+    @Test("Sign-ins in several tabs of one browser all finish")
+    func tabs() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            var callbacks: [String] = []
+            for _ in 0..<3 {
+                callbacks.append(try await approve(browser, try await browser.get(start(stage, fields))).location)
+            }
+            for callback in callbacks.reversed() {
+                #expect(try await browser.get(callback).parameters["status"] == "success")
+            }
+        }
+    }
+
+    @Test("A look at the callback by HEAD does not spend the state")
+    func look() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            let callback = try await approve(browser, try await browser.get(start(stage, fields))).location
+            let target = callback.dropFirst("http://127.0.0.1:\(stage.app.port)".count)
+            let client = try await RawClient(port: stage.app.port)
+            try await client.send("HEAD \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            _ = try await client.readResponse(toHead: true)
+            #expect(try await browser.get(callback).parameters["status"] == "success")
+        }
+    }
+
+    @Test(
+        "A browser is sent to registered redirect URIs only",
+        arguments: [
+            "https://evil.example/", "https://web.example/done/", "https://web.example/done?x=1",
+            "https://web.example/Done", "https://web.example.evil.example/done",
+            "https://web.example@evil.example/done",
+            "com.example.app:/signed-in/more", "http://127.0.0.1.evil.example/done", "http://127.0.0.1:80@evil/done",
+            "http://127.0.0.1:123456/done", "http://localhost/done", "//evil.example/done", "javascript:alert(1)",
+        ])
+    func openRedirect(uri: String) async throws {
+        try await onStage { stage in
+            let page = try await Browser().get(start(stage, ["client_type": "web", "redirect_uri": uri]))
+            #expect(page.status == 400)
+            #expect(page.response["location"] == nil)
+            #expect(!page.text.contains(uri))
+        }
+    }
+
+    @Test("Loopback redirect URIs match on any port")
+    func loopback() async throws {
+        try await onStage { stage in
+            let page = try await Browser().get(
+                start(stage, ["client_type": "ios", "redirect_uri": "http://127.0.0.1:49152/done"]))
+            #expect(page.status == 303)
+        }
+    }
+
+    @Test("Where registration is required, the frontend gets a handle, and the app registers with it")
+    func registration() async throws {
+        try await onStage(registration: .required) { stage in
+            let done = try await appOutcome(stage, ["scope": "openid email"])
+            #expect(done.location.hasPrefix(Self.appURI + "?action=register&status=partial&state_key="))
+            #expect(done.parameters["identifier"]?.contains("@") == true)
+            let handle = try #require(done.parameters["state_key"])
+            let answer = try await stage.app.send(
+                "POST", "/auth/register", headers: ["Content-Type: application/json"],
+                body: App.json(["state_key": handle, "name": "Jo", "email": "jo@example.org"]))
+            #expect(answer.status == 201)
+            #expect(try await appOutcome(stage).parameters["status"] == "success")
+        }
+    }
+
+    @Test("A popup tells its opener at the registered origin, by a script of this server's")
+    func popup() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let asked = try await browser.get(
+                start(stage, ["client_type": "popup", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+            let done = try await browser.get(try await approve(browser, asked).location)
+            #expect(done.status == 200)
+            #expect(done.text.contains(#"data-origin="https://web.example""#))
+            #expect(done.text.contains("&quot;status&quot;:&quot;success&quot;"))
+            #expect(done.response["content-security-policy"]?.contains("script-src 'self'") == true)
+            let script = try await browser.get("http://127.0.0.1:\(stage.app.port)/auth/popup.js")
+            #expect(script.status == 200)
+            let noOrigin = try await browser.get(
+                start(stage, ["client_type": "popup", "redirect_uri": Self.appURI]))
+            #expect(noOrigin.status == 400)
+        }
+    }
+
+    @Test("A callback by form is led to the same place by GET, where the browser's cookie is")
+    func formPost() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            let back = try await approve(browser, try await browser.get(start(stage, fields)))
+            var form: [String: String] = [:]
+            for item in back.parameters.items { form[item.name] = item.value }
+            let callback = "http://127.0.0.1:\(stage.app.port)/auth/zenkey/callback"
+            let passed = try await Browser().post(callback, form: form)
+            #expect(passed.status == 303)
+            let done = try await browser.get("http://127.0.0.1:\(stage.app.port)" + passed.location)
+            #expect(done.parameters["status"] == "success")
+        }
+    }
+
+    @Test("A frontend that asks for JSON gets the place to go to")
+    func json() async throws {
+        try await onStage { stage in
+            let page = try await Browser().get(
+                start(stage, ["client_type": "web", "redirect_uri": Self.webURI]),
+                headers: ["Accept: application/json"])
+            #expect(page.status == 200)
+            let members = App.Members(of: page.response.body)
+            #expect(members["location"]?.string?.hasPrefix(stage.simulator.discoveryUIURL ?? "-") == true)
+            #expect(members["expires_in"]?.integer == 600)
+            let providers = try await Browser().get("http://127.0.0.1:\(stage.app.port)/auth/providers")
+            #expect(providers.text.contains(#""id":"zenkey""#))
+        }
+    }
+
+    @Test(
+        "A start that is malformed says what is wrong with it",
+        arguments: [
+            ["redirect_uri": webURI], ["client_type": "web"], ["client_type": "tv", "redirect_uri": webURI],
+            ["client_type": "web", "redirect_uri": webURI, "mccmnc": "12"],
+            ["client_type": "web", "redirect_uri": webURI, "client_id": "another"],
+            ["client_type": "ios", "redirect_uri": appURI, "code_challenge": "short"],
+            [
+                "client_type": "ios", "redirect_uri": appURI,
+                "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+            ],
+            ["client_type": "web", "redirect_uri": webURI, "context": String(repeating: "x", count: 281)],
+        ])
+    func malformed(fields: [String: String]) async throws {
+        try await onStage { stage in
+            let page = try await Browser().get(start(stage, fields), headers: ["Accept: application/json"])
+            #expect(page.status == 400)
+            #expect(App.Members(of: page.response.body)["error"]?.string == "invalid_request")
+        }
+    }
+}
