@@ -28,7 +28,8 @@ struct Stage: Sendable {
         register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (Stage) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
-        var client = CarrierSimulator.Client(id: clientID, secret: Secret(secret), redirectURIs: [redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
+        var client = CarrierSimulator.Client(
+            id: clientID, secret: Secret(secret), redirectURIs: [redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
         register(&client)
         let simulator = CarrierSimulator(clients: [client])
         let running = try simulator.start()
