@@ -1,6 +1,9 @@
+import Primitives
+
 /// Percent-encoding (RFC 3986 section 2.1).
 enum PercentEncoding {
-    /// Decodes a path; nil for a malformed escape, a NUL, or bytes that are not UTF-8.
+    /// Decodes a path; nil for a malformed escape, a NUL, bytes that are not UTF-8, or a character with more combining
+    /// marks than text has.
     static func decodePath(_ bytes: some Collection<UInt8>) -> String? {
         decode(bytes, plusIsSpace: false)
     }
@@ -26,7 +29,8 @@ enum PercentEncoding {
             }
             if decoded.last == 0 { return nil }
         }
-        return String(validating: decoded, as: UTF8.self)
+        guard let text = String(validating: decoded, as: UTF8.self), text.isStreamSafe else { return nil }
+        return text
     }
 
     private static func digit<Bytes: Collection<UInt8>>(_ bytes: Bytes, _ index: inout Bytes.Index) -> UInt8? {

@@ -52,7 +52,7 @@ private enum MediaType {
     case form
 
     init(_ request: Request) throws(APIError) {
-        guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }
+        guard let field = request.headers[.contentType], field.isASCII else { throw .unsupportedMediaType }
         let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.normalized)
         switch parts.first {
         case "application/json": self = .json

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 
 /// Lets web frontends on other, configured origins call the API from a browser (the Fetch standard's CORS protocol).
 struct CrossOrigin: Sendable {
@@ -12,7 +13,10 @@ struct CrossOrigin: Sendable {
 
     /// The request's origin, if it is a configured one.
     func allowedOrigin(of request: Request) -> String? {
-        guard !origins.isEmpty, let origin = request.headers[.origin], origins.contains(origin) else { return nil }
+        // Browsers write origins in ASCII; what is not would be compared as text, where two spellings can be equal.
+        guard !origins.isEmpty, let origin = request.headers[.origin], origin.isASCII, origins.contains(origin) else {
+            return nil
+        }
         return origin
     }
 

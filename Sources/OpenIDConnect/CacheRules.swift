@@ -1,3 +1,5 @@
+import Primitives
+
 /// How long providers' metadata and keys are kept, and how often they are asked for. Times are in seconds.
 public struct CacheRules: Sendable, Hashable {
     /// The bounds for what a provider's Cache-Control asks; `no-store` and `no-cache` mean the shortest.
@@ -23,6 +25,7 @@ public struct CacheRules: Sendable, Hashable {
     /// The lifetime an answer's Cache-Control field (RFC 9111 section 5.2) gives it, within the bounds.
     func lifetime(cacheControl: String?) -> Int64 {
         guard let cacheControl else { return bounded(defaultLifetime) }
+        guard cacheControl.isASCII else { return minimumLifetime }
         var lifetime: Int64?
         for directive in cacheControl.lowercased().utf8.split(separator: UInt8(ascii: ",")) {
             let text = String(Substring(directive).filter { $0 != " " && $0 != "\t" && $0 != "\"" })

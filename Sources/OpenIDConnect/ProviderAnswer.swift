@@ -17,9 +17,9 @@ enum ProviderAnswer {
         return (try? JSONValue(parsing: response.body))?.object
     }
 
-    /// In lower case, without parameters.
+    /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.
     static func mediaType(_ response: OutboundResponse) -> String? {
-        guard let label = response.contentType else { return nil }
+        guard let label = response.contentType, label.isASCII else { return nil }
         let essence = label.prefix { $0 != ";" }
         return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
     }

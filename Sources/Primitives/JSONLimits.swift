@@ -28,6 +28,7 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
         case controlCharacter = "control_character"
         case invalidUTF8 = "invalid_utf8"
         case loneSurrogate = "lone_surrogate"
+        case tooManyMarks = "too_many_combining_marks"
         case duplicateMember = "duplicate_member"
         case tooDeep = "too_deep"
         case tooLarge = "too_large"

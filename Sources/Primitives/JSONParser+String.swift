@@ -9,9 +9,14 @@ extension JSONParser {
         let run = UnsafeBufferPointer(rebasing: bytes[start..<position])
         position += 1
         if isASCII { return String(decoding: run, as: UTF8.self) }
-        guard let text = String(validating: run, as: UTF8.self) else {
+        return try text(run, from: start)
+    }
+
+    private func text(_ bytes: some Collection<UInt8>, from start: Int) throws(JSONSyntaxError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw JSONSyntaxError(.invalidUTF8, offset: start)
         }
+        guard text.isStreamSafe else { throw JSONSyntaxError(.tooManyMarks, offset: start) }
         return text
     }
 
@@ -57,10 +62,7 @@ extension JSONParser {
             try parseEscape(into: &text)
         }
         position += 1
-        guard let string = String(validating: text, as: UTF8.self) else {
-            throw JSONSyntaxError(.invalidUTF8, offset: start)
-        }
-        return string
+        return try self.text(text, from: start)
     }
 
     /// Reads an escape, its backslash next.

@@ -17,8 +17,8 @@ public enum JSONValue: Sendable, Hashable {
     /// Reads one JSON text that fills `bytes` from end to end.
     ///
     /// The text is UTF-8 without a byte order mark. Refused, beside what RFC 8259 does not allow: a member name that
-    /// comes twice in an object, surrogates without their other half, numbers beyond `Double`, and whatever exceeds the
-    /// limits. Takes time linear in the length of the input.
+    /// comes twice in an object, surrogates without their other half, more than 30 combining marks on one character, numbers
+    /// beyond `Double`, and whatever exceeds the limits. Takes time linear in the length of the input.
     ///
     /// - Throws: ``JSONSyntaxError`` with the place of the first fault.
     public init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONSyntaxError) {

@@ -28,6 +28,9 @@ struct JSONParsingTests {
             Read(#""\"\\\/\b\f\n\r\t""#, .string("\"\\/\u{8}\u{C}\n\r\t")),
             Read(#""\u0041\u00e9\u20AC""#, .string("Aé€")), Read(#""\uD83D\ude00""#, .string("😀")),
             Read(#""\u0000""#, .string("\0")),
+            Read(
+                "\"" + String(repeating: "a" + String(repeating: "\u{301}", count: 30), count: 9) + "\"",
+                .string(String(repeating: "a" + String(repeating: "\u{301}", count: 30), count: 9))),
             Read(#""before\nafter, at some length""#, .string("before\nafter, at some length")),
             Read("[]", .array([])), Read("[ ]", .array([])),
             Read("[1,[2],\"3\"]", .array([.integer(1), .array([.integer(2)]), .string("3")])),
@@ -117,6 +120,10 @@ struct JSONParsingTests {
             Refused(#""\ud800\ud800""#, .loneSurrogate),
             Refused(#""\ud800\n""#, .loneSurrogate), Refused(#""\ud800x""#, .loneSurrogate),
             Refused(#""\ude00\ud83d""#, .loneSurrogate),
+            Refused("\"a\(String(repeating: "\u{301}\u{316}", count: 16))\"", .tooManyMarks),
+            Refused("{\"a\(String(repeating: "\u{5B4}", count: 31))\":1}", .tooManyMarks),
+            Refused("\"a\(String(repeating: "\\u0301", count: 31))\"", .tooManyMarks),
+            Refused("\"\(String(repeating: "\u{301}", count: 31))\"", .tooManyMarks),
         ])
     func strings(_ row: Refused) {
         #expect(code(row.bytes) == row.code)
