@@ -89,7 +89,7 @@ struct FramingFields {
     }
 
     private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard equals(field.value, "100-continue", in: bytes) else { throw .expectation }
+        guard !expectsContinue, equals(field.value, "100-continue", in: bytes) else { throw .expectation }
         expectsContinue = true
     }
 

@@ -73,7 +73,9 @@ extension RequestError {
         case .methodTooLong: "The method is longer than any this server knows."
         case .connect: "This server is no proxy and does not do CONNECT."
         case .target: "The request target is malformed. Percent-encode what a URL does not allow."
-        case .path: "The path has a dot segment, an encoded slash or an escape that is not UTF-8. Send it normalized."
+        case .path:
+            "The target has a dot segment, an encoded slash, backslash or control character, or an escape that is no "
+                + "text. Send it normalized."
         case .version: "The protocol version is malformed. Send HTTP/1.1."
         case .unsupportedVersion: "This server speaks HTTP/1.1. Send that version."
         case .requestLineTooLong: "The request line is longer than this server allows."

@@ -24,15 +24,17 @@ struct RequestTarget {
         rawQuery = end < range.upperBound ? String(copying: bytes, at: end + 1..<range.upperBound) : nil
     }
 
-    /// The whole target holds nothing but what RFC 3986 allows, each percent sign before two hexadecimal digits.
+    /// The whole target holds nothing but what RFC 3986 allows, each percent sign before two hexadecimal digits that
+    /// are not those of NUL: what reads such a target in C sees it end there.
     private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
         var index = range.lowerBound
         while index < range.upperBound {
             let byte = bytes[index]
             if byte == UInt8(ascii: "%") {
-                guard index + 2 < range.upperBound, ASCII.hexadecimalValue(bytes[index + 1]) != nil,
-                    ASCII.hexadecimalValue(bytes[index + 2]) != nil
+                guard index + 2 < range.upperBound, let high = ASCII.hexadecimalValue(bytes[index + 1]),
+                    let low = ASCII.hexadecimalValue(bytes[index + 2])
                 else { throw .target }
+                guard high | low != 0 else { throw .path }
             } else if !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range) {
                 throw byte == ASCII.carriageReturn ? .bareCarriageReturn : .target
             }
@@ -81,7 +83,8 @@ struct RequestTarget {
         return false
     }
 
-    /// Refuses dot segments and encoded slashes: two readers of such a path may see two paths.
+    /// Refuses dot segments, and encoded slashes, backslashes and control characters: two readers of such a path may
+    /// see two paths, or two lines.
     private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
         guard !range.isEmpty else { return "/" }
         let raw = String(copying: bytes, at: range)
@@ -89,6 +92,7 @@ struct RequestTarget {
         guard let decoded = PercentEncoding.decodePath(raw.utf8),
             decoded.utf8.count(where: { $0 == UInt8(ascii: "/") })
                 == raw.utf8.count(where: { $0 == UInt8(ascii: "/") }),
+            decoded.utf8.allSatisfy({ ASCII.isFieldValue($0) && $0 != ASCII.tab && $0 != UInt8(ascii: "\\") }),
             !decoded.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
         else { throw .path }
         return decoded

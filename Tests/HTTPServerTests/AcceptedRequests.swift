@@ -50,7 +50,7 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
         .init("an empty query", request("GET /a?"), get("/a", query: "")),
         .init("two question marks", request("GET /a?b?c"), get("/a", query: "b?c")),
         .init("escapes", request("GET /caf%C3%A9%20a"), get("/caf\u{E9} a")),
-        .init("escapes in the query stay", request("GET /?a=%2F%00"), get(query: "a=%2F%00")),
+        .init("escapes in the query stay", request("GET /?a=%2F%0D%FF"), get(query: "a=%2F%0D%FF")),
         .init("all that a path may hold", request("GET /-._~!$&'()*+,;=:@"), get("/-._~!$&'()*+,;=:@")),
         .init("two slashes", request("GET //a//b"), get("//a//b")),
         .init("dots that are no dot segment", request("GET /...a/.b/c./.well-known"), get("/...a/.b/c./.well-known")),

@@ -66,6 +66,18 @@ extension RefusedRequest {
                 request("POST /", "Content-Length: 0", "Transfer-Encoding: chunked", then: "0\r\n\r\n"),
                 .transferEncodingAndLength),
             .init(
+                "a length and an empty coding",
+                request("POST /", "Content-Length: 5", "Transfer-Encoding:", then: "hello" + smuggled),
+                .transferEncoding),
+            .init(
+                "chunked and an empty coding",
+                request("POST /", "Transfer-Encoding: chunked", "Transfer-Encoding:", then: "0\r\n\r\n" + smuggled),
+                .transferEncoding),
+            .init(
+                "a coding for GET and a length",
+                request("GET /", "Transfer-Encoding: chunked", "Content-Length: 44", then: "0\r\n\r\n" + smuggled),
+                .transferEncodingAndLength),
+            .init(
                 "a length and an obfuscated coding",
                 request("POST /", "Content-Length: 5", "Transfer-Encoding: xchunked", then: "hello"), .transferEncoding),
             .init(
@@ -143,6 +155,9 @@ extension RefusedRequest {
                 "5;a\0\r\nhello\r\n": "a NUL in an extension", "5;a=\"\0\"\r\nhello\r\n": "a NUL in a quotation",
                 "5;a=b,c\r\nhello\r\n": "a list in an extension", "5;\u{E9}=a\r\nhello\r\n": "a name beyond ASCII",
                 "5;a=\"b\\\r\nhello\r\n": "a backslash at the end",
+                "5;;a\r\nhello\r\n": "two semicolons", "5;a==b\r\nhello\r\n": "two equals signs",
+                "5;a='b c'\r\nhello\r\n": "another kind of quotation",
+                "0;\r\n\r\n": "an empty extension of the last chunk",
                 "5;" + String(repeating: "a", count: 1100) + "\r\nhello\r\n": "a very long extension",
             ]) + [
             .init(
@@ -185,11 +200,18 @@ extension RefusedRequest {
             ["0\r\nX: a\r\n b\r\n\r\n": "a folded trailer", "0\r\n X: a\r\n\r\n": "a space before a trailer"])
         + chunked(.fieldValue, ["0\r\nX: a\0b\r\n\r\n": "a NUL in a trailer"])
 
-    static let expectations: [RefusedRequest] = [
-        "", "200-ok", "100-continues", "100-continue, 100-continue", "100-continue;q=1", "continue", "x",
-    ].map {
-        .init("Expect: \($0)", request("POST /", "Expect: \($0)", "Content-Length: 5", then: "hello"), .expectation)
-    }
+    static let expectations: [RefusedRequest] =
+        [
+            "", "200-ok", "100-continues", "100-continue, 100-continue", "100-continue;q=1", "continue", "x",
+        ].map {
+            .init("Expect: \($0)", request("POST /", "Expect: \($0)", "Content-Length: 5", then: "hello"), .expectation)
+        } + [
+            .init(
+                "two expectations",
+                request(
+                    "POST /", "Expect: 100-continue", "expect: 100-continue", "Content-Length: 5", then: "hello"),
+                .expectation)
+        ]
 
     /// Beyond the sizes that a server allows if it is told nothing else.
     static let limits: [RefusedRequest] = [
