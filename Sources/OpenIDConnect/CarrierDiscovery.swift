@@ -71,6 +71,8 @@ final class CarrierDiscovery: Sendable {
             if let request = state.requests[question] { return .asked(request) }
             if let refusal = state.refusals[question], now < refusal.until { throw refusal.error }
             guard state.requests.count < Self.maximumRequests else {
+                // A flood of networks that nobody serves must not cost those that are known their service.
+                if let known = state.known[question.network], now < known.usableUntil { return .known(known.metadata) }
                 throw OIDCError(.overloaded, reason: "Too many networks are being asked for.")
             }
             let request = Task { await self.ask(question, correlationID: correlationID) }
@@ -138,7 +140,26 @@ final class CarrierDiscovery: Sendable {
         }
         let requirements = ProviderMetadata.Requirements(
             urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts)
-        return try ProviderMetadata(document, network: network, requirements: requirements)
+        let metadata = try ProviderMetadata(document, network: network, requirements: requirements)
+        try checkOperator(of: metadata, network: network)
+        return metadata
+    }
+
+    /// Metadata that came from the issuer itself would be the issuer's word for it (Discovery section 4.3). Ours comes
+    /// from a broker, by network: a carrier could name another's issuer beside keys and endpoints of its own, and so vouch
+    /// for the other's users. A network whose issuer is configured cannot name another's, and is not asked.
+    private func checkOperator(of metadata: ProviderMetadata, network: MCCMNC) throws(OIDCError) {
+        guard configuration.pinnedIssuers[network] == nil else { return }
+        let issuer = EndpointURL(metadata.issuer, policy: configuration.urlPolicy)
+        let endpoints = [metadata.tokenEndpoint, metadata.jwksURI] + [metadata.userInfoEndpoint].compactMap(\.self)
+        for endpoint in endpoints {
+            guard let issuer, configuration.trustedHosts.areOfOneOperator(endpoint.host, issuer.host) else {
+                throw OIDCError(
+                    .metadataRefused,
+                    reason: "The network's metadata names an issuer and endpoints that are not of one operator: "
+                        + "configure the network's issuer if they are.")
+            }
+        }
     }
 
     /// What was known serves a while longer; otherwise the question is answered with the error, and a network that

@@ -22,6 +22,14 @@ enum HostName {
         host.utf8.contains(UInt8(ascii: ".")) && !isIPv4(host)
     }
 
+    /// Whether two normalized hosts are names that end in the same two labels.
+    static func areOfOneDomain(_ host: String, _ other: String) -> Bool {
+        guard isNameOfSeveralLabels(host), isNameOfSeveralLabels(other) else { return false }
+        let dot = UInt8(ascii: ".")
+        return host.utf8.split(separator: dot).suffix(2).elementsEqual(
+            other.utf8.split(separator: dot).suffix(2), by: { $0.elementsEqual($1) })
+    }
+
     /// Whether a normalized host is loopback by its own spelling.
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || (isIPv4(host) && host.hasPrefix("127."))

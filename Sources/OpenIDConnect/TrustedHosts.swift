@@ -37,6 +37,15 @@ public struct TrustedHosts: Sendable, Hashable {
         patterns.contains { $0.covers(host) }
     }
 
+    /// Whether two trusted hosts are of one operator, as far as their names tell: both the same, both loopback, both
+    /// below a name that a pattern covers, or, where none covers the second, both in the same domain.
+    func areOfOneOperator(_ host: String, _ other: String) -> Bool {
+        if host == other || HostName.isLoopback(host) && HostName.isLoopback(other) { return true }
+        let realms = patterns.filter { $0.coversSubdomains && $0.covers(other) }
+        guard realms.isEmpty else { return realms.contains { $0.covers(host) || $0.host == host } }
+        return HostName.areOfOneDomain(host, other)
+    }
+
     /// The carriers of ZenKey.
     public static let zenKeyCarriers = TrustedHosts(
         ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"].compactMap(Pattern.init))

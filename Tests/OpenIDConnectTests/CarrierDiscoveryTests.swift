@@ -92,7 +92,7 @@ struct CarrierDiscoveryTests {
             ("no-store", 60), ("no-cache, max-age=600", 60), ("max-age=600, max-age=300", 300), (nil, 3600),
             ("private", 3600),
             ("max-age=99999999999999999999", 86400), ("max-age=-5", 60), ("max-age=x", 60), ("max-age=", 60),
-            ("", 3600), (",,=", 3600),
+            ("", 3600), (",,=", 3600), ("max-age=600, \u{E9}", 60),
         ] as [(String?, Int64)])
     func lifetime(_ cacheControl: String?, _ seconds: Int64) async throws {
         let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.text, cacheControl: cacheControl) }
@@ -160,6 +160,54 @@ struct CarrierDiscoveryTests {
         #expect(try await error(relyingParty, SignInSubjects())?.code == .metadataRefused)
         carrier.change { $0.discovery = .json(FakeCarrier.metadata.text) }
         #expect(try await error(relyingParty, SignInSubjects()) == nil)
+    }
+
+    static let operators: [(hosts: [String], field: String, host: String, isOne: Bool)] =
+        ["token_endpoint", "jwks_uri", "userinfo_endpoint"].flatMap { field in
+            [
+                (["*.carrier.example", "*.evil.example"], field, "keys.carrier.example", true),
+                (["*.carrier.example", "*.evil.example"], field, "keys.evil.example", false),
+                (["*.carrier.example", "*.example.test"], field, "login.carrier.example.example.test", false),
+                (["*.carrier.example", "carrier.example"], field, "carrier.example", true),
+                (["login.carrier.example", "keys.carrier.example"], field, "keys.carrier.example", true),
+                (["login.carrier.example", "keys.other.example"], field, "keys.other.example", false),
+                (["login.carrier.example", "*.evil.example"], field, "keys.evil.example", false),
+                (["login.carrier.example", "10.0.0.1"], field, "10.0.0.1", false),
+            ]
+        }
+
+    @Test("A carrier that names another's issuer beside endpoints of its own is refused", arguments: operators)
+    func borrowedIssuer(_ hosts: [String], _ field: String, _ host: String, _ isOne: Bool) async throws {
+        let metadata = FakeCarrier.metadata.with(field, "\"https://\(host)/x\"").text
+        let carrier = FakeCarrier { $0.discovery = .json(metadata) }
+        let trusted = TrustedHosts(hosts.compactMap(TrustedHosts.Pattern.init))
+        let relyingParty = try carrier.relyingParty { $0.trustedHosts = trusted }
+        #expect(try await error(relyingParty, SignInSubjects())?.code == (isOne ? nil : .metadataRefused))
+        // The operator knows better.
+        let subjects = try SignInSubjects()
+        let pinned = try carrier.relyingParty {
+            $0.trustedHosts = trusted
+            $0.pinnedIssuers = [subjects.network: TokenDraft.issuer]
+        }
+        #expect(await error(pinned, subjects) == nil)
+    }
+
+    @Test("A flood of unknown networks does not cost a known one its service")
+    func flood() async throws {
+        let gate = Gate()
+        let carrier = FakeCarrier()
+        let relyingParty = try carrier.relyingParty()
+        _ = try await relyingParty.provider(SignInSubjects())
+        carrier.clock.advance(bySeconds: 86400)
+        carrier.change { $0.gates[FakeCarrier.discoveryURL] = gate }
+        let held = (0..<256).map { number in
+            Task { await error(relyingParty, try SignInSubjects(network: String(200_000 + number))) }
+        }
+        await gate.untilWaiting(256)
+        #expect(try await error(relyingParty, SignInSubjects(network: "201000"))?.code == .overloaded)
+        #expect(try await relyingParty.provider(SignInSubjects()).issuer == TokenDraft.issuer)
+        gate.open()
+        for task in held { _ = await task.result }
     }
 
     @Test("A network is held to the issuer that was configured for it")
