@@ -2,11 +2,22 @@ import Primitives
 import Storage
 import Synchronization
 
-/// Says whether the store can be used, asking it at most once a second however often it is asked itself.
+/// Says whether the store can be used, asking it at most once a second and one time at once, however often it is asked
+/// itself: anybody may ask.
 public final class Readiness: Sendable {
+    private struct State {
+        var last: (time: Timestamp, isReady: Bool)?
+        var look: Task<Bool, Never>?
+    }
+
+    private enum Step {
+        case known(Bool)
+        case looked(Task<Bool, Never>)
+    }
+
     private let store: any Store
     private let clock: WallClock
-    private let last = Mutex<(time: Timestamp, isReady: Bool)?>(nil)
+    private let state = Mutex(State())
 
     init(store: any Store, clock: WallClock) {
         self.store = store
@@ -15,7 +26,23 @@ public final class Readiness: Sendable {
 
     public func isReady() async -> Bool {
         let now = clock.now()
-        if let last = last.withLock({ $0 }), last.time == now { return last.isReady }
+        switch next(at: now) {
+        case .known(let isReady): return isReady
+        case .looked(let look): return await look.value
+        }
+    }
+
+    private func next(at now: Timestamp) -> Step {
+        state.withLock { state in
+            if let last = state.last, last.time == now { return .known(last.isReady) }
+            if let look = state.look { return .looked(look) }
+            let look = Task { await self.look(at: now) }
+            state.look = look
+            return .looked(look)
+        }
+    }
+
+    private func look(at now: Timestamp) async -> Bool {
         let isReady: Bool
         do {
             try await store.check()
@@ -23,7 +50,7 @@ public final class Readiness: Sendable {
         } catch {
             isReady = false
         }
-        last.withLock { $0 = (now, isReady) }
+        state.withLock { $0 = State(last: (now, isReady)) }
         return isReady
     }
 }

@@ -11,6 +11,8 @@ final class TestStore: Store {
         var afterSessionRead: Gate?
         var afterRefreshTokenRead: Gate?
         var losesRotations = false
+        var checks = 0
+        var beforeCheck: Gate?
     }
 
     private let directory: TemporaryDirectory
@@ -38,6 +40,11 @@ final class TestStore: Store {
 
     /// Rotations are done and then told as failed.
     func loseRotations(_ loses: Bool) { state.withLock { $0.losesRotations = loses } }
+    /// How often it was asked whether it works.
+    var checks: Int { state.withLock { $0.checks } }
+
+    /// Holds that question until the gate is open.
+    func holdChecks(at gate: Gate?) { state.withLock { $0.beforeCheck = gate } }
 
     private func using<Value>(
         _ call: (SQLiteStore) async throws(StorageError) -> Value
@@ -147,6 +154,11 @@ final class TestStore: Store {
     }
 
     func check() async throws(StorageError) {
+        let gate = state.withLock { state in
+            state.checks += 1
+            return state.beforeCheck
+        }
+        await gate?.pass()
         try await using { store async throws(StorageError) in try await store.check() }
     }
 
