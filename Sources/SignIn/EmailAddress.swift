@@ -1,4 +1,7 @@
 /// An e-mail address that mail could reach: a sane subset of RFC 5321's, without comments, quotes and address literals.
+///
+/// Its domain is spelled as it is looked up, but for case: an address with full-width letters, a soft hyphen or another
+/// full stop reaches the same mailbox as the plain one, and would pass by a list of blocked domains.
 struct EmailAddress: Sendable, Hashable {
     /// In lower case.
     let domain: String
@@ -8,7 +11,7 @@ struct EmailAddress: Sendable, Hashable {
     init?(_ text: String) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard text.utf8.count <= 254, parts.count == 2, let local = parts.first, let domain = parts.last,
-            Self.isLocalPart(local), Self.isDomain(domain)
+            Self.isLocalPart(local), Self.isDomain(domain), domain.lowercased().unicodeScalars.allSatisfy(Self.isPlain)
         else { return nil }
         self.domain = domain.lowercased()
     }
@@ -36,6 +39,17 @@ struct EmailAddress: Sendable, Hashable {
                 true
             default: false
             }
+        }
+    }
+
+    /// Whether IDNA (RFC 5895, UTS #46) looks a scalar of a lower-case name up as it is. The sharp s and the final sigma
+    /// count as such: they are letters of their own now.
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII || scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
+        guard !scalar.properties.changesWhenNFKCCaseFolded else { return false }
+        switch scalar.properties.generalCategory {
+        case .lowercaseLetter, .otherLetter, .modifierLetter, .nonspacingMark, .spacingMark, .decimalNumber: return true
+        default: return false
         }
     }
 

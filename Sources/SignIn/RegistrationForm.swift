@@ -30,7 +30,7 @@ extension RegistrationForm {
             name: check.text(name, "name") ?? known.name,
             givenName: check.text(givenName, "given_name") ?? known.givenName,
             familyName: check.text(familyName, "family_name") ?? known.familyName,
-            email: check.email(email) ?? known.email,
+            email: check.email(email) ?? known.reachableEmail,
             phoneNumber: check.phone(phoneNumber) ?? known.phoneNumber,
             postalCode: check.postalCode(postalCode) ?? known.postalCode)
         let refused = check.refused

@@ -36,12 +36,18 @@ public struct RegistrationRules: Sendable, Hashable {
 }
 
 extension Profile {
+    /// The e-mail address, if it reads like one. What a carrier tells in another form (`Jane <jane@mail.example>`) has
+    /// no domain that could be looked at.
+    var reachableEmail: String? { email.flatMap { EmailAddress($0) == nil ? nil : $0 } }
+}
+
+extension Profile {
     fileprivate subscript(attribute: RegistrationRules.Attribute) -> String? {
         switch attribute {
         case .name: name
         case .givenName: givenName
         case .familyName: familyName
-        case .email: email
+        case .email: reachableEmail
         case .phone: phoneNumber
         case .postalCode: postalCode
         }

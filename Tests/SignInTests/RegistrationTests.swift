@@ -1,4 +1,5 @@
 import HTTPTypes
+import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
@@ -134,12 +135,36 @@ struct RegistrationTests {
         #expect(answer.status == 201)
     }
 
+    @Test("does not take an address from the carrier that hides its domain")
+    func carriersAddress() async throws {
+        let app = try app()
+        for (number, email) in ["Jane <jane@blocked.example>", "jane@blocked\u{3002}example"].enumerated() {
+            app.carrier.script {
+                $0.userInfo = { _ throws(OutboundError) in
+                    .json(#"{"sub":"SUBJECT-of-jane","name":"Jane","email":"\#(email)"}"#)
+                }
+            }
+            let offer = try await app.signIn(
+                SignInBody().code("CODE-\(number)").with("scope", "\"openid name email\""))
+            #expect(offer.json?["missing"]?.array?.compactMap(\.string) == ["email"])
+            let handle = try #require(offer.text("state_key"))
+            let answer = try await app.post("/users", #"{"state_key":"\#(handle)"}"#)
+            #expect(answer.status == 400)
+            #expect(answer.description.contains("email is missing"))
+        }
+    }
+
     static let addresses: [(String, Bool)] = [
         ("jane@mail.example", true), ("j.d+x@a-b.example", true), ("jané@münchen.example", true),
         ("jane", false), ("@mail.example", false), ("jane@mail", false), ("jane@-a.example", false),
         ("jane@a..example", false), ("a b@mail.example", false), ("a@b@mail.example", false),
         (".a@mail.example", false), ("<a>@mail.example", false), ("jane@[127.0.0.1]", false),
         (String(repeating: "a", count: 65) + "@mail.example", false),
+        // Other spellings of a domain, by which a blocked one could be reached.
+        ("a@\u{FF42}locked.example", false), ("a@blo\u{AD}cked.example", false), ("a@blocked\u{3002}example", false),
+        ("a@x.blocked\u{FF0E}example", false), ("a@block\u{200D}ed.example", false),
+        ("a@\u{1D5BB}locked.example", false),
+        ("a@STRA\u{DF}E.example", true), ("a@\u{3C0}\u{3C1}\u{3BF}\u{3C2}.example", true), ("a@\u{4F8B}.example", true),
     ]
 
     @Test("takes sane e-mail addresses only", arguments: addresses)
