@@ -40,6 +40,7 @@ final class TestStore: Store {
 
     /// Rotations are done and then told as failed.
     func loseRotations(_ loses: Bool) { state.withLock { $0.losesRotations = loses } }
+
     /// How often it was asked whether it works.
     var checks: Int { state.withLock { $0.checks } }
 
