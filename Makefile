@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Package.swift
 
-.PHONY: help run build test conformance bench lint format clean
+.PHONY: help run build test browser conformance bench lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,11 @@ test:  ## run all tests
 	swift build --build-tests
 	# One after another: tests with deadlines share two cores badly with tests that make RSA keys.
 	swift test --skip-build --no-parallel
+
+browser:  ## have a real browser click through the sign-ins of a demonstration
+	@scripts/setup --browser
+	swift build --product latchkey
+	scripts/browser
 
 conformance: build  ## drive the release build against an independent carrier that misbehaves
 	@scripts/setup --test

@@ -11,7 +11,7 @@ enum BrowserPages {
         .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer",
         .contentSecurityPolicy:
-            "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; "
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
             + "frame-ancestors 'none'",
     ]
 
@@ -72,6 +72,7 @@ enum BrowserPages {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(HTML.escaped(title))</title>
+            <link rel="icon" href="/favicon.svg">
             <link rel="stylesheet" href="/style.css">
             </head>
             <body>

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""A real browser walks through the redirect sign-ins of a running demonstration; see scripts/browser.
+
+    Tests/Browser/walk.py --latchkey .build/debug/latchkey --pictures FOLDER
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from webdriver import Browser
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def demonstration(latchkey, **environment):
+    """A running `latchkey demo`: its base URL."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
+            [latchkey, "demo", "--port", str(port), "--simulator-port", "0", "--database", f"{folder}/demo.db"],
+            env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", **environment), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL)
+        base = f"http://127.0.0.1:{port}"
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    urllib.request.urlopen(base + "/readyz", timeout=5).read()
+                    break
+                except OSError:
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise SystemExit("browser: the demonstration did not start")
+                    time.sleep(0.1)
+            yield base
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+def parameters(url):
+    return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
+
+
+class Walk:
+    def __init__(self, browser, base, pictures, name):
+        self.browser, self.base, self.pictures, self.name = browser, base, pictures, name
+
+    def start(self, **fields):
+        query = urllib.parse.urlencode({"client_type": "web", "redirect_uri": self.base + "/", **fields})
+        return f"{self.base}/auth/zenkey/start?{query}"
+
+    def look(self, step):
+        self.browser.picture(self.pictures / f"{self.name}-{step}.png")
+        complaints = self.browser.complaints()
+        assert not complaints, f"the console complains at {self.browser.url}: {complaints}"
+
+    def choose_carrier(self):
+        self.browser.find("input[name=mccmnc]")
+        self.look("carrier")
+        self.browser.click("button[type=submit]")
+
+    def approve(self):
+        self.browser.find("input[name=user]")
+        self.look("approval")
+        self.browser.click("button[type=submit]:not([formaction])")
+
+    def came_back(self):
+        self.browser.wait("coming back", lambda: self.browser.url.startswith(self.base + "/?"))
+        return parameters(self.browser.url)
+
+    def web(self):
+        self.browser.go(self.base + "/")
+        self.look("front")
+        self.browser.go(self.start(tracking_id="walk"))
+        self.choose_carrier()
+        self.approve()
+        outcome = self.came_back()
+        assert outcome == {"action": "login", "status": "success", "tracking_id": "walk"}, outcome
+        self.browser.go(self.base + "/users/me")
+        profile = json.loads(self.browser.text())
+        assert profile["user_id"] > 0, profile
+        self.browser.complaints()
+
+    def denied(self):
+        self.browser.go(self.start())
+        self.choose_carrier()
+        self.browser.click("button[formaction$=deny]")
+        outcome = self.came_back()
+        assert (outcome["status"], outcome["error"]) == ("failure", "access_denied"), outcome
+        assert "session" not in " ".join(outcome), outcome
+
+    def popup(self):
+        self.browser.go(self.base + "/")
+        opener = self.browser.windows[0]
+        self.browser.run(
+            "addEventListener('message', (event) => { document.title = JSON.stringify([event.origin, event.data]); });"
+            "window.open(arguments[0], '_blank', 'popup');", self.start(client_type="popup"))
+        self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
+        self.browser.switch(next(window for window in self.browser.windows if window != opener))
+        self.choose_carrier()
+        self.approve()
+        self.browser.wait("the popup's end", lambda: self.browser_count() == 1)
+        self.browser.switch(opener)
+        self.browser.wait("the message", lambda: self.browser.title.startswith("["))
+        origin, message = json.loads(self.browser.title)
+        assert origin == self.base and message["source"] == "latchkey", message
+        assert message["status"] == "success" and message["session_id"], message
+
+    def browser_count(self):
+        return len(self.browser.windows)
+
+    def trouble(self):
+        """Where no frontend can be told, a person reads what happened."""
+        for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web"):
+            self.browser.go(self.base + path)
+            text = self.browser.text()
+            assert "This sign-in cannot go on" in text and "{" not in text, text
+            self.browser.picture(self.pictures / f"{self.name}-trouble.png")
+            self.browser.complaints()
+
+    def registration(self):
+        self.browser.go(self.start(scope="openid name email"))
+        self.choose_carrier()
+        self.approve()
+        outcome = self.came_back()
+        assert (outcome["action"], outcome["status"]) == ("register", "partial"), outcome
+        assert "@" in outcome["identifier"], outcome
+        body = json.dumps({"state_key": outcome["state_key"], "name": "Walker", "email": outcome["identifier"]}).encode()
+        request = urllib.request.Request(
+            self.base + "/auth/register", body, {"Content-Type": "application/json", "X-API-KEY": "demo-key"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 201, answer.status
+        self.browser.go(self.start())
+        self.choose_carrier()
+        self.approve()
+        assert self.came_back()["status"] == "success"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--pictures", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    options.pictures.mkdir(parents=True, exist_ok=True)
+    driver = shutil.which("chromedriver")
+    if not driver:
+        raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
+    looks = {"desktop": ((1100, 800), False), "phone-dark": ((390, 844), True)}
+    for look, (size, dark) in looks.items():
+        with demonstration(options.latchkey) as base, Browser(driver, free_port(), size, dark) as browser:
+            walk = Walk(browser, base, options.pictures, look)
+            for step in (walk.web, walk.denied, walk.popup, walk.trouble):
+                step()
+                print(f"browser: {look}: {step.__name__}: ok", flush=True)
+    with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as base, \
+            Browser(driver, free_port()) as browser:
+        Walk(browser, base, options.pictures, "registration").registration()
+        print("browser: registration: ok", flush=True)
+
+
+main()

@@ -1,0 +1,112 @@
+"""As much of the W3C WebDriver protocol as the walk needs, over chromedriver; the standard library only."""
+import base64
+import json
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Browser:
+    """Headless Chromium, ended with the block that started it."""
+
+    def __init__(self, driver, port, size=(1100, 800), dark=False):
+        self.base = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            [driver, f"--port={port}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.session = None
+        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                     "--disable-popup-blocking", "--disable-background-networking", "--no-first-run",
+                     f"--window-size={size[0]},{size[1]}",
+                     # Nothing but this machine is ever asked for.
+                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        if dark:
+            arguments.append("--force-dark-mode")
+        wanted = {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}}
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                self.session = self.call("POST", "/session", wanted, top=True)["sessionId"]
+                return
+            except (OSError, urllib.error.URLError):
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    self.process.kill()
+                    raise SystemExit("browser: chromedriver did not start")
+                time.sleep(0.1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.process.terminate()
+            self.process.wait(20)
+
+    def call(self, method, path, body=None, top=False):
+        url = self.base + (path if top else f"/session/{self.session}{path}")
+        data = json.dumps(body or {}).encode() if method == "POST" else None
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            value = json.loads(error.read() or b"{}").get("value", {})
+            raise AssertionError(f"{method} {path}: {value.get('error')}: {value.get('message')}") from None
+
+    def go(self, url):
+        self.call("POST", "/url", {"url": url})
+
+    @property
+    def url(self):
+        return self.call("GET", "/url")
+
+    @property
+    def title(self):
+        return self.call("GET", "/title")
+
+    def text(self, selector="body"):
+        return self.call("GET", f"/element/{self.find(selector)}/text")
+
+    def find(self, selector):
+        """The element, waited for."""
+        deadline = time.monotonic() + 20
+        while True:
+            found = self.call("POST", "/elements", {"using": "css selector", "value": selector})
+            if found:
+                return found[0][ELEMENT]
+            if time.monotonic() > deadline:
+                raise AssertionError(f"there is no {selector} at {self.url}")
+            time.sleep(0.05)
+
+    def click(self, selector):
+        self.call("POST", f"/element/{self.find(selector)}/click")
+
+    def run(self, script, *arguments):
+        return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, what, condition):
+        deadline = time.monotonic() + 20
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what}: not within 20 s; at {self.url}")
+            time.sleep(0.05)
+
+    @property
+    def windows(self):
+        return self.call("GET", "/window/handles")
+
+    def switch(self, window):
+        self.call("POST", "/window", {"handle": window})
+
+    def complaints(self):
+        """What the console holds against the pages since the last call."""
+        return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
+                if entry["level"] in ("SEVERE", "WARNING")]
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
