@@ -16,12 +16,12 @@ enum BrowserPages {
     ]
 
     /// Says why a sign-in cannot go on, where there is no frontend to say so.
-    static func failure(_ error: APIError, requestID: String) -> Response {
+    static func failure(_ error: APIError) -> Response {
         var response = page(
             error.status, title: "This sign-in cannot go on",
             """
             <p>\(HTML.escaped(error.description))</p>
-            <p><small>\(HTML.escaped(error.code)) · \(HTML.escaped(requestID))</small></p>
+            <p><small>\(HTML.escaped(error.code))</small></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response

@@ -96,7 +96,7 @@ extension LatchkeyAPI {
             } catch {
                 let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error, requestID: "")
+                return BrowserPages.failure(error)
             }
         }
     }

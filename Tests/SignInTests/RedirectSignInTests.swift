@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    @Test("What is kept of a sign-in under way is sealed under its state")
+    func sealed() async throws {
+        let app = try TestApp()
+        let state = try state(of: try await app.useCases.redirectSignIn.start(Self.start, browser: nil))
+        let hash = try #require(TokenHash(SHA256Bytes.of(state)))
+        let content = try #require(
+            try await app.store.takeNote(hash, purpose: "redirect attempt", at: app.clock.now))
+        #expect(content.count > 200)
+        #expect(!String(decoding: content, as: UTF8.self).contains("com.example.app"))
+    }
+
     @Test("No more than a hundred sign-ins begin in a second")
     func startRate() {
         let rate = StartRate()
