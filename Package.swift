@@ -121,7 +121,7 @@ let package = Package(
         .executableTarget(
             name: "latchkey",
             dependencies: [
-                "LatchkeyConfiguration", "LatchkeyService",
+                "LatchkeyConfiguration", "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -149,7 +149,8 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
-        .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "OpenIDConnect", "TestSupport"]),
+        .testTarget(
+            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "OpenIDConnect", "Primitives", "TestSupport"]),
         .testTarget(
             name: "StorageTests",
             dependencies: ["Storage", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),

@@ -76,6 +76,16 @@ long ccurl_response_code(CURL *easy) {
     return code;
 }
 
+const char *ccurl_certificate_expiry(CURL *easy) {
+    struct curl_certinfo *chain = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) || !chain || chain->num_of_certs < 1) return NULL;
+    static const char name[] = "Expire date:";
+    for (struct curl_slist *line = chain->certinfo[0]; line; line = line->next) {
+        if (!strncmp(line->data, name, sizeof name - 1)) return line->data + sizeof name - 1;
+    }
+    return NULL;
+}
+
 void *ccurl_private(CURL *easy) {
     char *context = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context);

@@ -1,3 +1,5 @@
+public import Primitives
+
 /// The one thing this module asks of the network: send a request, get the whole answer.
 ///
 /// An implementation must not follow redirects, must check certificates, must end by ``OutboundRequest/timeout`` in
@@ -42,10 +44,12 @@ public struct OutboundResponse: Sendable {
     /// Of the answer's `Date` field, if it has one.
     public var date: String?
     public var body: [UInt8]
+    /// When the server's certificate expires, where a client was told to find out and a new connection was made.
+    public var certificateExpiry: Timestamp?
 
     public init(
         status: Int, contentType: String? = nil, cacheControl: String? = nil, retryAfter: String? = nil,
-        date: String? = nil, body: [UInt8] = []
+        date: String? = nil, body: [UInt8] = [], certificateExpiry: Timestamp? = nil
     ) {
         self.status = status
         self.contentType = contentType
@@ -53,6 +57,7 @@ public struct OutboundResponse: Sendable {
         self.retryAfter = retryAfter
         self.date = date
         self.body = body
+        self.certificateExpiry = certificateExpiry
     }
 }
 

@@ -45,7 +45,8 @@ extension Transfer {
         return .success(
             OutboundResponse(
                 status: ccurl_response_code(easy), contentType: head.contentType, cacheControl: head.cacheControl,
-                retryAfter: head.retryAfter, date: head.date, body: body))
+                retryAfter: head.retryAfter, date: head.date, body: body,
+                certificateExpiry: failureText == nil ? nil : CertificateExpiry.ofPeer(easy)))
     }
 
     private func failure(_ result: CURLcode, of exchange: Exchange) -> OutboundError {
@@ -61,6 +62,8 @@ extension Transfer {
         if result == CURLE_OPERATION_TIMEDOUT, !wasSent, ContinuousClock.now < exchange.deadline {
             return OutboundError(.unreachable, mayHaveBeenSent: false, reason: "\(host): no connection in time")
         }
-        return CurlFailure.error(result, host: host, mayHaveBeenSent: wasSent)
+        let error = CurlFailure.error(result, host: host, mayHaveBeenSent: wasSent)
+        guard error.code == .tls, let text = failureText?.text else { return error }
+        return OutboundError(.tls, mayHaveBeenSent: wasSent, reason: "\(host): \(text)")
     }
 }

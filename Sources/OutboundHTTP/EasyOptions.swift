@@ -45,6 +45,7 @@ enum EasyOptions {
         try set(CURLOPT_SSL_VERIFYPEER, 1, on: easy)
         try set(CURLOPT_SSL_VERIFYHOST, 2, on: easy)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2), on: easy)
+        if configuration.inspectsCertificates { try set(CURLOPT_CERTINFO, 1, on: easy) }
         guard let caBundle = configuration.caBundle else { return }
         try set(CURLOPT_CAINFO, caBundle, on: easy)
         // The system's directory of certificates would be trusted besides.

@@ -24,12 +24,15 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var proxy: String?
     /// For resolution, connection and TLS handshake together; a request's own deadline also holds. Default 5 s.
     public var connectTimeout: Duration
+    /// Finds out when the servers' certificates expire, and tells in errors what is wrong with one. Default false: it
+    /// costs a little for each connection.
+    public var inspectsCertificates: Bool
 
     public init(
         perHostConnections: Int = 64, perHostWaiting: Int = 1024, keptConnections: Int = 256,
         keptConnectionSeconds: Int = 60, addressPolicy: AddressPolicy = .publicOnly, allowLoopbackHTTP: Bool = false,
         caBundle: String? = nil, userAgent: String = "latchkey/1", proxy: String? = nil,
-        connectTimeout: Duration = .seconds(5)
+        connectTimeout: Duration = .seconds(5), inspectsCertificates: Bool = false
     ) {
         self.perHostConnections = perHostConnections
         self.perHostWaiting = perHostWaiting
@@ -41,6 +44,7 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
         self.userAgent = userAgent
         self.proxy = proxy
         self.connectTimeout = connectTimeout
+        self.inspectsCertificates = inspectsCertificates
     }
 }
 

@@ -10,6 +10,8 @@ final class Transfer {
     /// Its place among the loop's active transfers.
     var slot = 0
 
+    /// Where libcurl writes what went wrong; nil where nobody asks.
+    let failureText: FailureText?
     private(set) var exchange: Exchange?
     // What the callbacks find out about the exchange.
     var head = ResponseHead()
@@ -29,7 +31,9 @@ final class Transfer {
         guard let easy = curl_easy_init() else { throw OutboundHTTPStartError(.library, "no easy handle") }
         self.easy = easy
         addressPolicy = configuration.proxy == nil ? configuration.addressPolicy : nil
+        failureText = configuration.inspectsCertificates ? FailureText() : nil
         try EasyOptions.set(configuration, on: easy)
+        failureText?.attach(to: easy)
         guard setCallbacks() == CURLE_OK else {
             throw OutboundHTTPStartError(.library, "libcurl does not know a callback")
         }
@@ -66,6 +70,7 @@ final class Transfer {
         wasAddressRefused = false
         sendings = 0
         content.erase()
+        failureText?.clear()
     }
 
     private func set(_ url: EndpointURL) -> CURLcode {

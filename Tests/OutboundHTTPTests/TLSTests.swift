@@ -1,6 +1,7 @@
 import Foundation
 import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import TestSupport
 import Testing
 
@@ -17,6 +18,37 @@ struct TLSTests {
                     #expect(response.body == Array(body.utf8))
                 }
                 #expect(try await client.send(.post(peer.url("localhost"))).status == 200)
+            }
+        }
+    }
+
+    @Test("A client that inspects certificates tells when one expires, and what is wrong with one")
+    func inspection() async throws {
+        try await withTLSPeer(.valid) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+                $0.inspectsCertificates = true
+            } _: { client in
+                let expiry = try #require(try await client.send(.post(peer.url())).certificateExpiry)
+                let left = expiry.secondsSinceEpoch - Int64(Date().timeIntervalSince1970)
+                // It was made for two days, a moment ago.
+                #expect((2 * 86_400 - 600...2 * 86_400).contains(left))
+            }
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: { client in
+                let response = try await client.send(.post(peer.url()))
+                #expect(response.certificateExpiry == nil)
+            }
+        }
+        try await withTLSPeer(.expired) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+                $0.inspectsCertificates = true
+            } _: { client in
+                let error = await client.failure(try .post(peer.url()))
+                #expect(error?.code == .tls)
+                #expect(error?.reason.contains("expired") == true, "\(error?.reason ?? "")")
             }
         }
     }

@@ -34,6 +34,10 @@ CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 long ccurl_response_code(CURL *easy);
 void *ccurl_private(CURL *easy);
 
+/// When the certificate that the server showed on this transfer's connection expires, as libcurl writes it; NULL if it
+/// does not tell. The text is the handle's, until its next transfer.
+const char *ccurl_certificate_expiry(CURL *easy);
+
 /// The next finished transfer: its easy handle and result; NULL if there is none.
 CURL *ccurl_next_finished(CURLM *multi, CURLcode *result);
 
