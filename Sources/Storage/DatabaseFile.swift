@@ -24,18 +24,38 @@ package struct DatabaseFile {
     /// is none. SQLite gives the files it puts beside it the same mode.
     /// - Returns: Whether the file has content.
     func prepare() throws(StorageError) -> Bool {
+        guard let size = try size() else {
+            try create()
+            return false
+        }
+        return size > 0
+    }
+
+    /// Its size in bytes, after seeing that it may be read and written; nil if it is not there.
+    func size() throws(StorageError) -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0 else {
             guard errno == ENOENT else { throw unavailable("cannot be looked at: \(lastProblem)") }
-            try create()
-            return false
+            return nil
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw unavailable(status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a file")
         }
         // Not opened to find out: closing a file takes away the locks that this process has on it.
         guard access(path, R_OK | W_OK) == 0 else { throw unavailable("cannot be read and written: \(lastProblem)") }
-        return status.st_size > 0
+        return Int64(status.st_size)
+    }
+
+    /// How many bytes there is room for on its disk, after seeing that files may be made beside it: SQLite needs some.
+    func freeBytes() throws(StorageError) -> UInt64 {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        guard access(directory, W_OK | X_OK) == 0 else {
+            throw unavailable("cannot be kept: its directory cannot be written to: \(lastProblem)")
+        }
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { throw unavailable("cannot be looked at: \(lastProblem)") }
+        return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
     }
 
     private func create() throws(StorageError) {

@@ -34,9 +34,17 @@ struct SQLiteConnections {
 
     /// Looks at the content through a connection that cannot write, so that a database which is refused stays as it is.
     private static func validate(_ path: String, _ configuration: SQLiteConfiguration) throws {
+        try read(path, configuration) { db in try Schema.validate(db) }
+    }
+
+    /// Reads through a connection that cannot write.
+    static func read<Value>(
+        _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
+    ) throws -> Value {
         let connection = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: true))
-        try connection.unsafeRead { db in try Schema.validate(db) }
+        let value = try connection.unsafeRead(body)
         try connection.close()
+        return value
     }
 
     private static func openWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
