@@ -14,10 +14,16 @@ package struct JSONWebKeySet: Sendable {
     /// Reads a key set. Entries we cannot use are passed over, as RFC 7517 section 5 wants, so that it may have no key;
     /// nil if it is no key set, or has too many entries, or none.
     package init?(parsing body: [UInt8]) {
+        guard let entries = Self.entries(of: body) else { return nil }
+        keys = entries.compactMap { entry in entry.object.flatMap { try? PublicKey($0) } }
+    }
+
+    /// The entries of a key set, of which there must be some, and not too many.
+    static func entries(of body: [UInt8]) -> [JSONValue]? {
         guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
-            (1...Self.maximumKeys).contains(entries.count)
+            (1...maximumKeys).contains(entries.count)
         else { return nil }
-        keys = entries.compactMap { $0.object.flatMap(PublicKey.init) }
+        return entries
     }
 
     /// The keys that may have signed a token: of its key id if it names one, and never another then; otherwise the only

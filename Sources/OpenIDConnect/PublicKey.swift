@@ -9,7 +9,23 @@ import Primitives
 #endif
 
 /// A public key for signatures, ready to verify with, as read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
-struct PublicKey: Sendable {
+package struct PublicKey: Sendable {
+    /// Why an entry of a key set is not used.
+    package enum Refusal: String, Error, Sendable, Hashable {
+        /// Its `use` or `key_ops` say that it is for something else than verifying.
+        case purpose
+        /// Its `kty` or `crv` is none we know.
+        case kind
+        /// Its `alg` is not the one that goes with its kind.
+        case algorithm
+        /// Its `kid` is no text.
+        case keyID = "key_id"
+        /// An RSA modulus of fewer than 2048 or more than 8192 bits.
+        case size
+        /// Its numbers are not those of a proper key.
+        case numbers
+    }
+
     private enum Material: Sendable {
         case rsa(_RSA.Signing.PublicKey, modulusBytes: Int)
         case p256(P256.Signing.PublicKey)
@@ -20,20 +36,29 @@ struct PublicKey: Sendable {
     let algorithm: SigningAlgorithm
     private let material: Material
 
-    /// The key, or nil if the entry is not a signature key of a kind, size and shape we accept.
-    init?(_ entry: JSONObject) {
-        guard Self.isForVerifying(entry), let (material, algorithm) = Self.material(of: entry) else { return nil }
+    /// - Throws: Why the entry is not a signature key of a kind, size and shape we accept.
+    init(_ entry: JSONObject) throws(Refusal) {
+        guard Self.isForVerifying(entry) else { throw .purpose }
+        let (material, algorithm) = try Self.material(of: entry)
         if let named = entry["alg"] {
-            guard named.string == algorithm.rawValue else { return nil }
+            guard named.string == algorithm.rawValue else { throw .algorithm }
         }
         if let keyID = entry["kid"] {
-            guard let text = keyID.string else { return nil }
+            guard let text = keyID.string else { throw .keyID }
             self.keyID = text
         } else {
             keyID = nil
         }
         self.algorithm = algorithm
         self.material = material
+    }
+
+    /// Of the modulus, or of the curve.
+    var bits: Int {
+        switch material {
+        case .rsa(let key, _): key.keySizeInBits
+        case .p256: 256
+        }
     }
 
     func verifies(_ signature: [UInt8], for digest: SHA256.Digest) -> Bool {
@@ -58,37 +83,37 @@ struct PublicKey: Sendable {
         return true
     }
 
-    private static func material(of entry: JSONObject) -> (Material, SigningAlgorithm)? {
+    private static func material(of entry: JSONObject) throws(Refusal) -> (Material, SigningAlgorithm) {
         switch entry["kty"]?.string {
-        case "RSA": rsa(entry).map { ($0, .rs256) }
-        case "EC": p256(entry).map { ($0, .es256) }
-        default: nil
+        case "RSA": (try rsa(entry), .rs256)
+        case "EC": (try p256(entry), .es256)
+        default: throw .kind
         }
     }
 
     /// 2048 to 8192 bits (RFC 7518 section 3.3; the upper bound limits what a signature costs), an odd modulus, and an
     /// odd exponent of 65537 or more in at most 32 bits.
-    private static func rsa(_ entry: JSONObject) -> Material? {
-        guard let modulus = integer(entry["n"], maximumBytes: 1024), modulus.count >= 256,
-            let last = modulus.last, last & 1 == 1,
-            let exponentBytes = integer(entry["e"], maximumBytes: 4)
-        else { return nil }
+    private static func rsa(_ entry: JSONObject) throws(Refusal) -> Material {
+        guard let modulus = integer(entry["n"], maximumBytes: 1024), modulus.count >= 256 else { throw .size }
+        guard let last = modulus.last, last & 1 == 1, let exponentBytes = integer(entry["e"], maximumBytes: 4) else {
+            throw .numbers
+        }
         let exponent = exponentBytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard exponent >= 65537, exponent & 1 == 1,
-            let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponentBytes),
-            key.keySizeInBits >= 2048
-        else { return nil }
+            let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponentBytes)
+        else { throw .numbers }
+        guard key.keySizeInBits >= 2048 else { throw .size }
         return .rsa(key, modulusBytes: modulus.count)
     }
 
     /// A point of P-256, each coordinate in exactly 32 bytes (RFC 7518 section 6.2.1.2). That it lies on the curve is
     /// checked where the key is made.
-    private static func p256(_ entry: JSONObject) -> Material? {
-        guard entry["crv"]?.string == "P-256",
-            let x = bytes(entry["x"], maximum: 32), x.count == 32,
+    private static func p256(_ entry: JSONObject) throws(Refusal) -> Material {
+        guard entry["crv"]?.string == "P-256" else { throw .kind }
+        guard let x = bytes(entry["x"], maximum: 32), x.count == 32,
             let y = bytes(entry["y"], maximum: 32), y.count == 32,
             let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
-        else { return nil }
+        else { throw .numbers }
         return .p256(key)
     }
 

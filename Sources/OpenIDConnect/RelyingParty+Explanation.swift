@@ -21,6 +21,9 @@ extension RelyingParty {
             idToken, keys: keys, allows: { rules.allows($0, at: provider) }, expecting: expectation, now: moment)
     }
 
+    /// What is demanded of every ID token.
+    package var idTokenRules: IDTokenRules { configuration.idTokenRules }
+
     /// The provider's usable keys: from the cache, or fetched.
     package func signingKeys(of provider: ProviderMetadata) async throws(OIDCError) -> JSONWebKeySet {
         try await keyCaches.cache(of: provider).current().keys

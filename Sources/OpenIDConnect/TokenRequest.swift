@@ -70,7 +70,7 @@ extension ProviderMetadata {
     }
 
     /// A provider that lists what it takes is believed; of one that lists nothing the operator knows it.
-    func check(_ authentication: ClientAuthentication) throws(OIDCError) {
+    package func check(_ authentication: ClientAuthentication) throws(OIDCError) {
         let method = authentication.method
         guard clientAuthenticationMethods?.contains(method) ?? true else {
             throw OIDCError(
