@@ -13,6 +13,9 @@ import Synchronization
 /// A whole Latchkey: made of a configuration, started, and shut down.
 public final class LatchkeyService: Sendable {
     public let logger: Logger
+    /// As it was when the service was made.
+    let configuration: Configuration
+    let logThreshold: LogThreshold
     private let store: SQLiteStore
     private let client: CurlHTTPClient
     private let api: LatchkeyAPI
@@ -26,10 +29,12 @@ public final class LatchkeyService: Sendable {
     public init(configuration: Configuration, clock: WallClock = .system) throws {
         _ = OpenFileLimit.raise()
         MemoryArenas.keepFew()
-        let logger = Logger(configuration.log, clock: clock)
+        self.configuration = configuration
+        logThreshold = LogThreshold(configuration.log.level.loggerLevel)
+        let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.logger = logger
         store = try LatchkeyService.openStore(configuration)
-        client = try LatchkeyService.makeClient(configuration)
+        client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         guard let discoveryURL = configuration.zenkey.discoveryURL else {
             throw LatchkeyStartError(.configuration, "zenkey.discovery_url is not set")
         }
@@ -95,9 +100,9 @@ public final class LatchkeyService: Sendable {
         }
     }
 
-    private static func makeClient(_ configuration: Configuration) throws -> CurlHTTPClient {
+    static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> CurlHTTPClient {
         do throws(OutboundHTTPStartError) {
-            return try CurlHTTPClient(configuration.outboundHTTP)
+            return try CurlHTTPClient(configuration)
         } catch {
             throw LatchkeyStartError(.outbound, "\(error)")
         }
@@ -105,15 +110,12 @@ public final class LatchkeyService: Sendable {
 }
 
 extension Logger {
-    /// A logger as configured, to standard error.
-    init(_ configuration: Configuration.Log, clock: WallClock) {
-        guard let level = configuration.level.loggerLevel else {
-            self.init(label: "latchkey") { _ in SwiftLogNoOpLogHandler() }
-            return
-        }
+    /// A logger to standard error, in the configured format.
+    init(_ configuration: Configuration.Log, threshold: LogThreshold, clock: WallClock) {
         let format = configuration.format == .json ? LogFormat.json : .text
         self.init(label: "latchkey") { label in
-            StructuredLogHandler(label: label, level: level, format: format, sink: .standardError, clock: clock)
+            StructuredLogHandler(
+                label: label, threshold: threshold, format: format, sink: .standardError, clock: clock)
         }
     }
 }

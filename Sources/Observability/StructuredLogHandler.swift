@@ -6,20 +6,34 @@ public import Primitives
 /// Nothing here looks for secrets: they are kept out of messages and metadata where those are made, by being of the
 /// type `Secret`, which prints as redacted.
 public struct StructuredLogHandler: LogHandler {
-    public var logLevel: Logger.Level
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
+    /// The level of this handler and its copies alone, if one was set.
+    private var ownLevel: Logger.Level?
+    private let threshold: LogThreshold
     private let label: String
     private let format: LogFormat
     private let sink: LogSink
     private let clock: WallClock
 
     public init(label: String, level: Logger.Level, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
+        self.init(label: label, threshold: LogThreshold(level), format: format, sink: sink, clock: clock)
+    }
+
+    /// - Parameter threshold: What is logged, now and whenever it changes, unless ``logLevel`` is set.
+    public init(
+        label: String, threshold: LogThreshold, format: LogFormat, sink: LogSink, clock: WallClock = .system
+    ) {
+        self.threshold = threshold
         self.label = label
-        self.logLevel = level
         self.format = format
         self.sink = sink
         self.clock = clock
+    }
+
+    public var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.loggerLevel }
+        set { ownLevel = newValue }
     }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -28,6 +42,7 @@ public struct StructuredLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
+        guard ownLevel != nil || threshold.level != nil else { return }
         var members = metadata
         if let provided = metadataProvider?.get() { members.merge(provided) { _, new in new } }
         if let own = event.metadata { members.merge(own) { _, new in new } }

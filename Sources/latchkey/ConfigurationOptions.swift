@@ -14,14 +14,19 @@ struct ConfigurationOptions: ParsableArguments {
     /// Reads the configuration; tells every problem and ends the process with 78 (EX_CONFIG) if there is one.
     func load(for purpose: ConfigurationLoader.Purpose) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
-            return try ConfigurationLoader().load(
-                file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
+            return try read(for: purpose)
         } catch {
             let count = error.problems.count + error.omitted
             StandardError.print("latchkey: the configuration has \(count) \(count == 1 ? "problem" : "problems"):")
             StandardError.print(error.description)
             throw ExitCode(78)
         }
+    }
+
+    /// Reads the configuration.
+    func read(for purpose: ConfigurationLoader.Purpose) throws(ConfigurationErrors) -> LoadedConfiguration {
+        try ConfigurationLoader().load(
+            file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
     }
 }
 

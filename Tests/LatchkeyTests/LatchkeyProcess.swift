@@ -16,14 +16,23 @@ final class LatchkeyProcess: Sendable {
     private let output = Mutex(Data())
     private let pipe = Pipe()
 
-    /// Starts the program; its standard output and error are collected together.
-    init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
+    /// Starts the program; its standard output and error are collected together. Its standard input has nothing, or the
+    /// text given, which has to fit into a pipe.
+    init(
+        _ arguments: [String], environment: [String: String] = [:], directory: String? = nil, input: String? = nil
+    ) throws {
         guard let program = LatchkeyProcess.program else { throw NotBuilt() }
         process.executableURL = program
         process.arguments = arguments
         process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""].merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardInput = FileHandle.nullDevice
+        if let input {
+            let inputPipe = Pipe()
+            process.standardInput = inputPipe
+            try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try inputPipe.fileHandleForWriting.close()
+        }
         process.standardOutput = pipe
         process.standardError = pipe
         pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in

@@ -1,0 +1,51 @@
+import Foundation
+import Glibc
+import Logging
+import Observability
+import Primitives
+import Testing
+
+@Suite struct LogThresholdTests {
+    @Test("A threshold is what it was set to", arguments: Logger.Level.allCases.map { Optional($0) } + [nil])
+    func level(level: Logger.Level?) {
+        let threshold = LogThreshold(.info)
+        threshold.level = level
+        #expect(threshold.level == level)
+        #expect(LogThreshold(level).level == level)
+    }
+
+    @Test("Loggers that share a threshold, and copies of them, follow it; one with a level of its own does not")
+    func shared() {
+        let threshold = LogThreshold(.warning)
+        let logger = Logger(label: "test") { label in
+            StructuredLogHandler(label: label, threshold: threshold, format: .text, sink: LogSink(descriptor: -1))
+        }
+        var copy = logger
+        copy[metadataKey: "a"] = "b"
+        var own = logger
+        own.logLevel = .error
+        #expect([logger.logLevel, copy.logLevel, own.logLevel] == [.warning, .warning, .error])
+        threshold.level = .debug
+        #expect([logger.logLevel, copy.logLevel, own.logLevel] == [.debug, .debug, .error])
+    }
+
+    @Test("Where nothing is to be logged, not even what is critical is")
+    func off() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "latchkey-log-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let descriptor = open(file, O_CREAT | O_RDWR, 0o600)
+        let sink = LogSink(descriptor: descriptor)
+        let threshold = LogThreshold(nil)
+        let logger = Logger(label: "test") { label in
+            StructuredLogHandler(label: label, threshold: threshold, format: .text, sink: sink)
+        }
+        logger.critical("one")
+        threshold.level = .critical
+        logger.critical("two")
+        sink.flush()
+        close(descriptor)
+        let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+        #expect(!text.contains("one"))
+        #expect(text.contains("two"))
+    }
+}
