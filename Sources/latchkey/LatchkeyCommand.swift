@@ -14,6 +14,7 @@ struct LatchkeyCommand: AsyncParsableCommand {
             """,
         version: LatchkeyVersion.text,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, HealthCommand.self, AuditCommand.self,
+            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
+            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
         ])
 }

@@ -1,0 +1,109 @@
+import Primitives
+
+/// What ``Doctor`` found.
+public struct DoctorReport: Sendable {
+    /// One thing that was looked at. Never holds a secret.
+    public struct Finding: Sendable, Hashable {
+        public enum Severity: String, Sendable, CaseIterable {
+            case ok
+            /// Works, and is unsafe or will not work for long.
+            case warning
+            /// Sign-ins fail because of it.
+            case problem
+        }
+
+        public enum Area: String, Sendable, CaseIterable {
+            case configuration
+            case publicURL = "public_url"
+            case apiKeys = "api_keys"
+            case redirectURIs = "redirect_uris"
+            case database
+            case discovery
+            case metadata
+            case keys
+            case endpoints
+            case clock
+            case certificates
+        }
+
+        public let severity: Severity
+        public let area: Area
+        /// What it is about, such as a client, a network or a host.
+        public let subject: String
+        public let message: String
+        /// What to do; nil if nothing is to be done.
+        public let remedy: String?
+
+        static func ok(_ area: Area, _ message: String) -> Finding { .ok(area, "", message) }
+
+        static func ok(_ area: Area, _ subject: String, _ message: String) -> Finding {
+            Finding(severity: .ok, area: area, subject: subject, message: message, remedy: nil)
+        }
+
+        static func warning(_ area: Area, _ message: String, fix: String) -> Finding {
+            .warning(area, "", message, fix: fix)
+        }
+
+        static func warning(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
+            Finding(severity: .warning, area: area, subject: subject, message: message, remedy: fix)
+        }
+
+        static func problem(_ area: Area, _ message: String, fix: String) -> Finding {
+            .problem(area, "", message, fix: fix)
+        }
+
+        static func problem(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
+            Finding(severity: .problem, area: area, subject: subject, message: message, remedy: fix)
+        }
+    }
+
+    public let findings: [Finding]
+
+    public init(_ findings: [Finding]) {
+        self.findings = findings
+    }
+
+    public func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
+
+    /// For people: a line for each finding, and under it what to do.
+    public var text: String {
+        var lines = findings.flatMap { finding -> [String] in
+            let name = finding.severity.rawValue.padded(8) + finding.area.rawValue.padded(14)
+            let subject = finding.subject.isEmpty ? "" : finding.subject + ": "
+            let line = name + subject + finding.message
+            guard let remedy = finding.remedy else { return [line] }
+            return [line, String(repeating: " ", count: 22) + "fix: " + remedy]
+        }
+        lines.append("")
+        lines.append("\(Self.number(count(.problem), "problem")), \(Self.number(count(.warning), "warning")).")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// For programs: one object on one line.
+    public var json: String {
+        let members = findings.map { finding in
+            var json = JSONObjectWriter()
+            json.add("severity", finding.severity.rawValue)
+            json.add("area", finding.area.rawValue)
+            json.add("subject", finding.subject)
+            json.add("message", finding.message)
+            json.add("fix", orNull: finding.remedy)
+            return String(decoding: json.finish(), as: UTF8.self)
+        }
+        var json = JSONObjectWriter()
+        json.add("problems", count(.problem))
+        json.add("warnings", count(.warning))
+        json.add("findings", json: "[" + members.joined(separator: ",") + "]")
+        return String(decoding: json.finish(), as: UTF8.self) + "\n"
+    }
+
+    private static func number(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+}
+
+extension String {
+    fileprivate func padded(_ width: Int) -> String {
+        self + String(repeating: " ", count: max(1, width - utf8.count))
+    }
+}

@@ -1,0 +1,48 @@
+import OpenIDConnect
+import Primitives
+import Synchronization
+
+/// Passes requests on to another client, and keeps what came of them.
+final class ExchangeRecorder: HTTPClient {
+    struct Exchange: Sendable {
+        let url: EndpointURL
+        let began: Timestamp
+        let ended: Timestamp
+        let result: Result<OutboundResponse, OutboundError>
+
+        /// As a URL names it, with its port.
+        var host: String { "\(url.host):\(url.port)" }
+
+        var response: OutboundResponse? { try? result.get() }
+
+        var failure: OutboundError? {
+            guard case .failure(let error) = result else { return nil }
+            return error
+        }
+    }
+
+    private let client: any HTTPClient
+    private let clock: WallClock
+    private let kept = Mutex<[Exchange]>([])
+
+    init(_ client: any HTTPClient, clock: WallClock) {
+        self.client = client
+        self.clock = clock
+    }
+
+    /// In the order in which they ended. Nothing is ever removed: it is meant for the few requests of one examination.
+    var exchanges: [Exchange] { kept.withLock { $0 } }
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        let began = clock.now()
+        let result: Result<OutboundResponse, OutboundError>
+        do throws(OutboundError) {
+            result = .success(try await client.send(request))
+        } catch {
+            result = .failure(error)
+        }
+        let exchange = Exchange(url: request.url, began: began, ended: clock.now(), result: result)
+        kept.withLock { $0.append(exchange) }
+        return try result.get()
+    }
+}

@@ -1,0 +1,140 @@
+import CarrierSimulator
+import Foundation
+import TestSupport
+import Testing
+
+/// `latchkey explain-token`, run as a process of its own.
+@Suite(.serialized) struct ExplainTokenTests {
+    typealias Fault = CarrierSimulator.Fault
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let fault: Fault?
+        /// The checks that must fail, as the command names them; none for a token that must be accepted.
+        let fails: [String]
+        var testDescription: String { fault?.rawValue ?? "no fault" }
+
+        init(_ fault: Fault?, _ fails: String...) {
+            self.fault = fault
+            self.fails = fails
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(nil), Row(.idTokenAudienceArray), Row(.idTokenUnsolicitedClaims), Row(.idTokenRotatedKey),
+        Row(.idTokenTwoParts, "format"), Row(.idTokenHuge, "format"), Row(.idTokenAlgNone, "format", "algorithm"),
+        Row(.idTokenCritical, "critical_header"), Row(.idTokenHS256ByPublicKey, "algorithm"),
+        Row(.idTokenRS512, "algorithm"), Row(.idTokenUnknownKeyID, "key"), Row(.idTokenWeakKey, "key"),
+        Row(.idTokenBadSignature, "signature"), Row(.idTokenStrangerKey, "signature"),
+        Row(.idTokenDuplicateClaim, "claims"), Row(.idTokenOtherIssuer, "issuer"),
+        Row(.idTokenLongSubject, "subject"), Row(.idTokenExtraAudience, "audience"),
+        Row(.idTokenOtherAuthorizedParty, "authorized_party"), Row(.idTokenExpired, "expiry"),
+        Row(.idTokenMissingExpiry, "expiry"), Row(.idTokenOld, "issued_at"), Row(.idTokenFuture, "issued_at"),
+        Row(.idTokenNotYetValid, "not_before"), Row(.idTokenWrongNonce, "nonce"), Row(.idTokenWrongACR, "acr"),
+        Row(.idTokenOldAuthentication, "auth_time"), Row(.idTokenWrongAccessTokenHash, "at_hash"),
+        Row(.idTokenOtherContext, "context"),
+    ]
+
+    @Test("Each fault of a token is told by the check that it fails, and by no other", arguments: rows)
+    func faults(row: Row) async throws {
+        try await OperatorStage.with { stage in
+            // This carrier writes at_hash.
+            let mccmnc = "310260"
+            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: mccmnc)
+            let tokens = try await stage.tokens(mccmnc: mccmnc)
+            let tokenFile = try stage.write(tokens.idToken, as: "token")
+            let accessTokenFile = try stage.write(tokens.accessToken, as: "access")
+            let ending = try await stage.run([
+                "explain-token", "--mccmnc", mccmnc, "--token-file", tokenFile,
+                "--access-token-file", accessTokenFile,
+                "--nonce", OperatorStage.nonce, "--acr-values", "a3", "--context", OperatorStage.context,
+                "--max-age", "300",
+            ])
+            #expect(ending.status == (row.fails.isEmpty ? 0 : 1), "\(ending.output)")
+            #expect(failed(ending.output) == row.fails, "\(ending.output)")
+            for secret in [tokens.idToken, tokens.accessToken, OperatorStage.secret, OperatorStage.apiKey] {
+                #expect(!ending.output.contains(secret))
+            }
+        }
+    }
+
+    /// The names of the checks on the lines marked FAIL.
+    private func failed(_ output: String) -> [String] {
+        output.split(separator: "\n").filter { $0.hasPrefix("FAIL") }.compactMap {
+            $0.split(separator: " ").dropFirst().first.map(String.init)
+        }
+    }
+
+    @Test("The token is read from standard input, sent nowhere, and nothing personal in it is printed unasked")
+    func privacy() async throws {
+        try await OperatorStage.with { stage in
+            let token = try await stage.tokens().idToken
+            let arguments = ["explain-token", "--provider", "zenkey", "--mccmnc", Stage.mccmnc]
+            let ending = try await stage.run(arguments, input: token + "\n")
+            #expect(ending.status == 0, "\(ending.output)")
+            #expect(ending.output.contains("Accepted"))
+            // A subject begins with the network's code.
+            for personal in ["\(Stage.mccmnc)-", OperatorStage.nonce, OperatorStage.context] {
+                #expect(!ending.output.contains(personal))
+            }
+            let shown = try await stage.run(arguments + ["--show-claims"], input: token)
+            for personal in ["\"\(Stage.mccmnc)-", OperatorStage.nonce, OperatorStage.context] {
+                #expect(shown.output.contains(personal))
+            }
+            let log = stage.simulator.log
+            #expect(log.count(.discovery) == 2)
+            #expect(log.count(.keys) == 2)
+            #expect(log.count(.token) == 1)
+            #expect(log.count(.userInfo) == 0)
+            for entry in log.entries where entry.endpoint != .token {
+                for parameter in entry.parameters { #expect(!token.contains(parameter.value) || parameter.value == "") }
+                #expect(entry.authorization == nil)
+            }
+        }
+    }
+
+    @Test("A token that has expired is explained whole, also at a moment when it had not")
+    func otherMoment() async throws {
+        try await OperatorStage.with { stage in
+            let token = try await stage.tokens().idToken
+            let now = Int(Date().timeIntervalSince1970)
+            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc, "--at"]
+            let later = try await stage.run(arguments + ["\(now + 86_400)"], input: token)
+            #expect(later.status == 1)
+            #expect(failed(later.output) == ["expiry", "issued_at"])
+            #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 17)
+            let time = ISO8601DateFormatter().string(from: Date())
+            #expect(try await stage.run(arguments + [time], input: token).status == 0)
+        }
+    }
+
+    @Test("Each way not to get an answer has a code of its own, and says what to do")
+    func failures() async throws {
+        try await OperatorStage.with { stage in
+            let token = try await stage.tokens().idToken
+            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc]
+            func status(
+                _ arguments: [String], _ says: String, environment: [String: String] = [:], input: String = token
+            ) async throws -> Int32 {
+                let ending = try await stage.run(arguments, environment: environment, input: input)
+                #expect(ending.output.contains(says), "\(ending.output)")
+                #expect(!ending.output.contains(token))
+                return ending.status
+            }
+            #expect(try await status(["explain-token"], "--mccmnc") == 64)
+            #expect(try await status(["explain-token", "--mccmnc", "31"], "--mccmnc") == 64)
+            #expect(try await status(arguments + ["--provider", "other"], "zenkey") == 64)
+            #expect(try await status(arguments + ["--client-id", "other"], "zenkey.clients") == 64)
+            #expect(try await status(arguments + ["--at", "yesterday"], "--at") == 64)
+            let several = ["LATCHKEY_ZENKEY_CLIENTS": "a:x,b:y"]
+            #expect(try await status(arguments, "--client-id: a, b", environment: several) == 64)
+            #expect(try await status(arguments + ["--token-file", "/nowhere"], "/nowhere") == 66)
+            #expect(try await status(arguments, "no token", input: " \n") == 66)
+            let badLevel = ["LATCHKEY_LOG_LEVEL": "loud"]
+            #expect(try await status(arguments, "log.level", environment: badLevel) == 78)
+            stage.simulator.setFaults([.discovery500], for: Stage.mccmnc)
+            #expect(try await status(arguments, "metadata") == 69)
+            stage.simulator.setFaults([.keys500], for: Stage.mccmnc)
+            #expect(try await status(arguments, "Undecided") == 69)
+        }
+    }
+}
