@@ -9,6 +9,9 @@ struct AuditCommand: AsyncParsableCommand {
         discussion: """
             The latest events that fit, the oldest of them first. Of identities it has fingerprints, and no subject. The \
             record is kept for audit.retention.
+
+            Ends with 0 if it could be read (even if nothing fits), 1 if not, 64 if the options are wrong, and 78 if the \
+            configuration has problems.
             """)
 
     @OptionGroup var options: ConfigurationOptions

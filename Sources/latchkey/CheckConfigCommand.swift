@@ -5,7 +5,13 @@ struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract: "Reads the configuration and tells everything that is wrong with it.",
-        discussion: "Ends with 0 if `latchkey serve` would accept it, else with 78. Secrets are never printed.")
+        discussion: """
+            Looks at the configuration alone; `latchkey doctor` looks at the database and the carriers too. Secrets are \
+            never printed.
+
+            Ends with 0 if `latchkey serve` would accept it, 64 if the options are wrong, and 78, with all of them \
+            listed, if it has problems.
+            """)
 
     @OptionGroup var options: ConfigurationOptions
 

@@ -10,6 +10,9 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Prints a curl that signs a user in. The users are kept in latchkey-demo.db in the working directory; \
             delete it to start anew.
+
+            Ends with 0 after SIGTERM or SIGINT, 1 if it cannot start, 64 if the options are wrong, and 78 if the \
+            configuration has problems.
             """)
 
     @Option(name: .long, help: "The port of Latchkey; 0 lets the system choose.")

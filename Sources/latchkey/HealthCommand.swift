@@ -5,7 +5,10 @@ struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
         abstract: "Asks a running Latchkey whether it is well.",
-        discussion: "Ends with 0 if it answers 200, else with 1. For containers' health checks.")
+        discussion: """
+            For containers' health checks. Ends with 0 if it answers 200 within 3 seconds, else with 1; with 64 if the \
+            options are wrong.
+            """)
 
     @Argument(help: "The URL to ask: plain http on a loopback address, or https.")
     var url = "http://127.0.0.1:8080/healthz"
