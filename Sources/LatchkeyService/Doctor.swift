@@ -79,7 +79,9 @@ public struct Doctor: Sendable {
 
     private func examinePublicURL() async -> Finding {
         guard let url = configuration.publicURL else {
-            return .ok(.publicURL, "not set; nothing that is switched on needs it")
+            return .warning(
+                .publicURL, "not set, so no sign-in by redirect can start",
+                fix: "set it to the https URL of this server, if web frontends or other browsers are to sign in")
         }
         guard url.scheme == .https else {
             return .warning(
@@ -98,7 +100,9 @@ public struct Doctor: Sendable {
             guard status == 200 else {
                 return .warning(.publicURL, url.text, "/healthz answers \(status) and not 200", fix: fix)
             }
-            return .ok(.publicURL, url.text, "/healthz answers")
+            return .ok(
+                .publicURL, url.text,
+                "/healthz answers; carriers have to know \(base)/auth/zenkey/callback for sign-ins by redirect")
         } catch {
             return .warning(.publicURL, url.text, "cannot be reached from here (\(error.reason))", fix: fix)
         }

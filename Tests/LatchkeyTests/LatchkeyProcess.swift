@@ -15,6 +15,8 @@ final class LatchkeyProcess: Sendable {
     private let process = Process()
     private let output = Mutex(Data())
     private let pipe = Pipe()
+    /// Whether the output has come to its end, which may be after the process's own.
+    private let isDrained = Mutex(false)
 
     /// Starts the program; its standard output and error are collected together. Its standard input has nothing, or the
     /// text given, which has to fit into a pipe.
@@ -37,8 +39,10 @@ final class LatchkeyProcess: Sendable {
         process.standardError = pipe
         pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
             self?.output.withLock { $0.append(data) }
+            guard data.isEmpty else { return }
+            handle.readabilityHandler = nil
+            self?.isDrained.withLock { $0 = true }
         }
         try process.run()
     }
@@ -71,11 +75,14 @@ final class LatchkeyProcess: Sendable {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for its end, at most 60 s; then it is killed.
+    /// Waits for its end and for all that it said, at most 60 s; then it is killed.
     func ending() async -> Ending {
         let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning {
-            if ContinuousClock.now > deadline { send(SIGKILL) }
+        while process.isRunning || !isDrained.withLock({ $0 }) {
+            if ContinuousClock.now > deadline {
+                guard process.isRunning else { break }
+                send(SIGKILL)
+            }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return Ending(status: process.terminationStatus, output: said)
