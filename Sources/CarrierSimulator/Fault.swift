@@ -38,6 +38,7 @@ extension CarrierSimulator {
         case idTokenOtherContext = "id-token-other-context"
         case idTokenMissingContext = "id-token-missing-context"
         case idTokenOldAuthentication = "id-token-old-authentication"
+        case idTokenFutureAuthentication = "id-token-future-authentication"
         case idTokenMissingAuthenticationTime = "id-token-missing-authentication-time"
         case idTokenWrongAccessTokenHash = "id-token-wrong-at-hash"
         case idTokenOtherAuthorizedParty = "id-token-other-azp"
@@ -86,6 +87,7 @@ extension CarrierSimulator {
         case tokenWrongType = "token-wrong-type"
         case tokenTypeUppercase = "token-type-uppercase"
         case tokenMissingExpiresIn = "token-missing-expires-in"
+        case tokenReusableCode = "token-reusable-code"
 
         // The userinfo endpoint.
         case userInfo401 = "userinfo-401"

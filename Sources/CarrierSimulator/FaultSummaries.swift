@@ -41,6 +41,7 @@ extension CarrierSimulator.Fault {
         .idTokenOtherContext: "context is another text than the user was shown.",
         .idTokenMissingContext: "There is no context.",
         .idTokenOldAuthentication: "auth_time was a day ago.",
+        .idTokenFutureAuthentication: "auth_time is in ten minutes.",
         .idTokenMissingAuthenticationTime: "There is no auth_time.",
         .idTokenWrongAccessTokenHash: "at_hash is that of another access token.",
         .idTokenOtherAuthorizedParty: "azp is another client.",
@@ -91,6 +92,7 @@ extension CarrierSimulator.Fault {
         .tokenWrongType: "token_type is mac.",
         .tokenTypeUppercase: "token_type is BEARER: right, for it is compared without regard to case.",
         .tokenMissingExpiresIn: "The token response has no expires_in: right, for it is optional.",
+        .tokenReusableCode: "The token endpoint takes a code that was used before.",
     ]
 
     private static let userInfo: [Self: String] = [

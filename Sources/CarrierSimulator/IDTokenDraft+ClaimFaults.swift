@@ -30,6 +30,7 @@ extension IDTokenDraft {
         case .idTokenOtherContext: claims["context"] = "Pay 9,999.00 to somebody else"
         case .idTokenMissingContext: claims["context"] = nil
         case .idTokenOldAuthentication: claims["auth_time"] = .moment(now, plus: -86_400)
+        case .idTokenFutureAuthentication: claims["auth_time"] = .moment(now, plus: 600)
         case .idTokenMissingAuthenticationTime: claims["auth_time"] = nil
         case .idTokenWrongAccessTokenHash: claims["at_hash"] = .text(Self.accessTokenHash("another-access-token"))
         case .idTokenOtherAuthorizedParty: claims["azp"] = "another-client"

@@ -29,14 +29,15 @@ struct SimulatorState: Sendable {
     }
 
     /// Takes the grant of a code, once.
+    /// - Parameter takesUsedCodes: Takes it as often as it comes.
     /// - Throws: `invalid_grant` for a code that is unknown, another client's or carrier's, used, or expired. A second
     ///   use also ends the access token of the first (RFC 6749 section 4.1.2).
     mutating func redeem(
-        code: String, clientID: String, mccmnc: String, now: Timestamp
+        code: String, clientID: String, mccmnc: String, now: Timestamp, takesUsedCodes: Bool
     ) throws(CarrierSimulator.Refusal) -> Grant {
         guard var grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
         else { throw .init("invalid_grant", "The code is unknown.") }
-        if grant.isRedeemed {
+        if grant.isRedeemed, !takesUsedCodes {
             if let token = grant.accessToken { revoke(token) }
             throw .init("invalid_grant", "The code was used before.")
         }

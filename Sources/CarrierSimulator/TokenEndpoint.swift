@@ -34,7 +34,9 @@ struct TokenEndpoint: Sendable {
         let now = simulator.clock.now()
         let taken = simulator.withState { state in
             Result { () throws(CarrierSimulator.Refusal) in
-                try state.redeem(code: request.code, clientID: request.client.id, mccmnc: site.mccmnc, now: now)
+                try state.redeem(
+                    code: request.code, clientID: request.client.id, mccmnc: site.mccmnc, now: now,
+                    takesUsedCodes: site.has(.tokenReusableCode))
             }
         }
         let grant = try taken.get()

@@ -69,8 +69,10 @@ struct FieldReader {
     }
 
     /// Words separated by spaces, or in JSON also an array of them.
-    mutating func words(_ name: String, _ aliases: [String] = [], limit: Int) -> [String] {
-        guard let value = value(name, aliases, required: false) else { return [] }
+    mutating func words(
+        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false
+    ) -> [String] {
+        guard let value = value(name, aliases, required: required) else { return [] }
         let texts = value.array.map { $0.map(\.string) } ?? [value.string]
         let known = texts.compactMap(\.self)
         guard known.count == texts.count else {
@@ -82,7 +84,9 @@ struct FieldReader {
             refuse(name, "must be at most \(limit) ASCII characters")
             return []
         }
-        return text.split(separator: " ").map(String.init)
+        let words = text.split(separator: " ").map(String.init)
+        if words.isEmpty, required { refuse(name, "is empty") }
+        return words
     }
 
     /// A text of digits, which JSON may also give as a number.

@@ -110,6 +110,10 @@ extension LatchkeyAPI {
         router.delete("/users/me", signedIn { try await $0.eraseUser($1) })
         router.post("/auth/token", keyed { try await $0.refresh($1) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
+        router.post(
+            "/auth/{provider}/authorize", signedIn { try await $0.authorizeTransaction($1, provider: $1.provider) })
+        router.post("/auth/receipts/redeem", keyed { try await $0.redeemReceipt($1) })
+        router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router

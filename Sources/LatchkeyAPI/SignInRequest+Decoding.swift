@@ -3,9 +3,10 @@ import Primitives
 import SignIn
 
 extension SignInRequest {
-    /// Reads a sign-in from a body's fields (contract section 2).
+    /// Reads a sign-in from a body's fields (contract section 2), or with `isTransaction` the approval of a transaction,
+    /// which must name what was approved and how (contract section 8).
     /// - Throws: 400 that names everything that is missing or malformed.
-    init(_ fields: BodyFields, provider: String) throws(APIError) {
+    init(_ fields: BodyFields, provider: String, isTransaction: Bool = false) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.value(
@@ -18,8 +19,8 @@ extension SignInRequest {
             "code_verifier", ["codeVerifier"], limit: 128,
             demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
         let nonce = reader.text("nonce", limit: 512)
-        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
-        let context = reader.context()
+        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
+        let context = reader.context(required: isTransaction)
         let state = reader.text("state", limit: 1024)
         let scopes = reader.words("scope", limit: 1024)
         guard reader.problems.isEmpty, let clientID, let code, let network, let redirectURI else {
@@ -64,8 +65,8 @@ extension FieldReader {
     }
 
     /// At most 280 characters, of up to four bytes each.
-    mutating func context() -> String? {
-        guard let text = text("context", limit: 280 * 4) else { return nil }
+    mutating func context(required: Bool = false) -> String? {
+        guard let text = text("context", limit: 280 * 4, required: required) else { return nil }
         guard text.unicodeScalars.count <= 280 else {
             refuse("context", "is longer than 280 characters")
             return nil

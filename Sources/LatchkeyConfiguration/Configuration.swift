@@ -24,6 +24,8 @@ public struct Configuration: Sendable {
     public var idToken = IDToken()
     /// `audit`
     public var audit = Audit()
+    /// `transactions`
+    public var transactions = Transactions()
     /// `outbound`: requests to carriers.
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.

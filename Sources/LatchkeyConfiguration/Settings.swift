@@ -1,7 +1,7 @@
 /// The keys of the configuration, in the order in which they are read and shown. Every key's name, type, default,
 /// secrecy and meaning stand here and nowhere else.
 enum Settings {
-    static let all: [Setting<Configuration>] = general + http + zenkey + accounts + outbound + operation
+    static let all: [Setting<Configuration>] = general + http + zenkey + accounts + transactions + outbound + operation
 
     /// `allow_loopback_http` comes first: whether URLs are good depends on it.
     private static let general: [Setting<Configuration>] = [
@@ -117,6 +117,22 @@ enum Settings {
         Setting(
             "audit.retention", .duration(86_400...315_360_000), \.audit.retention,
             "How long the record of what was done to accounts is kept."),
+    ]
+
+    private static let transactions: [Setting<Configuration>] = [
+        Setting(
+            "transactions.max_auth_age", .duration(1...86_400), \.transactions.maximumAuthenticationAge,
+            "How long ago the carrier may have authenticated the user who approves a transaction."),
+        Setting(
+            "transactions.receipt_lifetime", .duration(10...3600), \.transactions.receiptLifetime,
+            "How long the receipt of a transaction can be redeemed."),
+        Setting(
+            "transactions.key_lifetime", .duration(172_800...31_536_000), \.transactions.keyLifetime,
+            "How long a key signs receipts before the next one does."),
+        Setting(
+            "transactions.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"),
+            \.transactions.encryptionKeys, isSecret: true,
+            "What the signing keys are encrypted with in the database; the first encrypts, all decrypt."),
     ]
 
     private static let outbound: [Setting<Configuration>] = [

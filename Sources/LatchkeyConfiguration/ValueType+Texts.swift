@@ -160,6 +160,16 @@ extension ValueType where Value == Secret {
         }
     }
 
+    /// A key of 256 bits.
+    static var encryptionKey: ValueType<Secret> {
+        .scalar("an encryption key", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
+            guard text.utf8.count == 64, Hexadecimal.decode(text.utf8) != nil else {
+                throw ValueRefusal("is not a key", "give 64 hexadecimal digits, such as openssl rand -hex 32 prints")
+            }
+            return Secret(text)
+        }
+    }
+
     static var proxyURL: ValueType<Secret> {
         .scalar("the URL of a proxy", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
             try ProxyText.check(text)

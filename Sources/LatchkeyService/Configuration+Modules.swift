@@ -82,7 +82,18 @@ extension Configuration {
         configuration.lifetimes.idle = sessions.idleTimeout.components.seconds
         configuration.lifetimes.absolute = sessions.absoluteTimeout.components.seconds
         configuration.lifetimes.refreshGrace = sessions.refreshGrace.components.seconds
+        configuration.transactions = transactionRules
         return configuration
+    }
+
+    private var transactionRules: SignInConfiguration.Transactions {
+        var rules = SignInConfiguration.Transactions()
+        rules.maximumAuthenticationAge = transactions.maximumAuthenticationAge.components.seconds
+        rules.receiptLifetime = transactions.receiptLifetime.components.seconds
+        rules.keyLifetime = transactions.keyLifetime.components.seconds
+        rules.encryptionKeys = transactions.encryptionKeyBytes.compactMap { EncryptionKey($0) }
+        if let publicURL { rules.issuer = publicURL.text }
+        return rules
     }
 }
 

@@ -1,8 +1,9 @@
 import Logging
 import Primitives
+import SignIn
 import Storage
 
-/// Removes from the store, once a minute and in small steps, what has expired.
+/// Sees to the signing keys, and removes from the store what has expired: once a minute and in small steps.
 struct Housekeeping: Sendable {
     private static let pause = Duration.seconds(60)
     private static let rowsPerStep = 500
@@ -10,12 +11,14 @@ struct Housekeeping: Sendable {
     let store: any Store
     /// How long audit events are kept.
     let auditRetention: Duration
+    let signingKeys: SigningKeys
     let clock: WallClock
     let logger: Logger
 
     /// Goes on until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
+            await keepSigningKeys()
             do {
                 try await Task.sleep(for: Housekeeping.pause)
                 try await purge()
@@ -24,6 +27,15 @@ struct Housekeeping: Sendable {
             } catch {
                 return
             }
+        }
+    }
+
+    /// Sees to the signing keys.
+    func keepSigningKeys() async {
+        do throws(SignInError) {
+            try await signingKeys.maintain()
+        } catch {
+            logger.warning("could not see to the signing keys", metadata: ["error": "\(error.code.text)"])
         }
     }
 

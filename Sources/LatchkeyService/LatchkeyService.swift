@@ -53,7 +53,8 @@ public final class LatchkeyService: Sendable {
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
         housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.audit.retention, clock: clock, logger: logger)
+            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys, clock: clock,
+            logger: logger)
     }
 
     /// Listens and serves.
@@ -88,6 +89,9 @@ public final class LatchkeyService: Sendable {
         }
         return cut
     }
+
+    /// Does now what is otherwise done once a minute. For tests, whose clocks do not wait for it.
+    package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
 
     /// Waits until all log lines are written. For the end of the process.
     public func flushLog() { LogSink.standardError.flush() }

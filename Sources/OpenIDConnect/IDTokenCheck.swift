@@ -21,6 +21,7 @@ public enum IDTokenCheck: String, Sendable, Hashable, CaseIterable {
     case accessTokenHash = "at_hash"
     case context
     case userInfoSubject = "userinfo_subject"
+    case sameUser = "same_user"
 
     /// What the check demands, as a sentence for an error answer.
     public var demand: String {
@@ -47,6 +48,7 @@ public enum IDTokenCheck: String, Sendable, Hashable, CaseIterable {
         case .accessTokenHash: "The ID token's at_hash, if it has one, must match the access token."
         case .context: "The ID token must carry the context that was asked for."
         case .userInfoSubject: "The userinfo answer must be about the ID token's subject."
+        case .sameUser: "The ID token must be about the user who is signed in."
         }
     }
 }

@@ -86,6 +86,24 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
+    /// Adds an array with an object for each element, which `members` writes.
+    public mutating func add<Element>(
+        _ name: StaticString, objects elements: [Element],
+        _ members: (Element, inout JSONObjectWriter) -> Void
+    ) {
+        begin(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "{"))
+            isEmpty = true
+            members(element, &self)
+            bytes.append(UInt8(ascii: "}"))
+        }
+        isEmpty = false
+        bytes.append(UInt8(ascii: "]"))
+    }
+
     private mutating func begin(_ name: StaticString) {
         if !isEmpty { bytes.append(UInt8(ascii: ",")) }
         isEmpty = false

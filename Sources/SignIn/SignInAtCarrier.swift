@@ -59,12 +59,14 @@ struct SignInAtCarrier: Sendable {
         }
     }
 
+    /// - Parameter maximumAuthenticationAge: How many seconds ago the user may have authenticated; nil for any time.
     func validate(
-        _ tokens: TokenResponse, from carrier: ProviderMetadata
+        _ tokens: TokenResponse, from carrier: ProviderMetadata, maximumAuthenticationAge: Int64? = nil
     ) async throws(SignInError) -> VerifiedIDToken {
         let expectation = IDTokenExpectation(
             clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
-            context: request.context, accessToken: tokens.accessToken)
+            maximumAuthenticationAge: maximumAuthenticationAge, context: request.context,
+            accessToken: tokens.accessToken)
         do throws(OIDCError) {
             return try await relyingParty.validate(
                 idToken: tokens.idToken, expecting: expectation, provider: carrier)

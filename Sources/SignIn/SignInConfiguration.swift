@@ -7,6 +7,7 @@ public struct SignInConfiguration: Sendable {
     public var providers: [String: Provider]
     public var registration = RegistrationRules()
     public var lifetimes = Lifetimes()
+    public var transactions = Transactions()
 
     public init(providers: [String: Provider]) {
         self.providers = providers
@@ -88,6 +89,22 @@ public struct SignInConfiguration: Sendable {
         public var pendingRegistration: Int64 = 600
         /// How long the very same sign-in may be sent again.
         public var retryWindow: Int64 = 60
+
+        public init() {}
+    }
+
+    /// What is demanded of transactions, and what their receipts are like. Times are in seconds.
+    public struct Transactions: Sendable {
+        /// How long ago the user may have been authenticated, beside the clock skew.
+        public var maximumAuthenticationAge: Int64 = 300
+        /// How long a receipt holds; an hour at most.
+        public var receiptLifetime: Int64 = 300
+        /// How long a key signs receipts; two days or more.
+        public var keyLifetime: Int64 = 30 * 86_400
+        /// The receipts' `iss`.
+        public var issuer = "latchkey"
+        /// What the signing keys are encrypted with in the store: the first encrypts, all decrypt.
+        public var encryptionKeys: [EncryptionKey] = []
 
         public init() {}
     }

@@ -56,6 +56,32 @@ extension SignInError {
         "The refresh token is being used by many at once. Send the same request again in a moment.", retryAfter: 1,
         fault: .ours)
 
+    static let transactionIncomplete = SignInError(
+        .invalidRequest, .invalidRequest,
+        "context or acr_values is missing. Send both as they stood in the authorization request.")
+
+    static let codeUsed = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "The code was used already. Ask the user again, and send the new code.", codeMayBeSpent: true)
+
+    /// The carrier has said yes by then, and the code is spent.
+    static let receiptNotRecorded = SignInError(
+        .temporarilyUnavailable, .serverError,
+        "The server cannot reach its records, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
+        fault: .ours, codeMayBeSpent: true)
+
+    static let unknownReceipt = SignInError(
+        .invalidToken, .invalidRequest,
+        "The receipt is not one that this server gave. Do not carry the transaction out.")
+
+    static let expiredReceipt = SignInError(
+        .invalidToken, .invalidRequest,
+        "The receipt has expired. Do not carry the transaction out; have the user approve it again.")
+
+    static let usedReceipt = SignInError(
+        .invalidToken, .invalidRequest,
+        "The receipt was redeemed before. Do not carry the transaction out a second time.")
+
     static let internalFault = SignInError(
         .serverError, .serverError, "The server met an error of its own. Try again later.", fault: .ours)
 

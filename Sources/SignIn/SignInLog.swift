@@ -17,13 +17,16 @@ struct SignInLog {
     private let request: SignInRequest
     private let correlationID: CorrelationID
     private let logger: Logger
+    /// What the line is about.
+    private let event: String
     private let clock = ContinuousClock()
     private var providerIsKnown = false
     private var wasSentBefore = false
     private var steps: [(step: Step, duration: Duration)] = []
     private var current: (step: Step, began: ContinuousClock.Instant)?
 
-    init(_ request: SignInRequest, correlationID: CorrelationID, logger: Logger) {
+    init(_ request: SignInRequest, correlationID: CorrelationID, logger: Logger, event: String = "sign-in") {
+        self.event = event
         self.request = request
         self.correlationID = correlationID
         self.logger = logger
@@ -49,14 +52,18 @@ struct SignInLog {
     }
 
     mutating func write(_ outcome: SignInOutcome) {
+        switch outcome {
+        case .signedIn(let signedIn): write(outcome: signedIn.isNew ? "signed_up" : "signed_in")
+        case .mustRegister: write(outcome: "must_register")
+        }
+    }
+
+    mutating func write(outcome: String) {
         guard logger.logLevel <= .info else { return }
         endStep(at: clock.now)
         var metadata = metadata
-        switch outcome {
-        case .signedIn(let signedIn): metadata["outcome"] = signedIn.isNew ? "signed_up" : "signed_in"
-        case .mustRegister: metadata["outcome"] = "must_register"
-        }
-        logger.info("sign-in", metadata: metadata)
+        metadata["outcome"] = "\(outcome)"
+        logger.info("\(event)", metadata: metadata)
     }
 
     mutating func write(_ error: SignInError) {
@@ -66,7 +73,7 @@ struct SignInLog {
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
-        logger.log(level: error.fault.logLevel, "sign-in refused", metadata: metadata)
+        logger.log(level: error.fault.logLevel, "\(event) refused", metadata: metadata)
     }
 
     private var metadata: Logger.Metadata {

@@ -97,7 +97,7 @@ public struct SignInWithCode: Sendable {
         if attempt.client.nonce == .issued, !nonceWasTaken, !attempt.request.wasStartedHere {
             // Only now, so that a failed discovery does not cost the nonce.
             log.begin(.attempt)
-            try await takeNonce(of: attempt.request)
+            try await store.takeIssuedNonce(of: attempt.request, at: clock.now())
             recentSignIns.noteNonceTaken(fingerprint, at: clock.now())
         }
         log.begin(.token)
@@ -164,17 +164,6 @@ public struct SignInWithCode: Sendable {
             handle: Secret(handle), profile: pending.profile,
             missing: configuration.registration.missing(in: pending.profile),
             expiresIn: configuration.lifetimes.pendingRegistration, correlationID: attempt.correlationID)
-    }
-
-    /// Spends the nonce that was handed out for this sign-in.
-    private func takeNonce(of request: SignInRequest) async throws(SignInError) {
-        guard let nonce = request.nonce else { throw .nonceMissing }
-        let hash = try TokenHash(sha256Of: nonce.exposed)
-        let now = clock.now()
-        let wasTaken = try await storing { () async throws(StorageError) in
-            try await store.takeAttempt(nonce: hash, provider: request.provider, at: now)
-        }
-        guard wasTaken else { throw .nonceNotIssued }
     }
 }
 

@@ -15,6 +15,9 @@ public struct UseCases: Sendable {
     public let attempts: Attempts
     public let sessions: Sessions
     public let refresh: Refresh
+    public let authorizeTransaction: AuthorizeTransaction
+    public let redeemReceipt: RedeemReceipt
+    public let signingKeys: SigningKeys
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
     public let sessionHandover: SessionHandover
@@ -38,6 +41,12 @@ public struct UseCases: Sendable {
             rules: configuration.registration, store: store, sessions: sessions, clock: clock, random: random,
             logger: logger)
         attempts = Attempts(configuration: configuration, store: store, clock: clock, random: random)
+        signingKeys = SigningKeys(
+            store: store, configuration: configuration.transactions, clock: clock, logger: logger)
+        authorizeTransaction = AuthorizeTransaction(
+            configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
+            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger)
+        redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
         let notes = SealedNotes(store: store, clock: clock)
         sessionHandover = SessionHandover(notes: notes, random: random)

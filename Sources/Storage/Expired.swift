@@ -8,6 +8,7 @@ enum Expired: CaseIterable {
     case attempts
     case rotations
     case notes
+    case receipts
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -45,6 +46,12 @@ enum Expired: CaseIterable {
             """
             DELETE FROM sealed_notes WHERE handle_hash IN \
             (SELECT handle_hash FROM sealed_notes WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        // A day later, so that the code it was given for is known as used for longer than any carrier takes it.
+        case .receipts:
+            """
+            DELETE FROM receipts WHERE receipt_hash IN \
+            (SELECT receipt_hash FROM receipts WHERE expires_at <= ?1 - 86400 LIMIT ?2)
             """
         }
     }

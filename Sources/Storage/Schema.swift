@@ -19,6 +19,9 @@ enum Schema {
         migrator.registerMigration("sealed notes", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: sealedNotes)
         }
+        migrator.registerMigration("transactions: signing keys, receipts", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: transactions)
+        }
         return migrator
     }()
 
@@ -113,6 +116,31 @@ enum Schema {
             token_expires_at INTEGER NOT NULL
         ) STRICT;
         CREATE INDEX last_rotations_by_end ON last_rotations (grace_ends_at);
+        """
+
+    // signing_keys: each key has one successor at most, so that of several processes that make one at once all but one
+    // fail; the first key's predecessor is the empty text.
+    //
+    // receipts: by the hash of the id in the receipt. The code's hash is there so that no code makes two.
+    private static let transactions = """
+        CREATE TABLE signing_keys (
+            serial INTEGER PRIMARY KEY,
+            kid TEXT NOT NULL UNIQUE,
+            predecessor TEXT NOT NULL UNIQUE,
+            public_key BLOB NOT NULL,
+            private_key BLOB NOT NULL,
+            created_at INTEGER NOT NULL,
+            signs_from INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE receipts (
+            receipt_hash BLOB PRIMARY KEY NOT NULL,
+            code_hash BLOB NOT NULL UNIQUE,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            expires_at INTEGER NOT NULL,
+            redeemed_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX receipts_by_user ON receipts (user_id);
+        CREATE INDEX receipts_by_expiry ON receipts (expires_at);
         """
 
     private static let waiting = """

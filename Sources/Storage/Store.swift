@@ -3,7 +3,7 @@ public import Primitives
 /// What Latchkey remembers. Every call either happens whole or not at all, and what it returned is on disk.
 ///
 /// "Not found" is a result (nil or a case); an error says only "cannot tell", and must never be taken for "signed out".
-public protocol Store: Sendable {
+public protocol Store: TransactionStore {
     /// Signs an identity in: finds its user, or makes one where `newcomers` allows, and stores the session.
     /// - Returns: The user, or nil for an unknown identity where registration is required; then nothing was stored.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?

@@ -177,6 +177,13 @@ struct EndpointFaultTests {
         #expect(carriers.pauses.all == [.seconds(30)])
     }
 
+    @Test("A token endpoint can take a code again")
+    func reusableCode() async throws {
+        carriers.simulator.setFaults([.tokenReusableCode], for: "310010")
+        let code = try carriers.code()
+        for _ in 0..<2 { #expect(try await carriers.redeem(code).status == .ok) }
+    }
+
     @Test("One carrier's faults are no other's")
     func separate() async throws {
         carriers.simulator.setFaults([.token500], for: "310410")
@@ -190,7 +197,7 @@ struct EndpointFaultTests {
         let tokens = IDTokenFaultTests.claimCases + IDTokenFaultTests.signatureCases
         let tested =
             endpoints.map(\.fault) + tokens.map(\.fault) + IDTokenFaultTests.others + Self.slowCases.map(\.0)
-            + [.tokenSlow, .keysJunkEntries, .keysSharedKeyID] + AuthorizationTests.faults
+            + [.tokenSlow, .tokenReusableCode, .keysJunkEntries, .keysSharedKeyID] + AuthorizationTests.faults
         #expect(Set(tested) == Set(CarrierSimulator.Fault.allCases))
         #expect(tested.count == CarrierSimulator.Fault.allCases.count)
         let summaries = CarrierSimulator.Fault.allCases.map(\.summary)

@@ -64,6 +64,7 @@ struct IDTokenFaultTests {
         .init(.idTokenOtherContext) { $0.claim("context")?.string.map { $0 != "Pay 5.00" } == true },
         .init(.idTokenMissingContext) { $0.claim("context") == nil },
         .init(.idTokenOldAuthentication) { $0.time("auth_time") == -86_400 },
+        .init(.idTokenFutureAuthentication) { $0.time("auth_time") == 600 },
         .init(.idTokenMissingAuthenticationTime) { $0.claim("auth_time") == nil },
         .init(.idTokenWrongAccessTokenHash) {
             $0.claim("at_hash")?.string == Base64URL.encode(Digests.sha256("another-access-token").prefix(16))

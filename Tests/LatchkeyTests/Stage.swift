@@ -18,28 +18,29 @@ struct Stage: Sendable {
     let simulator: CarrierSimulator
     let app: App
     private let running: CarrierSimulator.Running
-    private let service: LatchkeyService
+    let service: LatchkeyService
+    private let configuration: Configuration
     private let directory: TemporaryDirectory
 
     /// Starts both, runs `body`, and stops both.
     /// - Parameter register: Changes what the carriers know of the client.
     static func with(
-        configure: (inout Configuration) -> Void = { _ in },
+        clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
         register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (Stage) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
         var client = CarrierSimulator.Client(
             id: clientID, secret: Secret(secret), redirectURIs: [redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
         register(&client)
-        let simulator = CarrierSimulator(clients: [client])
+        let simulator = CarrierSimulator(clients: [client], clock: clock)
         let running = try simulator.start()
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
-        let service = try LatchkeyService(configuration: configuration)
+        let service = try LatchkeyService(configuration: configuration, clock: clock)
         let addresses = try service.start()
         let stage = Stage(
             simulator: simulator, app: App(port: addresses[0].port), running: running, service: service,
-            directory: directory)
+            configuration: configuration, directory: directory)
         do {
             try await body(stage)
         } catch {
@@ -47,6 +48,21 @@ struct Stage: Sendable {
             throw error
         }
         await stage.stop()
+    }
+
+    /// Runs `body` with one more process's worth of Latchkey on the same database.
+    func withCopy(
+        clock: WallClock = .system, _ body: (App, LatchkeyService) async throws -> Void
+    ) async throws {
+        let copy = try LatchkeyService(configuration: configuration, clock: clock)
+        let addresses = try copy.start()
+        do {
+            try await body(App(port: addresses[0].port), copy)
+        } catch {
+            await copy.shutdown(within: .seconds(5))
+            throw error
+        }
+        await copy.shutdown(within: .seconds(5))
     }
 
     /// What the app has once the carrier approved: ready to be posted.

@@ -47,7 +47,7 @@ final class TestStore: Store {
     /// Holds that question until the gate is open.
     func holdChecks(at gate: Gate?) { state.withLock { $0.beforeCheck = gate } }
 
-    private func using<Value>(
+    func using<Value>(
         _ call: (SQLiteStore) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         if let failure = state.withLock({ $0.failure }) { throw failure }

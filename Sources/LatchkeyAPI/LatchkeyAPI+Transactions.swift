@@ -1,0 +1,80 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// Transactions (contract section 8): their approval, their receipts, and the keys that these are signed with.
+extension LatchkeyAPI {
+    /// The session comes first: without one, the code is left alone.
+    func authorizeTransaction(_ request: Request, provider: String) async throws -> Response {
+        let token = try sessionToken(of: request)
+        guard let session = try await useCases.sessions.authenticate(token) else { throw APIError.sessionInvalid }
+        try useCases.signIn.checkProvider(provider)
+        let transaction = try SignInRequest(BodyFields(request), provider: provider, isTransaction: true)
+        return try await useCases.authorizeTransaction(transaction, token: token, session: session).response
+    }
+
+    /// For the operator's services, which have an API key: a browser's origin does not do.
+    func redeemReceipt(_ request: Request) async throws -> Response {
+        guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
+        var reader = FieldReader(try BodyFields(request))
+        let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
+        guard let text, reader.problems.isEmpty else {
+            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+        }
+        return try await useCases.redeemReceipt(Secret(text)).response
+    }
+
+    /// A JSON Web Key Set (RFC 7517 section 5).
+    func showSigningKeys() async throws -> Response {
+        var json = JSONObjectWriter(capacity: 640)
+        json.add("keys", objects: try await useCases.signingKeys.published()) { key, json in
+            json.add("kty", "EC")
+            json.add("crv", "P-256")
+            json.add("x", key.x)
+            json.add("y", key.y)
+            json.add("use", "sig")
+            json.add("alg", "ES256")
+            json.add("kid", key.id)
+        }
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/jwk-set+json",
+                .cacheControl: "public, max-age=\(SigningKeys.cacheLifetime)",
+            ], body: json.finish())
+    }
+}
+
+extension AuthorizedTransaction {
+    fileprivate var response: Response {
+        var json = JSONObjectWriter(capacity: 1024)
+        json.add("authorized", true)
+        json.add("context", receipt.context)
+        json.add("acr", receipt.acr)
+        json.add("auth_time", receipt.authTime.secondsSinceEpoch)
+        json.add("receipt", signedReceipt.exposed)
+        json.add("expires_in", expiresIn)
+        json.add("correlation_id", correlationID.text)
+        return .json(.ok, json.finish())
+    }
+}
+
+extension Receipt {
+    /// What it says, under the names that it has in the JWT.
+    fileprivate var response: Response {
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("redeemed", true)
+        json.add("iss", issuer)
+        json.add("sub", subject)
+        json.add("aud", clientID.text)
+        json.add("jti", id)
+        json.add("iat", issuedAt.secondsSinceEpoch)
+        json.add("exp", expiresAt.secondsSinceEpoch)
+        json.add("context", context)
+        json.add("acr", acr)
+        json.add("auth_time", authTime.secondsSinceEpoch)
+        return .json(.ok, json.finish())
+    }
+}

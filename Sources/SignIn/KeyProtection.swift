@@ -1,0 +1,68 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A key of 256 bits by which private keys are encrypted in the store.
+public struct EncryptionKey: Sendable {
+    fileprivate let key: SymmetricKey
+
+    /// Nil unless there are 32 bytes.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        key = SymmetricKey(data: bytes)
+    }
+}
+
+extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "‹redacted›" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// How private keys stand in the store: encrypted with AES-256-GCM where there is a key for that, and as they are,
+/// behind the database's own protection, where there is none.
+///
+/// The first encryption key encrypts, all of them decrypt: so they can be changed while keys made under the old one
+/// are in use.
+struct KeyProtection: Sendable {
+    /// What the first byte of a stored key says of the others.
+    private enum Form {
+        static let plain: UInt8 = 0
+        static let encrypted: UInt8 = 1
+    }
+
+    let keys: [EncryptionKey]
+
+    /// - Parameter id: Bound to what is stored, so that one stored key cannot stand in for another.
+    func protect(_ secret: [UInt8], of id: String) throws -> [UInt8] {
+        guard let first = keys.first else { return [Form.plain] + secret }
+        let box = try AES.GCM.seal(secret, using: first.key, authenticating: Array(id.utf8))
+        return [Form.encrypted] + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+    }
+
+    /// The secret, or nil if none of the keys opens what is stored.
+    func open(_ stored: [UInt8], of id: String) -> [UInt8]? {
+        switch stored.first {
+        case Form.plain: Array(stored.dropFirst())
+        case Form.encrypted: keys.lazy.compactMap { Self.decrypt(stored, of: id, with: $0) }.first
+        default: nil
+        }
+    }
+
+    /// Whether it is stored as ``protect(_:of:)`` would store it now.
+    func isCurrent(_ stored: [UInt8], of id: String) -> Bool {
+        guard let first = keys.first else { return stored.first == Form.plain }
+        return stored.first == Form.encrypted && Self.decrypt(stored, of: id, with: first) != nil
+    }
+
+    private static func decrypt(_ stored: [UInt8], of id: String, with key: EncryptionKey) -> [UInt8]? {
+        guard let box = try? AES.GCM.SealedBox(combined: Array(stored.dropFirst())),
+            let secret = try? AES.GCM.open(box, using: key.key, authenticating: Array(id.utf8))
+        else { return nil }
+        return Array(secret)
+    }
+}

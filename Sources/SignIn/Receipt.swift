@@ -1,0 +1,86 @@
+public import OpenIDConnect
+public import Primitives
+
+/// What a receipt says: that a user approved a transaction, what it was, how sure that is, and when.
+public struct Receipt: Sendable, Hashable {
+    /// Random; the receipt is spent under it.
+    public let id: String
+    /// This server.
+    public let issuer: String
+    /// The user's public id; never the carrier's subject.
+    public let subject: String
+    /// The client whose user approved.
+    public let clientID: ClientID
+    /// The text the user approved.
+    public let context: String
+    /// How the user was authenticated.
+    public let acr: String
+    /// When the user was authenticated.
+    public let authTime: Timestamp
+    public let issuedAt: Timestamp
+    public let expiresAt: Timestamp
+}
+
+/// The receipt as a signed JWT (RFC 7519, RFC 7515), of a type of its own so that it is taken for no other token
+/// (RFC 8725 section 3.11).
+extension Receipt {
+    /// More than any receipt has, in bytes.
+    public static let maximumBytes = 8192
+    private static let type = "receipt+jwt"
+    private static let algorithm = "ES256"
+
+    func signed(by key: SigningKey) throws(SignInError) -> Secret {
+        var header = JSONObjectWriter(capacity: 128)
+        header.add("alg", Self.algorithm)
+        header.add("typ", Self.type)
+        header.add("kid", key.id)
+        let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
+        guard let signature = try? key.sign(Array(signed.utf8)) else { throw .internalFault }
+        return Secret(signed + "." + Base64URL.encode(signature))
+    }
+
+    private var claims: [UInt8] {
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("iss", issuer)
+        json.add("sub", subject)
+        json.add("aud", clientID.text)
+        json.add("jti", id)
+        json.add("iat", issuedAt.secondsSinceEpoch)
+        json.add("exp", expiresAt.secondsSinceEpoch)
+        json.add("context", context)
+        json.add("acr", acr)
+        json.add("auth_time", authTime.secondsSinceEpoch)
+        return json.finish()
+    }
+
+    /// Reads a receipt that one of these keys signed; nil if it is no such thing. Whether it has expired or was spent
+    /// is not looked at.
+    init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
+        guard text.exposed.utf8.count <= Self.maximumBytes else { return nil }
+        let parts = text.exposed.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            let header = Self.object(parts[0]), let signature = Base64URL.decode(parts[2].utf8),
+            header["alg"]?.string == Self.algorithm, header["typ"]?.string == Self.type, header["crit"] == nil,
+            let key = keys.first(where: { $0.id == header["kid"]?.string }),
+            key.verifies(signature, for: Array("\(parts[0]).\(parts[1])".utf8)),
+            let claims = Self.object(parts[1])
+        else { return nil }
+        self.init(claims)
+    }
+
+    private static func object(_ part: Substring) -> JSONObject? {
+        Base64URL.decode(part.utf8).flatMap { try? JSONValue(parsing: $0) }?.object
+    }
+
+    private init?(_ claims: JSONObject) {
+        guard let id = claims["jti"]?.string, let issuer = claims["iss"]?.string, let subject = claims["sub"]?.string,
+            let clientID = claims["aud"]?.string.flatMap(ClientID.init), let context = claims["context"]?.string,
+            let acr = claims["acr"]?.string, let authTime = claims["auth_time"]?.integer,
+            let issuedAt = claims["iat"]?.integer, let expiresAt = claims["exp"]?.integer
+        else { return nil }
+        self.init(
+            id: id, issuer: issuer, subject: subject, clientID: clientID, context: context, acr: acr,
+            authTime: Timestamp(secondsSinceEpoch: authTime), issuedAt: Timestamp(secondsSinceEpoch: issuedAt),
+            expiresAt: Timestamp(secondsSinceEpoch: expiresAt))
+    }
+}

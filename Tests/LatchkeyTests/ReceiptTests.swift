@@ -1,0 +1,213 @@
+import Crypto
+import Foundation
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// What the operator's services do with a receipt, over real sockets.
+@Suite(.serialized) struct ReceiptTests {
+    private static func receipt(on stage: Stage) async throws -> String {
+        let token = try #require(try await stage.session())
+        return try #require(try await stage.app.authorize(try stage.transaction(), token).json["receipt"]?.string)
+    }
+
+    @Test("A receipt is redeemed once, and says what was approved")
+    func redeemed() async throws {
+        try await Stage.with { stage in
+            let token = try #require(try await stage.session())
+            let approved = try await stage.app.authorize(try stage.transaction(), token)
+            let receipt = try #require(approved.json["receipt"]?.string)
+            let answer = try await stage.app.redeem(receipt)
+            #expect(answer.status == 200)
+            #expect(answer.json["redeemed"]?.bool == true)
+            #expect(answer.json["context"]?.string == Stage.context)
+            #expect(answer.json["acr"]?.string == "a3")
+            #expect(answer.json["auth_time"] == approved.json["auth_time"])
+            #expect(answer.json["aud"]?.string == Stage.clientID)
+            #expect(answer.json["iss"]?.string == "latchkey")
+            let publicID = try await stage.app.me(token).json["zenkey_sub"]?.string
+            #expect(answer.json["sub"]?.string == publicID)
+            #expect(answer.response["cache-control"] == "no-store")
+
+            let again = try await stage.app.redeem(receipt)
+            #expect(again.status == 401)
+            #expect(again.error == "invalid_token")
+            #expect(again.json["error_description"]?.string?.contains("redeemed before") == true)
+        }
+    }
+
+    @Test("Of many who redeem a receipt at once, in two processes, one succeeds")
+    func atOnce() async throws {
+        try await Stage.with { stage in
+            let receipt = try await Self.receipt(on: stage)
+            try await stage.withCopy { copy, _ in
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 0..<12 {
+                        group.addTask { try await (number % 2 == 0 ? stage.app : copy).redeem(receipt).status }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses.sorted() == [200] + [Int](repeating: 401, count: 11))
+            }
+        }
+    }
+
+    @Test("A receipt that has expired is refused, and one that has not is not", arguments: [299, 300])
+    func expired(age: Int64) async throws {
+        let clock = ManualClock()
+        try await Stage.with(clock: clock.wallClock) { stage in
+            let receipt = try await Self.receipt(on: stage)
+            clock.advance(bySeconds: age)
+            let answer = try await stage.app.redeem(receipt)
+            #expect(answer.status == (age < 300 ? 200 : 401))
+            let text = answer.json["error_description"]?.string ?? "expired"
+            #expect(text.contains("expired"))
+        }
+    }
+
+    @Test("The receipt of a user who was erased is worth nothing")
+    func erased() async throws {
+        try await Stage.with { stage in
+            let token = try #require(try await stage.session())
+            let answer = try await stage.app.authorize(try stage.transaction(), token)
+            let receipt = try #require(answer.json["receipt"]?.string)
+            let headers = ["Authorization: Bearer \(token)"]
+            #expect(try await stage.app.send("DELETE", "/users/me", headers: headers).status == 200)
+            #expect(try await stage.app.redeem(receipt).status == 401)
+        }
+    }
+
+    @Test("What is not a receipt of this server is refused, and does not spend the one it was made of")
+    func forged() async throws {
+        try await Stage.with { stage in
+            let receipt = try await Self.receipt(on: stage)
+            let session = try #require(try await stage.session())
+            for (name, forgery) in try Forgery.all(of: receipt) + [("a session token", session)] {
+                let answer = try await stage.app.redeem(forgery)
+                #expect(answer.status == 401, "\(name)")
+                #expect(answer.error == "invalid_token", "\(name)")
+                #expect(throws: (any Error).self, "\(name)") {
+                    _ = try ReceiptReader(keySet: Array(#"{"keys":[]}"#.utf8)).claims(of: forgery)
+                }
+            }
+            #expect(try await stage.app.redeem("").status == 400)
+            #expect(try await stage.app.redeem(String(repeating: "r", count: 8193)).status == 400)
+            #expect(try await stage.app.redeem(receipt).status == 200)
+        }
+    }
+
+    @Test("Redeeming needs an API key: an allowed origin does not do")
+    func apiKey() async throws {
+        let origin = "https://app.example"
+        try await Stage.with(configure: { $0.allowedOrigins = [Origin(origin)].compactMap(\.self) }) { stage in
+            let receipt = try await Self.receipt(on: stage)
+            var stranger = stage.app
+            for key in [nil, "another-key"] {
+                stranger.apiKey = key
+                for headers in [[], ["Origin: \(origin)"]] {
+                    let answer = try await stranger.send(
+                        "POST", "/auth/receipts/redeem", headers: ["Content-Type: application/json"] + headers,
+                        body: App.json(["receipt": receipt]))
+                    #expect(answer.status == 401)
+                    #expect(answer.error == "invalid_api_key")
+                }
+            }
+            #expect(try await stage.app.redeem(receipt).status == 200)
+        }
+    }
+
+    @Test("The keys are public, may be cached, and have nothing private in them")
+    func keySet() async throws {
+        try await Stage.with { stage in
+            var stranger = stage.app
+            stranger.apiKey = nil
+            let answer = try await stranger.send("GET", "/.well-known/jwks.json")
+            #expect(answer.status == 200)
+            #expect(answer.response["cache-control"] == "public, max-age=3600")
+            #expect(answer.response["content-type"] == "application/jwk-set+json")
+            let keys = answer.json["keys"]?.array ?? []
+            #expect(keys.count == 1)
+            let names = keys.first?.object?.members.map(\.name) ?? []
+            #expect(names.sorted() == ["alg", "crv", "kid", "kty", "use", "x", "y"])
+        }
+    }
+
+    /// Keys are rotated every two days here. A service fetches them when its copy is an hour old, never because of a
+    /// receipt; two processes give receipts in turn, one with a clock that is late.
+    @Test("A service with cached keys can check every receipt while the keys are rotated")
+    func rotation() async throws {
+        let clock = ManualClock()
+        let late = WallClock { clock.now.advanced(bySeconds: -50) }
+        try await Stage.with(
+            clock: clock.wallClock, configure: { $0.transactions.keyLifetime = .seconds(2 * 86_400) }
+        ) { stage in
+            try await stage.withCopy(clock: late) { copy, copyService in
+                var reader = try await stage.app.receiptReader()
+                var fetched = clock.now
+                var last: String?
+                var keyIDs: Set<String> = []
+                for step in 0..<140 {
+                    let app = step % 2 == 0 ? stage.app : copy
+                    let token = try #require(try await app.signIn(try stage.authorizedResponse()).token)
+                    let answer = try await app.authorize(try stage.transaction(), token)
+                    let receipt = try #require(answer.json["receipt"]?.string)
+                    _ = try reader.claims(of: receipt)
+                    clock.advance(bySeconds: 55 * 60)
+                    await (step % 3 == 0 ? copyService : stage.service).keepSigningKeys()
+                    if clock.now >= fetched.advanced(bySeconds: 3600) {
+                        reader = try await (step % 4 == 0 ? stage.app : copy).receiptReader()
+                        fetched = clock.now
+                        keyIDs.formUnion(reader.keyIDs)
+                        #expect(reader.keyIDs.count <= 3)
+                        // What was given before the keys were fetched can still be checked with them.
+                        if let last { _ = try reader.claims(of: last) }
+                    }
+                    last = receipt
+                }
+                #expect(keyIDs.count >= 3)
+            }
+        }
+    }
+}
+
+/// Texts that look like a receipt.
+private enum Forgery {
+    static func all(of receipt: String) throws -> [(String, String)] {
+        let parts = receipt.components(separatedBy: ".")
+        let (header, claims, signature) = (parts[0], parts[1], parts[2])
+        let keyID = try #require(try member("kid", of: header))
+        let stranger = P256.Signing.PrivateKey()
+        let others = try changed(claims, "context", "Pay a million")
+        func sign(_ header: String, _ claims: String) throws -> String {
+            let signed = "\(header).\(claims)"
+            let signature = try stranger.signature(for: SHA256.hash(data: Data(signed.utf8))).rawRepresentation
+            return "\(signed).\(Base64URL.encode(signature))"
+        }
+        let none = Base64URL.encode(Data(#"{"alg":"none","typ":"receipt+jwt","kid":"\#(keyID)"}"#.utf8))
+        let hmac = Base64URL.encode(Data(#"{"alg":"HS256","typ":"receipt+jwt","kid":"\#(keyID)"}"#.utf8))
+        return [
+            ("other claims", "\(header).\(others).\(signature)"), ("a stranger's key", try sign(header, claims)),
+            ("a key that is not published", try sign(try changed(header, "kid", "stranger"), others)),
+            ("another type", try sign(try changed(header, "typ", "JWT"), claims)),
+            ("no signature", "\(header).\(claims)."), ("no algorithm", "\(none).\(claims)."),
+            ("HMAC", "\(hmac).\(claims).\(signature)"), ("two parts", "\(header).\(claims)"),
+            ("four parts", receipt + ".x"), ("padding", receipt + "="), ("no JWT at all", "x.y.z"),
+            ("half a signature", String(receipt.dropLast(40))),
+        ]
+    }
+
+    private static func object(_ part: String) throws -> [String: Any] {
+        let bytes = try #require(Base64URL.decode(part))
+        return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+    }
+
+    private static func member(_ name: String, of part: String) throws -> String? { try object(part)[name] as? String }
+
+    private static func changed(_ part: String, _ name: String, _ value: String) throws -> String {
+        var object = try object(part)
+        object[name] = value
+        return Base64URL.encode(try JSONSerialization.data(withJSONObject: object))
+    }
+}
