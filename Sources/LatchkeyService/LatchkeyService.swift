@@ -53,8 +53,8 @@ public final class LatchkeyService: Sendable {
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
         housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys, clock: clock,
-            logger: logger)
+            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
+            clock: clock, logger: logger)
     }
 
     /// Listens and serves.
