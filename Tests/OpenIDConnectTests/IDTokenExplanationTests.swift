@@ -54,7 +54,7 @@ struct IDTokenExplanationTests {
     func unreadable() throws {
         let ofHeader: [IDTokenCheck] = [.criticalHeader, .type, .algorithm]
         let ofSignature: [IDTokenCheck] = [.key, .signature]
-        let ofClaims = IDTokenCheck.ofToken.drop { $0 != .issuer }
+        let ofClaims = Array(IDTokenCheck.ofToken.drop { $0 != .issuer })
         var draft = TokenDraft()
 
         draft.payload = "no JSON"
