@@ -38,6 +38,8 @@ extension CarrierSimulator {
         public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
         /// What the carrier does wrong at present.
         public var faults: Set<Fault> = []
+        /// The OAuth error with which the token endpoint refuses whatever comes; nil to look at it.
+        public var tokenRefusal: String?
         /// How long the slow faults wait.
         public var delay: Duration = .seconds(30)
 

@@ -73,6 +73,9 @@ struct TokenEndpoint: Sendable {
             response.headers[.retryAfter] = "7"
             return response
         }
+        if let code = site.carrier.tokenRefusal {
+            return Self.response(to: .init(code, "The carrier was told to refuse."))
+        }
         if site.has(.tokenInvalidClient) {
             return Self.response(to: .init("invalid_client", "The client is unknown.", status: .unauthorized))
         }

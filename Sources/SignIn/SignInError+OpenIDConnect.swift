@@ -8,7 +8,8 @@ extension SignInError {
     ///     error itself says.
     package init(_ error: OIDCError, discoveryUI: EndpointURL? = nil, codeWasPosted: Bool = false) {
         let isSpent = error.codeMayBeSpent || codeWasPosted
-        let advice = isSpent ? "Start a new sign-in." : "Send the same request again in a moment."
+        let advice =
+            isSpent ? "Start again with a new authorization request." : "Send the same request again in a moment."
         let row = Row(error, discoveryUI: discoveryUI, advice: advice)
         self.init(
             row.code, row.errorType, row.description, check: error.check, retryAfter: row.retryAfter,
@@ -38,10 +39,7 @@ extension SignInError {
             case .carrierRefused:
                 self = .carrierRefused(error.carrierError, advice: advice)
             case .clientRefused:
-                self.init(
-                    .carrierError, .configurationError,
-                    "The carrier does not accept this server as the client. The operator has to check the client's "
-                        + "id, its secret or key, and its token_endpoint_auth_method.", fault: .ours)
+                self = .clientRefused(error.carrierError)
             case .invalidIDToken:
                 self = .invalidIDToken(error.check)
             case .unusableAnswer:
@@ -79,7 +77,7 @@ extension SignInError {
         }
 
         private static func discoveryRefused(_ carrierError: String?) -> Row {
-            let type = carrierError.map { ErrorType(carrierError: $0) } ?? .serverError
+            let type = carrierError.map { CarrierErrorTable.row(of: $0).type } ?? .serverError
             return Row(
                 .carrierError, type == .unknownError ? .serverError : type,
                 "Carrier discovery refused to answer. Run carrier discovery again; if that does not help, the operator "
@@ -87,20 +85,28 @@ extension SignInError {
         }
 
         private static func carrierRefused(_ carrierError: String?, advice: String) -> Row {
-            let code = carrierError ?? "invalid_grant"
-            let type = ErrorType(carrierError: code)
-            if type == .serverError {
-                return Row(.carrierError, type, "The carrier has a fault of its own. \(advice)")
-            }
+            let row = CarrierErrorTable.row(of: carrierError ?? "invalid_grant")
+            if row.concernsClient { return clientRefused(row.code) }
+            let description = "\(row.cause) \(row.type.remedy) \(advice)"
+            if row.isCarriersFault { return Row(.carrierError, row.type, "[\(row.code)] \(description)") }
             return Row(
-                .refusedByCarrier(reserved.contains(code) ? "invalid_grant" : code), type,
-                "The carrier refused the sign-in: the code was used or has expired, code_verifier or redirect_uri is not "
-                    + "that of the authorization request, or the user denied it. \(advice)", fault: .client)
+                .refusedByCarrier(reserved.contains(row.code) ? "invalid_grant" : row.code), row.type, description,
+                fault: .client)
+        }
+
+        private static func clientRefused(_ carrierError: String?) -> Row {
+            let row = CarrierErrorTable.row(of: carrierError ?? "invalid_client")
+            return Row(
+                .carrierError, .configurationError,
+                "[\(row.code)] \(row.cause) \(ErrorType.configurationError.remedy) The operator has to check the client's "
+                    + "id, its secret or key, and its token_endpoint_auth_method.", fault: .ours)
         }
 
         private static func invalidIDToken(_ check: IDTokenCheck?) -> Row {
             let demand = check.map { "\($0.demand) (\($0.rawValue)) " } ?? "The ID token does not hold. "
-            return Row(.invalidIDToken, .unknownError, demand + "Start a new sign-in.", fault: .client)
+            return Row(
+                .invalidIDToken, .unknownError, demand + "Start again with a new authorization request.", fault: .client
+            )
         }
 
         /// Codes that say something else when they are ours.

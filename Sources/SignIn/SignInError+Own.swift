@@ -29,7 +29,7 @@ extension SignInError {
     /// The user of a sign-in that is sent again was erased since.
     static let userErased = SignInError(
         .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used already, and its user has been erased since. Start a new sign-in.")
+        "The code was used already, and its user has been erased since. Start again with a new authorization request.")
 
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,

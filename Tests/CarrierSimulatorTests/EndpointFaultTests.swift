@@ -177,6 +177,17 @@ struct EndpointFaultTests {
         #expect(carriers.pauses.all == [.seconds(30)])
     }
 
+    @Test("A token endpoint can refuse with any error, and the code is good afterwards")
+    func tokenRefusal() async throws {
+        let code = try carriers.code()
+        carriers.simulator.update("310010") { $0.tokenRefusal = "user_not_found" }
+        let refused = try await carriers.redeem(code)
+        #expect(refused.status == .badRequest)
+        #expect(try refused.object()["error"]?.string == "user_not_found")
+        carriers.simulator.update("310010") { $0.tokenRefusal = nil }
+        #expect(try await carriers.redeem(code).status == .ok)
+    }
+
     @Test("A token endpoint can take a code again")
     func reusableCode() async throws {
         carriers.simulator.setFaults([.tokenReusableCode], for: "310010")

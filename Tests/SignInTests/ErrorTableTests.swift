@@ -1,34 +1,31 @@
+import Foundation
 import OpenIDConnect
 import SignIn
 import Testing
 
-/// The map of the carriers' error codes to what apps are told (the app kits' table).
+/// The table of carriers' error codes, what becomes of each, and the page that documents it.
 @Suite("The kind of an error")
 struct ErrorTableTests {
-    static let kinds: [(String, ErrorType)] = [
-        ("access_denied", .requestDenied), ("request_denied", .requestDenied), ("device_unavailable", .requestDenied),
-        ("invalid_grant", .requestDenied), ("invalid_scope", .invalidRequest),
-        ("invalid_request_object", .invalidRequest), ("network_failure", .networkFailure),
-        ("authentication_timed_out", .requestTimeout), ("user_not_found", .discoveryStateError),
-        ("user_unsupported", .discoveryStateError), ("invalid_login_hint", .discoveryStateError),
-        ("invalid_login_hint_token", .discoveryStateError), ("invalid_request", .configurationError),
-        ("unauthorized_client", .configurationError), ("something_else", .unknownError),
-    ]
-
-    @Test("is the app kits' for each of the carriers' codes", arguments: kinds)
-    func carrierCode(_ code: String, _ type: ErrorType) {
-        let error = SignInError(OIDCError(.carrierRefused, carrierError: code, reason: ""))
-        #expect(error.code == .refusedByCarrier(code))
-        #expect(error.errorType == type)
+    @Test("is documented with its cause and its remedy, and so is every carrier's code")
+    func documented() throws {
+        let path = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let page = try String(contentsOfFile: path + "/docs/errors.md", encoding: .utf8)
+        let lines = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+        let types = ErrorType.allCases.map { "| `\($0.rawValue)` | \($0.cause) | \($0.remedy) |" }
+        let codes = CarrierErrorTable.rows.map { row in
+            let answer = row.isCarriersFault ? "502 `carrier_error`" : "401 `\(row.code)`"
+            return "| `\(row.code)` | \(answer) | `\(row.type.rawValue)` | \(row.cause) |"
+        }
+        let other = "| `…` | 401 `…` | `unknownError` | \(CarrierErrorTable.unknownCause) |"
+        #expect(lines == types + codes + [other])
     }
 
-    @Test(
-        "is the server's where the carrier says that it has a fault",
-        arguments: ["temporarily_unavailable", "server_error"])
-    func carrierFault(_ code: String) {
-        let error = SignInError(OIDCError(.carrierRefused, carrierError: code, reason: ""))
-        #expect(error.code == .carrierError)
-        #expect(error.errorType == .serverError)
+    @Test("has a row for every code of a carrier, and one only")
+    func rows() {
+        #expect(Set(CarrierErrorTable.rows.map(\.code)).count == CarrierErrorTable.rows.count)
+        #expect(Set(CarrierErrorTable.rows.map(\.cause)).count == CarrierErrorTable.rows.count)
+        #expect(Set(CarrierErrorTable.rows.map(\.type)) == Set(ErrorType.allCases).subtracting([.unknownError]))
+        #expect(Set(ErrorType.allCases.map(\.remedy)).count == ErrorType.allCases.count)
     }
 
     @Test("names the check of an ID token that failed", arguments: IDTokenCheck.allCases)

@@ -31,7 +31,7 @@ struct SignInRefusalTests {
     static let rows: [Row] = [
         Row(
             what: "used code", script: { $0.token = answer(#"{"error":"invalid_grant"}"#, 400) }, status: 401,
-            error: "invalid_grant", type: "requestDenied", says: "Start a new sign-in"),
+            error: "invalid_grant", type: "requestDenied", says: "Start again with a new authorization request"),
         Row(
             what: "wrong verifier", script: { $0.token = answer(#"{"error":"request_denied"}"#, 403) }, status: 401,
             error: "request_denied", type: "requestDenied"),
@@ -56,7 +56,7 @@ struct SignInRefusalTests {
             error: "carrier_error", type: "serverError"),
         Row(
             what: "no answer in time", script: { $0.token = failure(.timedOut) }, status: 504,
-            error: "carrier_timeout", type: "requestTimeout", says: "Start a new sign-in"),
+            error: "carrier_timeout", type: "requestTimeout", says: "Start again with a new authorization request"),
         Row(
             what: "no connection", script: { $0.token = failure(.unreachable, sent: false) }, status: 502,
             error: "carrier_error", type: "networkFailure", says: "Send the same request again"),
