@@ -95,7 +95,7 @@ struct ConfigurationReferenceTests {
         #expect(
             secrets == [
                 "api_keys", "zenkey.clients", "zenkey.clients[].secret", "zenkey.clients[].private_key",
-                "outbound.proxy",
+                "transactions.encryption_keys", "outbound.proxy",
             ])
     }
 }
