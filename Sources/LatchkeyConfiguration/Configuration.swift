@@ -128,8 +128,21 @@ extension Configuration {
             public init() {}
         }
 
+        /// When a carrier that does not answer is left alone.
+        public struct CircuitBreaker: Sendable, Hashable {
+            /// Times in a row without an answer.
+            public var failures = 5
+            /// For how long at first; each failed try after it doubles it, up to a minute.
+            public var pause = Duration.seconds(5)
+
+            public init() {}
+        }
+
         public var timeouts = Timeouts()
+        public var circuitBreaker = CircuitBreaker()
         public var connectionsPerHost = 64
+        /// Under way at once, those that wait for a connection among them.
+        public var requestsPerCarrier = 256
         public var allowsPrivateNetworks = false
         /// A file of PEM certificates to trust instead of the system's.
         public var certificateAuthorities: String?

@@ -148,6 +148,17 @@ enum Settings {
             "outbound.per_host_connections", .integer(1...4096), \.outbound.connectionsPerHost,
             "Connections to one carrier at a time, so that one that hangs does not hold up the others."),
         Setting(
+            "outbound.per_carrier_requests", .integer(1...65_536), \.outbound.requestsPerCarrier,
+            "Requests to one carrier under way or waiting for a connection; a sign-in beyond them is answered 503 at once."
+        ),
+        Setting(
+            "outbound.circuit_breaker.failures", .integer(1...1000), \.outbound.circuitBreaker.failures,
+            "Times in a row that a carrier does not answer, after which it is left alone and sign-ins are answered 503."
+        ),
+        Setting(
+            "outbound.circuit_breaker.pause", .duration(1...60), \.outbound.circuitBreaker.pause,
+            "How long it is left alone until one sign-in tries again; each try in vain doubles it, up to 1m."),
+        Setting(
             "outbound.allow_private_networks", .flag(), \.outbound.allowsPrivateNetworks,
             "Lets carriers be reached on private addresses too."),
         Setting(

@@ -60,6 +60,9 @@ extension Configuration {
         configuration.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         configuration.idTokenRules.clockSkewSeconds = idToken.clockSkew.components.seconds
         configuration.idTokenRules.maximumAgeSeconds = idToken.maximumAgeOfIssue.components.seconds
+        configuration.gate.maximumUnderWay = outbound.requestsPerCarrier
+        configuration.gate.failures = outbound.circuitBreaker.failures
+        configuration.gate.pause = outbound.circuitBreaker.pause.components.seconds
         configuration.limits.discoveryTimeout = outbound.timeouts.discovery
         configuration.limits.keysTimeout = outbound.timeouts.keys
         configuration.limits.tokenTimeout = outbound.timeouts.token

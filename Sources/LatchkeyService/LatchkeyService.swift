@@ -22,7 +22,9 @@ public final class LatchkeyService: Sendable {
     private let publicAddress: PublicAddress
     private let server: Server
     private let housekeeping: Housekeeping
-    private let housekeepingTask = Mutex<Task<Void, Never>?>(nil)
+    private let refresh: BackgroundRefresh
+    /// What goes on in the background from the start to the shutdown.
+    private let background = Mutex<[Task<Void, Never>]>([])
 
     /// Opens the database and puts the parts together. Nothing listens yet.
     /// - Throws: ``LatchkeyStartError``.
@@ -52,6 +54,7 @@ public final class LatchkeyService: Sendable {
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+        refresh = BackgroundRefresh(relyingParty: relyingParty, logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
             clock: clock, logger: logger)
@@ -66,7 +69,11 @@ public final class LatchkeyService: Sendable {
             if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
                 publicAddress.settle("http://" + local)
             }
-            housekeepingTask.withLock { $0 = Task { [housekeeping] in await housekeeping.run() } }
+            background.withLock { tasks in
+                tasks = [
+                    Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
+                ]
+            }
             return addresses
         } catch {
             throw LatchkeyStartError(
@@ -80,7 +87,7 @@ public final class LatchkeyService: Sendable {
     public func shutdown(within limit: Duration) async -> Int {
         api.beginDraining()
         let cut = await server.shutdown(within: limit)
-        housekeepingTask.withLock { $0?.cancel() }
+        for task in background.withLock({ $0 }) { task.cancel() }
         await client.shutdown()
         do {
             try await store.close()

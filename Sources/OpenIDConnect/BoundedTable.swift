@@ -12,6 +12,9 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { slots.count }
 
+    /// All that is in it, in no order.
+    var entries: some Sequence<(key: Key, value: Value)> { slots.lazy.map { ($0.key, $0.value.value) } }
+
     /// Puts a value in, as the newest.
     mutating func put(_ value: Value, for key: Key) {
         if slots[key] == nil, slots.count >= capacity { removeOldest() }

@@ -9,8 +9,10 @@ public struct CacheRules: Sendable, Hashable {
     public var defaultLifetime: Int64 = 3_600
     /// How long metadata and keys stay in use after their time if newer ones cannot be had.
     public var staleLifetime: Int64 = 86_400
-    /// How long after a failed refresh the next is tried.
+    /// How long after a failed refresh what is known serves on before a sign-in tries again.
     public var retryInterval: Int64 = 60
+    /// How many refreshes before their time are under way at once.
+    public var maximumRefreshes = 8
     /// How long a network that discovery does not know is answered without asking again.
     public var unknownNetworkLifetime: Int64 = 30
     /// How many networks are kept.
@@ -38,6 +40,22 @@ public struct CacheRules: Sendable, Hashable {
             lifetime = min(lifetime ?? .max, seconds)
         }
         return bounded(lifetime ?? defaultLifetime)
+    }
+
+    /// When in its life something in use is refreshed in the background: at a random point between three quarters and
+    /// nine tenths of it, so that what came together is not asked for together.
+    func refreshDelay(of lifetime: Int64, _ random: RandomSource) -> Int64 {
+        Int64(Double(lifetime) * (0.75 + 0.15 * Self.fraction(random)))
+    }
+
+    /// When a background refresh that failed is tried again: before a sign-in would have to.
+    func retryDelay(_ random: RandomSource) -> Int64 {
+        Int64(Double(retryInterval) * (0.5 + 0.4 * Self.fraction(random)))
+    }
+
+    /// From 0 to 1.
+    private static func fraction(_ random: RandomSource) -> Double {
+        Double(random.bytes(2).reduce(0) { $0 << 8 | UInt32($1) }) / 65_535
     }
 
     private func bounded(_ seconds: Int64) -> Int64 { max(minimumLifetime, min(maximumLifetime, seconds)) }

@@ -11,6 +11,13 @@ final class CarrierDiscovery: Sendable {
         let metadata: ProviderMetadata
         var freshUntil: Timestamp
         let usableUntil: Timestamp
+        /// The client that asked; a refresh asks for it again.
+        let clientID: ClientID
+        var refreshAt: Timestamp
+        /// Counts what discovery has answered, to tell a renewed one from the one before.
+        let number: Int
+        /// Whether anybody has needed it since it came: what nobody uses is not refreshed.
+        var isInUse = false
     }
 
     private struct Refusal: Sendable {
@@ -27,6 +34,7 @@ final class CarrierDiscovery: Sendable {
         var known: BoundedTable<MCCMNC, Known>
         var refusals: BoundedTable<Question, Refusal>
         var issuers: BoundedTable<MCCMNC, String>
+        var answers = 0
         var requests: [Question: Task<Result<ProviderMetadata, OIDCError>, Never>] = [:]
     }
 
@@ -36,10 +44,12 @@ final class CarrierDiscovery: Sendable {
     private let configuration: RelyingParty.Configuration
     private let http: any HTTPClient
     private let clock: WallClock
+    private let random: RandomSource
     private let state: Mutex<State>
 
-    init(configuration: RelyingParty.Configuration, http: any HTTPClient, clock: WallClock) {
+    init(configuration: RelyingParty.Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource) {
         self.configuration = configuration
+        self.random = random
         self.http = http
         self.clock = clock
         let capacity = configuration.cache.maximumNetworks
@@ -67,7 +77,13 @@ final class CarrierDiscovery: Sendable {
     private func next(for question: Question, correlationID: CorrelationID) throws(OIDCError) -> Step {
         let now = clock.now()
         return try state.withLock { state throws(OIDCError) in
-            if let known = state.known[question.network], now < known.freshUntil { return .known(known.metadata) }
+            if var known = state.known[question.network], now < known.freshUntil {
+                if !known.isInUse {
+                    known.isInUse = true
+                    state.known.put(known, for: question.network)
+                }
+                return .known(known.metadata)
+            }
             if let request = state.requests[question] { return .asked(request) }
             if let refusal = state.refusals[question], now < refusal.until { throw refusal.error }
             guard state.requests.count < Self.maximumRequests else {
@@ -79,6 +95,32 @@ final class CarrierDiscovery: Sendable {
             state.requests[question] = request
             return .asked(request)
         }
+    }
+
+    /// Asks anew, before their time, for the networks that are in use and due, so many at most. What is known serves
+    /// meanwhile, and on if it fails. Whoever needs one of them meanwhile shares the request.
+    func refreshes(now: Timestamp, limit: Int) -> [@Sendable () async -> Bool] {
+        state.withLock { state in
+            var refreshes: [@Sendable () async -> Bool] = []
+            for (network, known) in state.known.entries {
+                guard refreshes.count < limit, state.requests.count < Self.maximumRequests else { break }
+                let question = Question(network: network, clientID: known.clientID)
+                guard known.isInUse, known.refreshAt <= now, now < known.usableUntil, state.requests[question] == nil
+                else { continue }
+                let request = Task { await self.ask(question, correlationID: .random(from: self.random)) }
+                state.requests[question] = request
+                refreshes.append({ await self.wasRenewed(known, of: network, by: request) })
+            }
+            return refreshes
+        }
+    }
+
+    /// The request's own result does not say: in place of a failure, it is what was known.
+    private func wasRenewed(
+        _ known: Known, of network: MCCMNC, by request: Task<Result<ProviderMetadata, OIDCError>, Never>
+    ) async -> Bool {
+        _ = await request.value
+        return state.withLock { $0.known[network].map { $0.number != known.number } ?? false }
     }
 
     private func ask(_ question: Question, correlationID: CorrelationID) async -> Result<ProviderMetadata, OIDCError> {
@@ -102,7 +144,8 @@ final class CarrierDiscovery: Sendable {
             return try await http.send(
                 OutboundRequest(
                     method: .get, url: url, headers: [("Accept", "application/json")],
-                    timeout: limits.discoveryTimeout, maximumBodyBytes: limits.discoveryBytes))
+                    timeout: limits.discoveryTimeout, maximumBodyBytes: limits.discoveryBytes,
+                    lane: .init(carrier: question.network.text, step: .discovery)))
         } catch {
             throw OIDCError(error, of: "The request for the network's OpenID configuration", codeMayBeSpent: false)
         }
@@ -112,9 +155,9 @@ final class CarrierDiscovery: Sendable {
         let metadata = try read(response, network: question.network)
         let rules = configuration.cache
         let now = clock.now()
-        let fresh = now.advanced(bySeconds: rules.lifetime(cacheControl: response.cacheControl))
-        let known = Known(
-            metadata: metadata, freshUntil: fresh, usableUntil: fresh.advanced(bySeconds: rules.staleLifetime))
+        let lifetime = rules.lifetime(cacheControl: response.cacheControl)
+        let fresh = now.advanced(bySeconds: lifetime)
+        let refresh = now.advanced(bySeconds: rules.refreshDelay(of: lifetime, random))
         try state.withLock { state throws(OIDCError) in
             let expected = configuration.pinnedIssuers[question.network] ?? state.issuers[question.network]
             guard expected?.hasSameBytes(as: metadata.issuer) ?? true else {
@@ -122,6 +165,10 @@ final class CarrierDiscovery: Sendable {
                     .metadataRefused, reason: "The network's metadata names another issuer than the one it is held to.")
             }
             state.issuers.put(metadata.issuer, for: question.network)
+            state.answers += 1
+            let known = Known(
+                metadata: metadata, freshUntil: fresh, usableUntil: fresh.advanced(bySeconds: rules.staleLifetime),
+                clientID: question.clientID, refreshAt: refresh, number: state.answers)
             state.known.put(known, for: question.network)
             state.refusals.remove(question)
             state.requests[question] = nil
@@ -170,7 +217,9 @@ final class CarrierDiscovery: Sendable {
         return state.withLock { state in
             state.requests[question] = nil
             if var known = state.known[question.network], now < known.usableUntil {
-                known.freshUntil = now.advanced(bySeconds: rules.retryInterval)
+                known.freshUntil = max(known.freshUntil, now.advanced(bySeconds: rules.retryInterval))
+                known.refreshAt = now.advanced(bySeconds: rules.retryDelay(random))
+                known.isInUse = true
                 state.known.put(known, for: question.network)
                 return .success(known.metadata)
             }

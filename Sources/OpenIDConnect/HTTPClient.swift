@@ -21,10 +21,27 @@ public struct OutboundRequest: Sendable {
     /// For the whole exchange: waiting for a place in the pool, resolution, handshake, request, answer.
     public var timeout: Duration
     public var maximumBodyBytes: Int
+    /// Whose request it is, where that is a carrier's: an implementation counts connections to a host by carrier, so
+    /// that two on one host do not wait for each other.
+    public var lane: Lane?
+
+    /// One step at one carrier: requests of a lane fail for the same reasons.
+    public struct Lane: Sendable, Hashable {
+        public enum Step: Sendable, Hashable { case discovery, keys, token, userInfo }
+
+        /// The issuer, or what else names the carrier.
+        public let carrier: String
+        public let step: Step
+
+        public init(carrier: String, step: Step) {
+            self.carrier = carrier
+            self.step = step
+        }
+    }
 
     public init(
         method: Method, url: EndpointURL, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        timeout: Duration, maximumBodyBytes: Int
+        timeout: Duration, maximumBodyBytes: Int, lane: Lane? = nil
     ) {
         self.method = method
         self.url = url
@@ -32,6 +49,7 @@ public struct OutboundRequest: Sendable {
         self.body = body
         self.timeout = timeout
         self.maximumBodyBytes = maximumBodyBytes
+        self.lane = lane
     }
 }
 
@@ -78,6 +96,8 @@ public struct OutboundError: Error, Sendable, Hashable {
         case tooLarge = "too_large"
         /// Too many requests to this host are under way or waiting.
         case overloaded
+        /// The server has not answered lately and is not asked for a while.
+        case suspended
         /// The client was shut down.
         case shutDown = "shut_down"
     }
@@ -88,9 +108,13 @@ public struct OutboundError: Error, Sendable, Hashable {
     /// What the transport said; without the request's or answer's content.
     public let reason: String
 
-    public init(_ code: Code, mayHaveBeenSent: Bool, reason: String) {
+    /// Seconds after which another try makes sense, if that is known.
+    public let retryAfter: Int64?
+
+    public init(_ code: Code, mayHaveBeenSent: Bool, reason: String, retryAfter: Int64? = nil) {
         self.code = code
         self.mayHaveBeenSent = mayHaveBeenSent
         self.reason = reason
+        self.retryAfter = retryAfter
     }
 }

@@ -13,6 +13,9 @@ package final class KeyCache: Sendable {
         var generation = 0
         var freshUntil = Timestamp(secondsSinceEpoch: 0)
         var usableUntil = Timestamp(secondsSinceEpoch: 0)
+        var refreshAt = Timestamp(secondsSinceEpoch: 0)
+        /// Whether anybody has needed the set since it was fetched: what nobody uses is not refreshed.
+        var isInUse = false
         var bucket: TokenBucket
         var fetch: Task<OIDCError?, Never>?
     }
@@ -24,17 +27,21 @@ package final class KeyCache: Sendable {
     }
 
     private let url: EndpointURL
+    private let lane: OutboundRequest.Lane?
     private let http: any HTTPClient
     private let clock: WallClock
     private let limits: OutboundLimits
     private let rules: CacheRules
+    private let random: RandomSource
     private let state: Mutex<State>
 
     package init(
         url: EndpointURL, http: any HTTPClient, clock: WallClock, limits: OutboundLimits = OutboundLimits(),
-        rules: CacheRules = CacheRules()
+        rules: CacheRules = CacheRules(), lane: OutboundRequest.Lane? = nil, random: RandomSource = .system
     ) {
         self.url = url
+        self.lane = lane
+        self.random = random
         self.http = http
         self.clock = clock
         self.limits = limits
@@ -68,11 +75,24 @@ package final class KeyCache: Sendable {
         return snapshot.generation > old.generation ? snapshot : nil
     }
 
+    /// Whether the keys are in use and old enough to be fetched anew before their time.
+    func isRefreshDue(now: Timestamp) -> Bool {
+        state.withLock { state in
+            state.isInUse && state.fetch == nil && state.refreshAt <= now && now < state.usableUntil
+        }
+    }
+
+    /// Fetches the keys before their time, as one fetch with whoever else needs them. Those at hand serve meanwhile, and
+    /// on if it fails.
+    /// - Returns: Whether it went well.
+    func refresh() async -> Bool { await fetch(now: clock.now()) == nil }
+
     private func snapshot(now: Timestamp, freshOnly: Bool) -> Snapshot? {
         state.withLock { state in
             guard let keys = state.keys, now < state.usableUntil, !freshOnly || now < state.freshUntil else {
                 return nil
             }
+            state.isInUse = true
             return Snapshot(keys: keys, generation: state.generation)
         }
     }
@@ -96,7 +116,7 @@ package final class KeyCache: Sendable {
     private func fetchAndKeep() async -> OIDCError? {
         let request = OutboundRequest(
             method: .get, url: url, headers: [("Accept", "application/json")], timeout: limits.keysTimeout,
-            maximumBodyBytes: limits.keysBytes)
+            maximumBodyBytes: limits.keysBytes, lane: lane)
         do throws(OutboundError) {
             let response = try await http.send(request)
             return keep(response)
@@ -114,22 +134,30 @@ package final class KeyCache: Sendable {
         }
         // The provider has spoken, and none of its keys is one to believe.
         guard keys.count > 0 else { return giveUp(.failed(.key)) }
-        let fresh = clock.now().advanced(bySeconds: rules.lifetime(cacheControl: response.cacheControl))
+        let now = clock.now()
+        let lifetime = rules.lifetime(cacheControl: response.cacheControl)
+        let fresh = now.advanced(bySeconds: lifetime)
+        let refresh = now.advanced(bySeconds: rules.refreshDelay(of: lifetime, random))
         state.withLock { state in
             state.keys = keys
             state.generation += 1
             state.freshUntil = fresh
             state.usableUntil = fresh.advanced(bySeconds: rules.staleLifetime)
+            state.refreshAt = refresh
+            state.isInUse = false
             state.fetch = nil
         }
         return nil
     }
 
-    /// Keeps what there was, and if it was due for a refresh, lets the next one wait.
+    /// Keeps what there was, and lets it serve without another try for a moment: no sign-in waits for a provider whose
+    /// keys were asked for in vain just now.
     private func giveUp(_ error: OIDCError) -> OIDCError {
         let now = clock.now()
+        let retry = now.advanced(bySeconds: rules.retryDelay(random))
         state.withLock { state in
-            if state.freshUntil <= now { state.freshUntil = now.advanced(bySeconds: rules.retryInterval) }
+            state.freshUntil = max(state.freshUntil, now.advanced(bySeconds: rules.retryInterval))
+            state.refreshAt = retry
             state.fetch = nil
         }
         return error

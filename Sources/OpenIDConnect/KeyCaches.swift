@@ -13,9 +13,11 @@ final class KeyCaches: Sendable {
     private let clock: WallClock
     private let limits: OutboundLimits
     private let rules: CacheRules
+    private let random: RandomSource
     private let caches: Mutex<BoundedTable<Name, KeyCache>>
 
-    init(http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules) {
+    init(http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules, random: RandomSource) {
+        self.random = random
         self.http = http
         self.clock = clock
         self.limits = limits
@@ -27,9 +29,17 @@ final class KeyCaches: Sendable {
         let name = Name(issuer: provider.issuer, url: provider.jwksURI)
         return caches.withLock { caches in
             if let cache = caches[name] { return cache }
-            let cache = KeyCache(url: provider.jwksURI, http: http, clock: clock, limits: limits, rules: rules)
+            let cache = KeyCache(
+                url: provider.jwksURI, http: http, clock: clock, limits: limits, rules: rules,
+                lane: .init(carrier: provider.issuer, step: .keys), random: random)
             caches.put(cache, for: name)
             return cache
         }
+    }
+
+    /// Those that are due to be refreshed in the background, so many at most.
+    func due(now: Timestamp, limit: Int) -> [KeyCache] {
+        let all = caches.withLock { caches in caches.entries.map(\.value) }
+        return Array(all.lazy.filter { $0.isRefreshDue(now: now) }.prefix(limit))
     }
 }

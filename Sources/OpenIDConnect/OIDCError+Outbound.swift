@@ -10,8 +10,9 @@ extension OIDCError {
             case .malformed: (.unusableAnswer, "was not answered in proper HTTP")
             case .tooLarge: (.unusableAnswer, "was answered with too much")
             case .overloaded: (.overloaded, "had to wait for too many others")
+            case .suspended: (.suspended, "was not sent: there was no answer to the last ones")
             case .shutDown: (.overloaded, "came while the server was shutting down")
             }
-        self.init(code, codeMayBeSpent: codeMayBeSpent, reason: "\(what) \(fault).")
+        self.init(code, codeMayBeSpent: codeMayBeSpent, retryAfter: error.retryAfter, reason: "\(what) \(fault).")
     }
 }

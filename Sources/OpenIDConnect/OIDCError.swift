@@ -24,6 +24,8 @@ public struct OIDCError: Error, Sendable {
         case unreachable
         /// Too much is under way with this provider, or this process is shutting down.
         case overloaded
+        /// The provider has not answered lately, and is not asked for a while.
+        case suspended
     }
 
     public let code: Code
@@ -33,17 +35,20 @@ public struct OIDCError: Error, Sendable {
     public let carrierError: String?
     /// True if the authorization code may have been used up, so that it must not be sent again.
     public let codeMayBeSpent: Bool
+    /// Seconds after which another try makes sense, if that is known.
+    public let retryAfter: Int64?
     /// A sentence without values.
     public let reason: String
 
     public init(
         _ code: Code, check: IDTokenCheck? = nil, carrierError: String? = nil, codeMayBeSpent: Bool = false,
-        reason: String
+        retryAfter: Int64? = nil, reason: String
     ) {
         self.code = code
         self.check = check
         self.carrierError = carrierError.flatMap { Self.isErrorToken($0) ? $0 : nil }
         self.codeMayBeSpent = codeMayBeSpent
+        self.retryAfter = retryAfter
         self.reason = reason
     }
 

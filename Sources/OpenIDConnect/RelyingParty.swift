@@ -23,6 +23,7 @@ public final class RelyingParty: Sendable {
         public var idTokenRules = IDTokenRules()
         public var limits = OutboundLimits()
         public var cache = CacheRules()
+        public var gate = CarrierGateRules()
 
         public init(discoveryURL: EndpointURL) {
             self.discoveryURL = discoveryURL
@@ -31,20 +32,22 @@ public final class RelyingParty: Sendable {
 
     let configuration: Configuration
     private let http: any HTTPClient
-    private let clock: WallClock
+    let clock: WallClock
     private let random: RandomSource
-    private let discovery: CarrierDiscovery
+    let discovery: CarrierDiscovery
     let keyCaches: KeyCaches
 
     public init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system
     ) {
+        let http = CarrierGate(http: http, clock: clock, rules: configuration.gate)
         self.configuration = configuration
         self.http = http
         self.clock = clock
         self.random = random
-        discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock)
-        keyCaches = KeyCaches(http: http, clock: clock, limits: configuration.limits, rules: configuration.cache)
+        discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock, random: random)
+        keyCaches = KeyCaches(
+            http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random)
     }
 
     /// The carrier that serves a network: from the cache, or by discovery, which is told the correlation id as the
@@ -120,7 +123,8 @@ public final class RelyingParty: Sendable {
         let request = OutboundRequest(
             method: .get, url: endpoint.appending(query: [("correlation_id", correlationID.text)]),
             headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
-            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes)
+            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes,
+            lane: .init(carrier: provider.issuer, step: .userInfo))
         let response: OutboundResponse
         do throws(OutboundError) {
             response = try await http.send(request)

@@ -39,7 +39,8 @@ struct TokenRequest {
         }
         return OutboundRequest(
             method: .post, url: provider.tokenEndpoint, headers: headers, body: PercentEncoding.form(form),
-            timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes)
+            timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes,
+            lane: .init(carrier: provider.issuer, step: .token))
     }
 
     private var grant: [(name: String, value: String)] {

@@ -23,7 +23,7 @@ final class Exchange: Sendable {
         self.continuation = continuation
     }
 
-    var host: HostKey { HostKey(name: request.url.host, port: request.url.port) }
+    var host: HostKey { HostKey(name: request.url.host, port: request.url.port, carrier: request.lane?.carrier) }
 
     func failure(_ code: OutboundError.Code, mayHaveBeenSent: Bool = false, _ reason: String) -> Outcome {
         .failure(OutboundError(code, mayHaveBeenSent: mayHaveBeenSent, reason: "\(request.url.host): \(reason)"))
@@ -34,4 +34,6 @@ final class Exchange: Sendable {
 struct HostKey: Hashable, Sendable {
     let name: String
     let port: UInt16
+    /// Two carriers on one host have a limit each.
+    let carrier: String?
 }

@@ -52,8 +52,13 @@ extension SignInError {
                 self.init(.carrierError, .networkFailure, "The carrier cannot be reached. \(advice)")
             case .overloaded:
                 self.init(
-                    .carrierError, .networkFailure,
-                    "Too many requests to this carrier are under way. \(advice)", retryAfter: 5)
+                    .temporarilyUnavailable, .serverError,
+                    "Too many requests to this carrier are under way. \(advice)", retryAfter: error.retryAfter ?? 5)
+            case .suspended:
+                self.init(
+                    .temporarilyUnavailable, .serverError,
+                    "The carrier has not answered lately and is not asked for the moment. \(advice)",
+                    retryAfter: error.retryAfter ?? 5)
             }
         }
 

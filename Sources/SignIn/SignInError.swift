@@ -19,7 +19,7 @@ public struct SignInError: Error, Sendable, Hashable {
         /// The carrier's answer cannot be used, or the carrier cannot be reached.
         case carrierError
         case carrierTimeout
-        /// The store cannot tell.
+        /// The store cannot tell, or the carrier is not asked for the moment.
         case temporarilyUnavailable
         case serverError
 

@@ -71,7 +71,7 @@ struct CarrierDiscoveryTests {
         arguments: [
             (OutboundError.Code.timedOut, OIDCError.Code.timedOut), (.unreachable, .unreachable), (.tls, .unreachable),
             (.addressRefused, .unreachable), (.malformed, .unusableAnswer), (.tooLarge, .unusableAnswer),
-            (.overloaded, .overloaded),
+            (.overloaded, .overloaded), (.suspended, .suspended),
             (.shutDown, .overloaded),
         ])
     func transport(_ transport: OutboundError.Code, _ code: OIDCError.Code) async throws {

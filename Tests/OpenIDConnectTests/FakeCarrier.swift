@@ -58,12 +58,14 @@ final class FakeCarrier: Sendable {
         answers.withLock { change(&$0) }
     }
 
-    func relyingParty(_ change: (inout RelyingParty.Configuration) -> Void = { _ in }) throws -> RelyingParty {
+    func relyingParty(
+        random: RandomSource = .system, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+    ) throws -> RelyingParty {
         let url = try #require(EndpointURL(Self.discoveryURL, policy: .httpsOnly))
         var configuration = RelyingParty.Configuration(discoveryURL: url)
         configuration.trustedHosts = TrustedHosts(["*.carrier.example"].compactMap(TrustedHosts.Pattern.init))
         change(&configuration)
-        return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock)
+        return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock, random: random)
     }
 
     private func answer(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {

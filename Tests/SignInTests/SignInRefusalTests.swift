@@ -62,7 +62,10 @@ struct SignInRefusalTests {
             error: "carrier_error", type: "networkFailure", says: "Send the same request again"),
         Row(
             what: "too many requests under way", script: { $0.token = failure(.overloaded, sent: false) },
-            status: 502, error: "carrier_error", type: "networkFailure"),
+            status: 503, error: "temporarily_unavailable", type: "serverError", says: "Send the same request again"),
+        Row(
+            what: "a carrier that is left alone", script: { $0.token = failure(.suspended, sent: false) },
+            status: 503, error: "temporarily_unavailable", type: "serverError", says: "Send the same request again"),
         Row(
             what: "discovery without connection", script: { $0.discovery = failure(.unreachable, sent: false) },
             status: 502, error: "carrier_error", type: "networkFailure", says: "Send the same request again"),

@@ -1,0 +1,111 @@
+import Primitives
+import Synchronization
+
+/// Stands between the relying party and the network, so that a carrier which hangs costs no other carrier anything, and
+/// its own users little: each carrier may have only so many requests under way, and one whose endpoint did not answer
+/// several times in a row is not asked for a while.
+///
+/// What is refused here was not sent. Nothing is refused that answers, be it an error: only silence opens a
+/// ``CircuitBreaker``, so that nobody can lock a carrier out by making it answer badly.
+final class CarrierGate: HTTPClient {
+    private struct State {
+        /// Requests under way, by carrier; who has none is not in it.
+        var underWay: [String: Int] = [:]
+        /// Those with failures to remember. Bounded, because networks are named by whoever asks.
+        var breakers = BoundedTable<OutboundRequest.Lane, CircuitBreaker>(capacity: 4096)
+    }
+
+    private let http: any HTTPClient
+    private let clock: WallClock
+    private let rules: CarrierGateRules
+    private let state = Mutex(State())
+
+    init(http: any HTTPClient, clock: WallClock, rules: CarrierGateRules) {
+        self.http = http
+        self.clock = clock
+        self.rules = rules
+    }
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        guard let lane = request.lane else { return try await http.send(request) }
+        let ticket = try enter(lane)
+        do throws(OutboundError) {
+            let response = try await http.send(request)
+            leave(lane, ticket, .answered)
+            return response
+        } catch {
+            leave(lane, ticket, CircuitBreaker.Outcome(error.code))
+            throw error
+        }
+    }
+
+    private func enter(_ lane: OutboundRequest.Lane) throws(OutboundError) -> CircuitBreaker.Ticket {
+        let now = clock.now()
+        return try state.withLock { state throws(OutboundError) in
+            let underWay = state.underWay[lane.carrier] ?? 0
+            guard underWay < rules.limit(for: lane.step) else {
+                throw OutboundError(
+                    .overloaded, mayHaveBeenSent: false, reason: "too many requests to the carrier are under way",
+                    retryAfter: 1)
+            }
+            var breaker = state.breakers[lane] ?? CircuitBreaker(rules: rules.breaker)
+            switch breaker.admit(now: now) {
+            case .refuse(let seconds):
+                throw OutboundError(
+                    .suspended, mayHaveBeenSent: false, reason: "the carrier has not answered lately",
+                    retryAfter: seconds)
+            case .pass(let ticket):
+                if !breaker.isPristine { state.breakers.put(breaker, for: lane) }
+                state.underWay[lane.carrier] = underWay + 1
+                return ticket
+            }
+        }
+    }
+
+    private func leave(_ lane: OutboundRequest.Lane, _ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome)
+    {
+        let now = clock.now()
+        state.withLock { state in
+            let left = (state.underWay[lane.carrier] ?? 1) - 1
+            state.underWay[lane.carrier] = left > 0 ? left : nil
+            // A breaker that is not kept is one in its first period.
+            if outcome != .failed, state.breakers[lane] == nil { return }
+            var breaker = state.breakers[lane] ?? CircuitBreaker(rules: rules.breaker)
+            breaker.end(ticket, outcome, now: now)
+            if breaker.isPristine { state.breakers.remove(lane) } else { state.breakers.put(breaker, for: lane) }
+        }
+    }
+}
+
+/// How much a carrier may keep this server busy.
+public struct CarrierGateRules: Sendable, Hashable {
+    /// Requests to one carrier under way at once, those that wait for a connection among them.
+    public var maximumUnderWay = 256
+    /// Times without an answer in a row after which an endpoint of a carrier is not asked for a while.
+    public var failures = 5
+    /// The first such while, in seconds; each failed try after it doubles it, up to a minute.
+    public var pause: Int64 = 5
+
+    public init() {}
+
+    var breaker: CircuitBreaker.Rules { CircuitBreaker.Rules(failures: failures, pause: pause) }
+
+    /// Steps that end a sign-in already begun may use as much again: its code is spent.
+    func limit(for step: OutboundRequest.Lane.Step) -> Int {
+        switch step {
+        case .discovery, .token: max(1, maximumUnderWay)
+        case .keys, .userInfo: max(1, maximumUnderWay) * 2
+        }
+    }
+}
+
+extension CircuitBreaker.Outcome {
+    /// What a transport failure says of whoever was asked.
+    init(_ code: OutboundError.Code) {
+        switch code {
+        case .timedOut, .unreachable, .tls, .malformed: self = .failed
+        case .tooLarge: self = .answered
+        case .addressRefused, .overloaded, .suspended, .shutDown: self = .unknown
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import CarrierSimulator
+import LatchkeyConfiguration
+import Primitives
+import TestSupport
+import Testing
+
+/// One carrier takes requests and does not answer them; the others, and who is signed in, do not notice.
+@Suite(.serialized) struct HangingCarrierTests {
+    private static let hanging = Stage.mccmnc
+    private static let other = "310260"
+
+    private func withStage(patience: Duration, _ body: (Stage, ManualClock) async throws -> Void) async throws {
+        let clock = ManualClock()
+        try await Stage.with(
+            clock: clock.wallClock,
+            configure: { configuration in
+                configuration.outbound.timeouts.token = patience
+                // Fewer than hang, on a host that all simulated carriers share.
+                configuration.outbound.connectionsPerHost = 4
+                configuration.outbound.requestsPerCarrier = 8
+            }
+        ) { stage in
+            stage.simulator.setFaults([.tokenSlow], for: Self.hanging)
+            try await body(stage, clock)
+        }
+    }
+
+    /// Begins sign-ins at the carrier that hangs; returns when it has as many token requests as it may.
+    private func hang(_ count: Int, on stage: Stage) async throws -> [Task<App.Answer, any Error>] {
+        let tasks = try (0..<count).map { _ in
+            let fields = try stage.authorizedResponse(mccmnc: Self.hanging)
+            return Task { try await stage.app.signIn(fields) }
+        }
+        let deadline = ContinuousClock.now + .seconds(30)
+        while stage.simulator.log.tokenPosts(Self.hanging) < 4, .now < deadline { await Task.yield() }
+        return tasks
+    }
+
+    @Test("While it hangs, others sign in, sessions are checked, and more of its own are told to come again")
+    func meanwhile() async throws {
+        try await withStage(patience: .seconds(5)) { stage, _ in
+            let first = try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other))
+            let token = try #require(first.token)
+            let waiting = try await hang(8, on: stage)
+            for _ in 0..<3 {
+                #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other)).status == 200)
+                #expect(try await stage.app.me(token).status == 200)
+            }
+            // All of that before the first of those that hang was given up: none of them holds a place of another.
+            #expect(stage.simulator.log.tokenPosts(Self.hanging) == 4)
+            for task in waiting {
+                let answer = try await task.value
+                #expect(answer.status == 504)
+                #expect(answer.error == "carrier_timeout")
+            }
+        }
+    }
+
+    @Test("It is then left alone with the code kept, until one sign-in finds it well again")
+    func leftAlone() async throws {
+        try await withStage(patience: .seconds(1)) { stage, clock in
+            for task in try await hang(6, on: stage) { #expect(try await task.value.status == 504) }
+            let posts = stage.simulator.log.tokenPosts(Self.hanging)
+            let fields = try stage.authorizedResponse(mccmnc: Self.hanging)
+            let refused = try await stage.app.signIn(fields)
+            #expect(refused.status == 503)
+            #expect(refused.error == "temporarily_unavailable")
+            #expect(refused.json["error_type"]?.string == "serverError")
+            #expect(refused.response["retry-after"] == "5")
+            #expect(stage.simulator.log.tokenPosts(Self.hanging) == posts)
+            #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other)).status == 200)
+
+            stage.simulator.setFaults([], for: Self.hanging)
+            #expect(try await stage.app.signIn(fields).status == 503)
+            clock.advance(bySeconds: 5)
+            #expect(try await stage.app.signIn(fields).status == 200)
+            #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.hanging)).status == 200)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Metadata and keys are renewed before their time is over")
+struct BackgroundRefreshTests {
+    private struct Stage {
+        let carrier: FakeCarrier
+        let relyingParty: RelyingParty
+
+        /// Metadata and keys for 1,000 seconds, both in use.
+        init(
+            random: RandomSource = .system, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+        ) async throws {
+            carrier = FakeCarrier {
+                $0.discovery = .json(FakeCarrier.metadata.text, cacheControl: "max-age=1000")
+                $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=1000")
+            }
+            relyingParty = try carrier.relyingParty(random: random, change)
+            #expect(try await signIn() == nil)
+            #expect(try await signIn() == nil)
+            #expect(requests == [1, 1])
+        }
+
+        /// To discovery and for keys, so far.
+        var requests: [Int] {
+            [FakeCarrier.discoveryURL, FakeCarrier.keysURL].map { carrier.http.requests(to: $0).count }
+        }
+
+        func signIn() async throws -> OIDCError? {
+            let now = carrier.clock.now.secondsSinceEpoch
+            var draft = TokenDraft(key: .rsa1)
+            draft.claims["iat"] = "\(now)"
+            draft.claims["exp"] = "\(now + 300)"
+            let text = draft.text
+            let (subjects, expectation) = (try SignInSubjects(), try OpenIDConnectTests.expectation())
+            return await failure { () throws(OIDCError) in
+                let provider = try await relyingParty.provider(subjects)
+                return try await relyingParty.validate(
+                    idToken: Secret(text), expecting: expectation, provider: provider)
+            }
+        }
+    }
+
+    @Test("Not before three quarters of it, and by nine tenths")
+    func times() async throws {
+        let stage = try await Stage()
+        stage.carrier.clock.advance(bySeconds: 749)
+        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(stage.requests == [1, 1])
+        stage.carrier.clock.advance(bySeconds: 151)
+        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 2, failed: 0))
+        #expect(stage.requests == [2, 2])
+        // At the end of the first time nobody has to wait.
+        stage.carrier.clock.advance(bySeconds: 100)
+        #expect(try await stage.signIn() == nil)
+        #expect(stage.requests == [2, 2])
+    }
+
+    @Test("Chance decides between the two", arguments: [(UInt8(0), Int64(750)), (255, 900)])
+    func jitter(_ byte: UInt8, _ seconds: Int64) async throws {
+        let stage = try await Stage(random: RandomSource { [UInt8](repeating: byte, count: $0) })
+        stage.carrier.clock.advance(bySeconds: seconds - 1)
+        #expect(await stage.relyingParty.refreshDue() == .init())
+        stage.carrier.clock.advance(bySeconds: 1)
+        #expect(await stage.relyingParty.refreshDue().renewed == 2)
+    }
+
+    @Test("What nobody has used since it came is left alone")
+    func unused() async throws {
+        let stage = try await Stage()
+        stage.carrier.clock.advance(bySeconds: 900)
+        #expect(await stage.relyingParty.refreshDue().renewed == 2)
+        stage.carrier.clock.advance(bySeconds: 900)
+        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(stage.requests == [2, 2])
+    }
+
+    @Test("When it fails, sign-ins go on without waiting, and it is tried again within the minute")
+    func outage() async throws {
+        let stage = try await Stage()
+        let silence = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
+        stage.carrier.change { $0.failures = [FakeCarrier.discoveryURL: silence, FakeCarrier.keysURL: silence] }
+        stage.carrier.clock.advance(bySeconds: 990)
+        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 0, failed: 2))
+        stage.carrier.clock.advance(bySeconds: 29)
+        #expect(await stage.relyingParty.refreshDue() == .init())
+        // The time of both is over, and no sign-in asks.
+        #expect(try await stage.signIn() == nil)
+        #expect(stage.requests == [2, 2])
+        stage.carrier.clock.advance(bySeconds: 26)
+        #expect(await stage.relyingParty.refreshDue().failed == 2)
+        #expect(try await stage.signIn() == nil)
+        #expect(stage.requests == [3, 3])
+        stage.carrier.change { $0.failures = [:] }
+        stage.carrier.clock.advance(bySeconds: 55)
+        #expect(await stage.relyingParty.refreshDue().renewed == 2)
+    }
+
+    @Test("What was known serves for a day, and no longer")
+    func bound() async throws {
+        let stage = try await Stage()
+        stage.carrier.change { $0.keys = OutboundResponse(status: 503) }
+        for _ in 0..<86 {
+            stage.carrier.clock.advance(bySeconds: 1_000)
+            _ = await stage.relyingParty.refreshDue()
+            #expect(try await stage.signIn() == nil)
+        }
+        stage.carrier.clock.advance(bySeconds: 1_500)
+        #expect(try await stage.signIn()?.code == .keysUnavailable)
+    }
+
+    @Test("A refresh and the sign-ins that need the same share one request")
+    func singleFlight() async throws {
+        let stage = try await Stage()
+        let gate = Gate()
+        stage.carrier.change { $0.gates[FakeCarrier.keysURL] = gate }
+        stage.carrier.clock.advance(bySeconds: 1_000)
+        let refresh = Task { await stage.relyingParty.refreshDue() }
+        await gate.untilWaiting()
+        let signIns = (0..<5).map { _ in Task { try await stage.signIn() } }
+        #expect(await stage.relyingParty.refreshDue() == .init())
+        gate.open()
+        for signIn in signIns { #expect(try await signIn.value == nil) }
+        #expect(await refresh.value.renewed == 2)
+        #expect(stage.requests[1] == 2)
+    }
+
+    @Test("So many refreshes run at once, and no more")
+    func concurrency() async throws {
+        let stage = try await Stage { $0.cache.maximumRefreshes = 3 }
+        stage.carrier.change {
+            $0.discovery = .json(FakeCarrier.metadata.with("mccmnc", nil).text, cacheControl: "max-age=1000")
+        }
+        for network in 310_100..<310_110 {
+            for _ in 0..<2 { _ = try await stage.relyingParty.provider(SignInSubjects(network: "\(network)")) }
+        }
+        stage.carrier.clock.advance(bySeconds: 950)
+        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 3, failed: 0))
+        #expect(stage.requests.reduce(0, +) == 2 + 10 + 3)
+    }
+}
