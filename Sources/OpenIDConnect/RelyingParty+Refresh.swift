@@ -3,9 +3,14 @@ import Primitives
 extension RelyingParty {
     /// What a round of refreshes came to.
     public struct Refreshed: Sendable, Hashable {
-        public var renewed = 0
+        public var renewed: Int
         /// What was known serves on.
-        public var failed = 0
+        public var failed: Int
+
+        public init(renewed: Int = 0, failed: Int = 0) {
+            self.renewed = renewed
+            self.failed = failed
+        }
     }
 
     /// Asks anew for metadata and keys that are in use and near the end of their time, so that no sign-in has to wait

@@ -5,40 +5,40 @@ import Testing
 @Suite("The circuit breaker")
 struct CircuitBreakerTests {
     /// A breaker and its clock, in seconds from the start.
-    private struct Bench {
+    private final class Bench {
         var breaker = CircuitBreaker(rules: .init(failures: 3, pause: 5, longestPause: 15, probeLimit: 30))
         var seconds: Int64 = 0
 
         private var now: Timestamp { Timestamp(secondsSinceEpoch: 1_800_000_000 + seconds) }
 
-        mutating func admit() -> CircuitBreaker.Admission { breaker.admit(now: now) }
+        func admit() -> CircuitBreaker.Admission { breaker.admit(now: now) }
 
         /// The ticket of who is let through; nil if nobody is.
-        mutating func ticket() -> CircuitBreaker.Ticket? {
+        func ticket() -> CircuitBreaker.Ticket? {
             guard case .pass(let ticket) = admit() else { return nil }
             return ticket
         }
 
-        mutating func end(_ ticket: CircuitBreaker.Ticket?, _ outcome: CircuitBreaker.Outcome) {
+        func end(_ ticket: CircuitBreaker.Ticket?, _ outcome: CircuitBreaker.Outcome) {
             if let ticket { breaker.end(ticket, outcome, now: now) }
         }
 
         /// Lets one through and ends it; false if it is refused.
         @discardableResult
-        mutating func run(_ outcome: CircuitBreaker.Outcome) -> Bool {
+        func run(_ outcome: CircuitBreaker.Outcome) -> Bool {
             guard let ticket = ticket() else { return false }
             end(ticket, outcome)
             return true
         }
 
-        mutating func open() {
+        func open() {
             for _ in 0..<3 { run(.failed) }
         }
     }
 
     @Test("It opens after so many failures in a row, and says how long it stays so")
     func opens() {
-        var bench = Bench()
+        let bench = Bench()
         for _ in 0..<3 { #expect(bench.run(.failed)) }
         #expect(bench.admit() == .refuse(retryAfter: 5))
         bench.seconds = 4
@@ -47,7 +47,7 @@ struct CircuitBreakerTests {
 
     @Test("An answer between failures begins the count anew, and what says nothing does not")
     func count() {
-        var bench = Bench()
+        let bench = Bench()
         for _ in 0..<10 {
             bench.run(.failed)
             bench.run(.failed)
@@ -63,7 +63,7 @@ struct CircuitBreakerTests {
 
     @Test("After the pause one probe passes and nobody else, until it has ended")
     func probe() {
-        var bench = Bench()
+        let bench = Bench()
         bench.open()
         bench.seconds = 5
         let probe = bench.ticket()
@@ -77,7 +77,7 @@ struct CircuitBreakerTests {
 
     @Test("A probe in vain doubles the pause, up to the longest; an answer brings back the first")
     func pauses() {
-        var bench = Bench()
+        let bench = Bench()
         bench.open()
         for pause in [5, 10, 15, 15] as [Int64] {
             #expect(bench.admit() == .refuse(retryAfter: pause))
@@ -94,7 +94,7 @@ struct CircuitBreakerTests {
 
     @Test("A probe that says nothing leaves its place to the next at once")
     func vainProbe() {
-        var bench = Bench()
+        let bench = Bench()
         bench.open()
         bench.seconds = 5
         #expect(bench.run(.unknown))
@@ -105,7 +105,7 @@ struct CircuitBreakerTests {
 
     @Test("A probe that never ends is lost after its limit")
     func lostProbe() {
-        var bench = Bench()
+        let bench = Bench()
         bench.open()
         bench.seconds = 5
         let lost = bench.ticket()
@@ -122,7 +122,7 @@ struct CircuitBreakerTests {
 
     @Test("What was let through before a change says nothing after it")
     func lateEnds() {
-        var bench = Bench()
+        let bench = Bench()
         let early = (0..<8).map { _ in bench.ticket() }
         bench.open()
         bench.end(early[0], .answered)
@@ -135,7 +135,7 @@ struct CircuitBreakerTests {
 
     @Test("A clock that is set back leaves nobody locked out")
     func clockSetBack() {
-        var bench = Bench()
+        let bench = Bench()
         bench.open()
         bench.seconds = -10_000
         #expect(bench.run(.answered))
@@ -144,7 +144,7 @@ struct CircuitBreakerTests {
 
     @Test("Only one that never failed is as good as new")
     func pristine() {
-        var bench = Bench()
+        let bench = Bench()
         #expect(bench.breaker.isPristine)
         bench.run(.failed)
         #expect(!bench.breaker.isPristine)
