@@ -56,6 +56,8 @@ extension CarrierSimulator {
         router.get("/carriers/{mccmnc}/faults") { try faults.list($0) }
         router.post("/carriers/{mccmnc}/faults") { try faults.set($0) }
         router.post("/carriers/{mccmnc}/keys/rotate") { try faults.rotateKeys($0) }
+        let ports = PortsEndpoint(simulator: self)
+        router.post("/carriers/{mccmnc}/ports") { try ports.add($0) }
         router.post("/demo/codes") { demo.issueCode($0) }
     }
 }

@@ -3,7 +3,7 @@ extension CarrierSimulator.Fault {
     public var summary: String { Self.summaries[self] ?? "" }
 
     private static let summaries: [CarrierSimulator.Fault: String] =
-        [authorization, claims, signature, token, userInfo, discovery, keys]
+        [authorization, claims, signature, portToken, token, userInfo, discovery, keys]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
     private static let authorization: [Self: String] = [
@@ -71,6 +71,40 @@ extension CarrierSimulator.Fault {
         .idTokenHuge: "A claim of 64 KiB makes the token too long.",
         .idTokenFiveParts: "The token has five parts, as an encrypted one has.",
         .idTokenTwoParts: "The token has two parts.",
+    ]
+
+    private static let portToken: [Self: String] = [
+        .portTokenOtherIssuer: "The port token's iss is https://example.org.",
+        .portTokenLookalikeIssuer: "The port token's iss begins like the former carrier's host, and is another's.",
+        .portTokenMissingIssuer: "The port token has no iss.",
+        .portTokenOtherSubject: "The port token's sub is nobody's.",
+        .portTokenMissingSubject: "The port token has no sub.",
+        .portTokenOtherAudience: "The port token's aud is another client.",
+        .portTokenMissingAudience: "The port token has no aud.",
+        .portTokenExtraAudience: "The port token's aud is an array of the client and another.",
+        .portTokenOld: "The port token was issued 181 days ago.",
+        .portTokenFuture: "The port token's iat is in ten minutes.",
+        .portTokenMissingIssuedAt: "The port token has no iat.",
+        .portTokenTextIssuedAt: "The port token's iat is a string.",
+        .portTokenExpired: "The port token has an exp, which was six minutes ago.",
+        .portTokenDuplicateClaim: "In the port token sub stands twice, with two values.",
+        .portTokenHuge: "The port token is longer than 8 KiB.",
+        .portTokenBadSignature: "Every byte of the port token's signature is changed.",
+        .portTokenStrangerKey: "The port token is signed by a key that nobody publishes.",
+        .portTokenPresentKey: "The port token is signed by the present carrier under the former one's kid.",
+        .portTokenUnknownKeyID: "The port token's kid is not in the former carrier's key set.",
+        .portTokenMissingKeyID: "The port token has no kid.",
+        .portTokenMissingType: "The port token has no typ.",
+        .portTokenOtherType: "The port token's typ is JWT.",
+        .portTokenAlgNone: "The port token's alg is none, and there is no signature.",
+        .portTokenHS256ByPublicKey: "The port token's alg is HS256, keyed by the former carrier's public key.",
+        .portTokenEmbeddedKey: "The port token is signed by a key that only its own jwk header offers.",
+        .portTokenCritical: "The port token's crit names a header extension that nobody knows.",
+        .portTokenNotJWT: "The port token is a text that is no token.",
+        .portTokenNotText: "aka is an object.",
+        .portTokenNotInArray: "aka is the port token itself and no array: right, and seen in older texts.",
+        .portTokenAmongJunk: "Broken port tokens stand before the good one: right, if they are passed over.",
+        .portTokenAfterMany: "Eight broken port tokens stand before the good one, which nobody need look at.",
     ]
 
     private static let token: [Self: String] = [

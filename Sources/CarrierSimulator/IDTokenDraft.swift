@@ -42,6 +42,13 @@ struct IDTokenDraft: Sendable {
         self.key = key
     }
 
+    /// A token of another kind.
+    init(header: JSONMembers, claims: JSONMembers, key: SigningKey) {
+        self.header = header
+        self.claims = claims
+        self.key = key
+    }
+
     /// The compact form (RFC 7515 section 3.1).
     func serialized() throws -> String {
         let input = Base64URL.encode(header.serialized) + "." + Base64URL.encode(claims.serialized)

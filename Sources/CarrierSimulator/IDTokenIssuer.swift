@@ -12,6 +12,8 @@ struct IDTokenIssuer: Sendable {
         if site.carrier.includesAccessTokenHash {
             draft.claims["at_hash"] = .text(IDTokenDraft.accessTokenHash(accessToken))
         }
+        draft.claims["aka"] = try await PortTokenIssuer(simulator: simulator, site: site, client: client)
+            .claim(for: grant.user, now: now)
         guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
         let stranger = needsStranger ? try await keys.stranger() : draft.key
         // In one order always, so that a token does not depend on how a set lies in memory.

@@ -14,6 +14,8 @@ extension CarrierSimulator {
         public var postalCode: String
         /// `YYYY-MM-DD`.
         public var birthdate: String
+        /// With which carriers the user was before, and so whose port tokens the carrier shows.
+        public var formerAccounts: [FormerAccount] = []
 
         public init(
             id: String, givenName: String, familyName: String, email: String, phoneNumber: String,

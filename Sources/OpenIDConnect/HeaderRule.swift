@@ -17,13 +17,7 @@ struct HeaderRule: Sendable {
             let present = ["crit", "b64"].filter { header[$0] != nil }
             return present.isEmpty ? "neither crit nor b64 is there" : present.joined(separator: " and ") + " is there"
         },
-        // RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt, port_token+jwt) is not an ID token.
-        HeaderRule(check: .type) { header, _ in
-            guard let type = header["typ"] else { return true }
-            return type.string?.lowercased() == "jwt"
-        } found: { header in
-            "typ is \(ShownText.value(header["typ"]))"
-        },
+        HeaderRule(naming: .idToken),
         HeaderRule(check: .algorithm) { header, allows in
             guard let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) else { return false }
             return allows(algorithm)
@@ -31,4 +25,29 @@ struct HeaderRule: Sendable {
             "alg is \(ShownText.value(header["alg"]))"
         },
     ]
+}
+
+extension HeaderRule {
+    /// RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) does not pass for this one.
+    fileprivate init(naming type: TokenType) {
+        self.init(check: .type) { header, _ in
+            type.isNamed(by: header["typ"])
+        } found: { header in
+            "typ is \(ShownText.value(header["typ"]))"
+        }
+    }
+}
+
+extension TokenType {
+    /// What a header of a token of this kind has to meet, in the order in which it is refused.
+    var headerRules: [HeaderRule] {
+        switch self {
+        case .idToken: HeaderRule.all
+        case .portToken: Self.portTokenRules
+        }
+    }
+
+    private static let portTokenRules = HeaderRule.all.map { rule in
+        rule.check == .type ? HeaderRule(naming: .portToken) : rule
+    }
 }

@@ -25,13 +25,15 @@ final class KeyCaches: Sendable {
         caches = Mutex(BoundedTable(capacity: rules.maximumNetworks))
     }
 
-    func cache(of provider: ProviderMetadata) -> KeyCache {
-        let name = Name(issuer: provider.issuer, url: provider.jwksURI)
+    func cache(of provider: ProviderMetadata) -> KeyCache { cache(of: provider.issuer, at: provider.jwksURI) }
+
+    func cache(of issuer: String, at url: EndpointURL) -> KeyCache {
+        let name = Name(issuer: issuer, url: url)
         return caches.withLock { caches in
             if let cache = caches[name] { return cache }
             let cache = KeyCache(
-                url: provider.jwksURI, http: http, clock: clock, limits: limits, rules: rules,
-                lane: .init(carrier: provider.issuer, step: .keys), random: random)
+                url: url, http: http, clock: clock, limits: limits, rules: rules,
+                lane: .init(carrier: issuer, step: .keys), random: random)
             caches.put(cache, for: name)
             return cache
         }

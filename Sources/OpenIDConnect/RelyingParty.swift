@@ -21,6 +21,7 @@ public final class RelyingParty: Sendable {
         /// Issuers known beforehand. Other networks are held to the issuer first seen.
         public var pinnedIssuers: [MCCMNC: String] = [:]
         public var idTokenRules = IDTokenRules()
+        public var portTokenRules = PortTokenRules()
         public var limits = OutboundLimits()
         public var cache = CacheRules()
         public var gate = CarrierGateRules()
@@ -36,6 +37,7 @@ public final class RelyingParty: Sendable {
     private let random: RandomSource
     let discovery: CarrierDiscovery
     let keyCaches: KeyCaches
+    let issuerConfigurations: IssuerConfigurations
 
     public init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system
@@ -48,6 +50,7 @@ public final class RelyingParty: Sendable {
         discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock, random: random)
         keyCaches = KeyCaches(
             http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random)
+        issuerConfigurations = IssuerConfigurations(configuration: configuration, http: http, clock: clock)
     }
 
     /// The carrier that serves a network: from the cache, or by discovery, which is told the correlation id as the

@@ -23,12 +23,12 @@ package struct SignedToken: Sendable {
     ///
     /// - Throws: ``IDTokenCheck/format``, or the check of the ``HeaderRule`` that is not met.
     package init(
-        _ text: Secret, maximumBytes: Int, allows: (SigningAlgorithm) -> Bool
+        _ text: Secret, maximumBytes: Int, type: TokenType = .idToken, allows: (SigningAlgorithm) -> Bool
     ) throws(OIDCError) {
         guard let compact = CompactToken(text, maximumBytes: maximumBytes), compact.isWellFormed,
             let header = compact.header
         else { throw .failed(.format) }
-        for rule in HeaderRule.all where !rule.isMet(header, allows) { throw .failed(rule.check) }
+        for rule in type.headerRules where !rule.isMet(header, allows) { throw .failed(rule.check) }
         // No rule lets a header without a known algorithm pass.
         guard let token = SignedToken(compact) else { throw .failed(.algorithm) }
         self = token

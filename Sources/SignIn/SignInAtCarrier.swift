@@ -8,7 +8,7 @@ struct SignInAtCarrier: Sendable {
     let correlationID: CorrelationID
     let client: SignInConfiguration.Client
     private let discoveryUI: EndpointURL?
-    private let relyingParty: RelyingParty
+    let relyingParty: RelyingParty
 
     /// - Throws: What is wrong with the request for this provider and client.
     init(

@@ -31,6 +31,12 @@ extension SignInError {
         .refusedByCarrier("invalid_grant"), .requestDenied,
         "The code was used already, and its user has been erased since. Start again with a new authorization request.")
 
+    /// The identity was moved from: whoever has it now is not for sure who had it then, and not for sure somebody else.
+    static let identityMoved = SignInError(
+        .refusedByCarrier("request_denied"), .requestDenied,
+        "This user has moved to another carrier, and signs in there now. Sign in with the present carrier; if the move "
+            + "was a mistake, the operator can undo it.")
+
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,
         "state_key is unknown, was used, or has expired. Sign in again to get a new one.")

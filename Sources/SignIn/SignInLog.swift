@@ -11,6 +11,7 @@ struct SignInLog {
         case token
         case validate
         case userinfo
+        case migrate
         case store
     }
 
@@ -22,6 +23,7 @@ struct SignInLog {
     private let clock = ContinuousClock()
     private var providerIsKnown = false
     private var wasSentBefore = false
+    private var hasMoved = false
     private var steps: [(step: Step, duration: Duration)] = []
     private var current: (step: Step, began: ContinuousClock.Instant)?
 
@@ -37,6 +39,17 @@ struct SignInLog {
 
     /// The same sign-in was sent before.
     mutating func foundEarlierOne() { wasSentBefore = true }
+
+    /// The sign-in has moved an account from another carrier.
+    mutating func movedAccount() { hasMoved = true }
+
+    /// Tells at once of a port token that moves no account, and why.
+    func ignoredPortToken(_ reason: String, issuer: String?, _ level: Logger.Level) {
+        var metadata = metadata
+        metadata["reason"] = "\(reason)"
+        if let issuer { metadata["issuer"] = "\(issuer)" }
+        logger.log(level: level, "port token ignored", metadata: metadata)
+    }
 
     /// Begins to time a step, and ends the one before.
     mutating func begin(_ step: Step) {
@@ -82,6 +95,7 @@ struct SignInLog {
         ]
         if providerIsKnown { metadata["provider"] = "\(request.provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
+        if hasMoved { metadata["moved"] = "true" }
         for (step, duration) in steps {
             // Milliseconds with two decimals.
             metadata["\(step.rawValue)_ms"] = "\((duration / .milliseconds(0.01)).rounded() / 100)"

@@ -114,15 +114,21 @@ public struct SignInWithCode: Sendable {
     private func admit(
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
+        let ported = try await formerIdentities(of: verified, attempt, &log)
         log.begin(.store)
         let issued = try sessions.issue(for: attempt.client.id.text)
         let ticket = sessions.cache.ticket(at: clock.now())
         let record = SignInRecord(
             identity: verified.identity, profile: verified.profile, session: issued.record,
             newcomers: configuration.registration.isRequired
-                ? .mustRegister : .welcome(publicID: random.token(bytes: 16)))
+                ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
+            portedFrom: ported, requestID: attempt.correlationID.text)
         let signedIn = try await storing { () async throws(StorageError) in try await store.signIn(record) }
-        guard let signedIn else { return .mustRegister(try await offerRegistration(verified, attempt)) }
+        guard let signedIn else {
+            try await refuseIfMoved(verified.identity)
+            return .mustRegister(try await offerRegistration(verified, attempt))
+        }
+        if signedIn.wasMoved { log.movedAccount() }
         sessions.remember(issued, of: signedIn.user, ticket)
         return .signedIn(
             SignedIn(

@@ -88,11 +88,29 @@ extension SQLiteStore: Store {
             guard let profile = signIn.profile else { return SignedInUser(user: user, isNew: false) }
             return SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false)
         }
+        if let moved = try AccountMove.move(for: signIn, in: db), let user = try UsersTable.user(moved, in: db) {
+            return SignedInUser(
+                user: try UsersTable.fill(user, with: signIn.profile ?? Profile(), in: db), isNew: false, wasMoved: true
+            )
+        }
+        if case .moved(let owner) = try IdentitiesTable.standing(of: signIn.identity, in: db) {
+            try AuditTable.insert(refusal(of: signIn, owner), in: db)
+            return nil
+        }
         guard case .welcome(let publicID) = signIn.newcomers else { return nil }
         let user = try UsersTable.insert(
             signIn.identity, publicID: publicID, profile: signIn.profile ?? Profile(), at: signIn.session.createdAt,
             in: db)
         return SignedInUser(user: user, isNew: true)
+    }
+
+    private static func refusal(of signIn: SignInRecord, _ owner: UserID) -> AuditEvent {
+        AuditEvent(
+            at: signIn.session.createdAt, .movedIdentityRefused, user: owner, by: .user, requestID: signIn.requestID,
+            details: AuditDetails { json in
+                json.add("issuer", signIn.identity.issuer)
+                json.add("identity", signIn.identity.fingerprint)
+            })
     }
 
     public func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
@@ -147,7 +165,10 @@ extension SQLiteStore: Store {
                 return .unknownHandle
             }
             try PendingRegistrationsTable.delete(handle, in: db)
-            if try UsersTable.user(pending.identity, in: db) != nil { return .userAlreadyExists }
+            // Also one that an account was moved away from is nobody's to register.
+            guard try IdentitiesTable.standing(of: pending.identity, in: db) == .unknown else {
+                return .userAlreadyExists
+            }
             let user = try UsersTable.insert(
                 pending.identity, publicID: publicID, profile: profile, at: now, in: db)
             try SessionsTable.insert(session, for: user.id, in: db)

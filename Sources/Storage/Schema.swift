@@ -22,6 +22,9 @@ enum Schema {
         migrator.registerMigration("transactions: signing keys, receipts", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: transactions)
         }
+        migrator.registerMigration("moved identities", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: moves)
+        }
         return migrator
     }()
 
@@ -166,6 +169,24 @@ enum Schema {
             expires_at INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+        """
+
+    // An identity that an account was moved from stays in the table with the number of the move, so that the one key keeps
+    // it from being anybody else's, and so that the move can be undone. See IdentityMovesTable.
+    private static let moves = """
+        ALTER TABLE identities ADD COLUMN moved_by INTEGER;
+        ALTER TABLE identities ADD COLUMN arrived_by INTEGER;
+        ALTER TABLE identities ADD COLUMN restored_at INTEGER;
+        CREATE TABLE identity_moves (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            port_token_hash BLOB NOT NULL UNIQUE,
+            moved_at INTEGER NOT NULL,
+            undone_at INTEGER,
+            earlier_departure INTEGER,
+            earlier_arrival INTEGER
+        ) STRICT;
+        CREATE INDEX identity_moves_by_user ON identity_moves (user_id);
         """
 
     // user_id refers to nothing: an event outlives the user it is about. Numbers are never used again (AUTOINCREMENT), so

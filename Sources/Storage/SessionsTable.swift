@@ -58,6 +58,14 @@ enum SessionsTable {
         return db.changesCount > 0
     }
 
+    /// Ends all sessions of a user; returns how many there were.
+    static func deleteAll(of user: UserID, in db: Database) throws -> Int {
+        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ?")
+        statement.bind(user.number)
+        try statement.run()
+        return db.changesCount
+    }
+
     private static let insert = """
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
         refresh_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)

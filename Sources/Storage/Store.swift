@@ -4,9 +4,14 @@ public import Primitives
 ///
 /// "Not found" is a result (nil or a case); an error says only "cannot tell", and must never be taken for "signed out".
 public protocol Store: TransactionStore {
-    /// Signs an identity in: finds its user, or makes one where `newcomers` allows, and stores the session.
-    /// - Returns: The user, or nil for an unknown identity where registration is required; then nothing was stored.
+    /// Signs an identity in: finds its user, or moves one's account to it where a port token says so, or makes one where
+    /// `newcomers` allows, and stores the session.
+    /// - Returns: The user, or nil for an unknown identity where registration is required, and for one that an account
+    ///   was moved away from; then no session was stored. ``standings(of:)`` tells which.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
+
+    /// What identities are worth at present, in their order.
+    func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding]
 
     /// Stores one more session for a user; nil if there is no such user any more.
     func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User?
@@ -87,8 +92,18 @@ public struct SignInRecord: Sendable {
     public let profile: Profile?
     public let session: NewSession
     public let newcomers: Newcomers
+    /// Former identities of the user, in the order of the port tokens that name them; the first one that is on record
+    /// loses its account to ``identity``, unless that has an account already.
+    public let portedFrom: [PortedIdentity]
+    /// For the audit record.
+    public let requestID: String?
 
-    public init(identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers) {
+    public init(
+        identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
+        portedFrom: [PortedIdentity] = [], requestID: String? = nil
+    ) {
+        self.portedFrom = portedFrom
+        self.requestID = requestID
         self.identity = identity
         self.profile = profile
         self.session = session
@@ -99,10 +114,13 @@ public struct SignInRecord: Sendable {
 public struct SignedInUser: Sendable, Hashable {
     public let user: User
     public let isNew: Bool
+    /// Whether this sign-in has moved the account to another identity.
+    public let wasMoved: Bool
 
-    public init(user: User, isNew: Bool) {
+    public init(user: User, isNew: Bool, wasMoved: Bool = false) {
         self.user = user
         self.isNew = isNew
+        self.wasMoved = wasMoved
     }
 }
 

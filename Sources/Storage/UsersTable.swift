@@ -15,6 +15,7 @@ enum UsersTable {
             profile: row.profile(from: first + 2), createdAt: Timestamp(secondsSinceEpoch: row.number(first + 9)))
     }
 
+    /// The user whom an identity signs in; nil also for one that the account was moved away from.
     static func user(_ identity: Identity, in db: Database) throws -> User? {
         var query = try CachedStatement(db, userByIdentity)
         query.bind(identity.issuer)
@@ -80,7 +81,7 @@ enum UsersTable {
 
     private static let userByIdentity = """
         SELECT \(columns) FROM identities JOIN users ON users.id = identities.user_id \
-        WHERE identities.issuer = ? AND identities.subject = ?
+        WHERE identities.issuer = ? AND identities.subject = ? AND identities.moved_by IS NULL
         """
     private static let userByID = "SELECT \(columns) FROM users WHERE id = ?"
     private static let insertUser = """

@@ -104,7 +104,7 @@ import Testing
 
 extension Configuration.Outbound.Timeouts {
     /// So that a carrier that never answers is waited for no longer than a test needs.
-    fileprivate static var short: Self {
+    static var short: Self {
         var timeouts = Self()
         timeouts.discovery = .seconds(1)
         timeouts.keys = .seconds(1)

@@ -17,9 +17,9 @@ struct Stage: Sendable {
 
     let simulator: CarrierSimulator
     let app: App
+    let configuration: Configuration
     private let running: CarrierSimulator.Running
     let service: LatchkeyService
-    private let configuration: Configuration
     private let directory: TemporaryDirectory
 
     /// Starts both, runs `body`, and stops both.
@@ -39,8 +39,9 @@ struct Stage: Sendable {
         let service = try LatchkeyService(configuration: configuration, clock: clock)
         let addresses = try service.start()
         let stage = Stage(
-            simulator: simulator, app: App(port: addresses[0].port), running: running, service: service,
-            configuration: configuration, directory: directory)
+            simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,
+            service: service,
+            directory: directory)
         do {
             try await body(stage)
         } catch {
@@ -63,6 +64,19 @@ struct Stage: Sendable {
             throw error
         }
         await copy.shutdown(within: .seconds(5))
+    }
+
+    /// Runs `body` with a further server on the same database, which has met no carrier yet.
+    func alongside(_ body: (Stage) async throws -> Void) async throws {
+        let other = try LatchkeyService(configuration: configuration)
+        let addresses = try other.start()
+        let stage = Stage(
+            simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,
+            service: other, directory: directory)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
+        await other.shutdown(within: .seconds(5))
+        try result.get()
     }
 
     /// What the app has once the carrier approved: ready to be posted.

@@ -58,6 +58,10 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.signIn(signIn) }
     }
 
+    func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding] {
+        try await using { store async throws(StorageError) in try await store.standings(of: identities) }
+    }
+
     func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
         try await using { store async throws(StorageError) in try await store.addSession(session, for: user) }
     }

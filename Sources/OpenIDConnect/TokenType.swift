@@ -1,0 +1,18 @@
+import Primitives
+
+/// The kinds of JWT that are checked with a provider's keys. Each has rules of its own, and none passes for another
+/// (RFC 8725 section 3.11).
+package enum TokenType: Sendable {
+    /// `typ` is `JWT`, or absent.
+    case idToken
+    /// `typ` is `port_token+jwt`.
+    case portToken
+
+    /// Whether a header's `typ` says that a token is of this kind.
+    func isNamed(by type: JSONValue?) -> Bool {
+        switch self {
+        case .idToken: type == nil || type?.string?.lowercased() == "jwt"
+        case .portToken: type?.string?.lowercased() == "port_token+jwt"
+        }
+    }
+}

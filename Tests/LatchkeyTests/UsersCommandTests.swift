@@ -1,0 +1,148 @@
+import CarrierSimulator
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// What operators find, see and mend while a server runs on the same database.
+@Suite(.serialized) struct UsersCommandTests {
+    private func atDesk(
+        _ stage: Stage, _ command: (OperatorDesk) async throws -> [String]
+    ) async throws -> [String] {
+        let desk = try OperatorDesk(stage.configuration)
+        let result: Result<[String], any Error>
+        do { result = .success(try await command(desk)) } catch { result = .failure(error) }
+        await desk.close()
+        return try result.get()
+    }
+
+    private func user(_ stage: Stage, _ mccmnc: String) async throws -> (token: String, number: Int64) {
+        let fields = try stage.authorizedResponse(mccmnc: mccmnc, scope: "openid email phone")
+        let token = try #require(
+            try await stage.app.signIn(fields.merging(["scope": "openid email phone"]) { $1 }).token)
+        return (token, try #require(try await stage.app.me(token).json["user_id"]?.integer))
+    }
+
+    @Test("A user is found by what is unlike others', and shown without personal data unless it is asked for")
+    func findAndShow() async throws {
+        try await Stage.with { stage in
+            let (token, number) = try await user(stage, "310010")
+            let publicID = try #require(try await stage.app.me(token).json["zenkey_sub"]?.string)
+            let selections: [OperatorDesk.UserSelection] = [
+                selection { $0.number = number }, selection { $0.publicID = publicID },
+                selection { $0.email = "Jane.Doe@Example.com" }, selection { $0.phone = "+12025550123" },
+            ]
+            for selection in selections {
+                let lines = try await atDesk(stage) { try await $0.find(selection) }
+                #expect(lines.count == 1)
+                #expect(lines.first?.hasPrefix("user \(number) public_id=\(publicID) created=20") == true)
+            }
+            let shown = try await atDesk(stage) { try await $0.show(number, personal: false) }.joined(separator: "\n")
+            #expect(shown.contains("sessions 1"))
+            #expect(shown.contains("/carriers/310010"))
+            for personal in ["Jane", "jane", "+1202", "310010-"] { #expect(!shown.contains(personal), "\(personal)") }
+            let all = try await atDesk(stage) { try await $0.show(number, personal: true) }.joined(separator: "\n")
+            for personal in ["jane.doe@example.com", "+12025550123", "310010-"] {
+                #expect(all.contains(personal), "\(personal)")
+            }
+            let subject = try #require(all.split(separator: " ").first { $0.hasPrefix("310010-") })
+            let byIdentity = selection {
+                $0.issuer = (stage.simulator.baseURL ?? "") + "/carriers/310010"
+                $0.subject = String(subject)
+            }
+            #expect(try await atDesk(stage) { try await $0.find(byIdentity) }.count == 1)
+        }
+    }
+
+    private func selection(
+        _ change: (inout OperatorDesk.UserSelection) -> Void
+    ) -> OperatorDesk.UserSelection {
+        var selection = OperatorDesk.UserSelection()
+        change(&selection)
+        return selection
+    }
+
+    @Test("Who is not there, or not said clearly, is not found")
+    func notFound() async throws {
+        try await Stage.with { stage in
+            let selections: [OperatorDesk.UserSelection] = [
+                selection { _ in }, selection { $0.number = 7 }, selection { $0.issuer = "https://a.example" },
+                selection {
+                    $0.email = "a@example.com"
+                    $0.phone = "1"
+                },
+            ]
+            for selection in selections {
+                await #expect(throws: OperatorFailure.self) { try await atDesk(stage) { try await $0.find(selection) } }
+            }
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) { try await $0.show(7, personal: false) }
+            }
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) { try await $0.undoMigration(of: 7, move: nil, reason: nil, applies: true) }
+            }
+        }
+    }
+
+    @Test("A wrong move is undone: tried first without effect, then for good, and once only")
+    func undoMigration() async throws {
+        try await Stage.with { stage in
+            let former = try await user(stage, "310010")
+            stage.simulator.port(user: "jane", from: "310010", to: "310410")
+            let moved = try await user(stage, "310410")
+            #expect(moved.number == former.number)
+
+            let tried = try await atDesk(stage) {
+                try await $0.undoMigration(of: former.number, move: nil, reason: nil, applies: false)
+            }
+            #expect(tried.last?.contains("--apply") == true)
+            #expect(tried.joined().contains("would be undone"))
+            #expect(tried.joined().contains("sessions ended: 2"))
+            #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: "310010")).status == 401)
+
+            let done = try await atDesk(stage) {
+                try await $0.undoMigration(of: former.number, move: 1, reason: "not Jane", applies: true)
+            }
+            #expect(done.joined().contains("was undone"))
+            // On a server that has none of the sessions at hand.
+            try await stage.alongside { stage in
+                for token in [former.token, moved.token] {
+                    let answer = try await stage.app.me(token)
+                    #expect(answer.status == 401)
+                }
+            }
+            // The port token is still shown, and moves nothing any more: whoever shows it is somebody else.
+            let back = try await user(stage, "310010")
+            let other = try await user(stage, "310410")
+            #expect(back.number == former.number)
+            #expect(other.number != former.number)
+
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) {
+                    try await $0.undoMigration(of: former.number, move: 1, reason: nil, applies: true)
+                }
+            }
+            var selection = OperatorDesk.AuditSelection()
+            selection.kind = "identity.move_undone"
+            let events = try await atDesk(stage) { [selection] in try await $0.audit(selection, as: .text) }
+            #expect(events.count == 1)
+            #expect(events.first?.contains("by=operator:") == true)
+            #expect(events.first?.contains("not Jane") == true)
+            #expect(events.first?.contains("310010-") == false)
+        }
+    }
+
+    @Test("The commands are there, and a failure ends with 1")
+    func commands() async throws {
+        let directory = try TemporaryDirectory()
+        let environment = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("no.db"))"]
+        for arguments in [["find", "--id", "1"], ["show", "1"], ["undo-migration", "1"]] {
+            let process = try LatchkeyProcess(
+                ["users"] + arguments, environment: environment, directory: directory.path)
+            let ending = await process.ending()
+            #expect(ending.status == 1)
+            #expect(ending.output.contains("no database"))
+        }
+    }
+}
