@@ -10,6 +10,8 @@ public struct Request: Sendable {
     public let peer: SocketAddress
     /// What the router found for the `{name}` parts of its pattern.
     public internal(set) var parameters = PathParameters()
+    /// What the request is called in the log; empty until whoever handles it gives it a name.
+    public var id = ""
 
     public init(head: RequestHead, body: [UInt8], peer: SocketAddress) {
         self.head = head

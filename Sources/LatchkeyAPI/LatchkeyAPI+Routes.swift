@@ -8,7 +8,8 @@ import Storage
 extension LatchkeyAPI {
     func signIn(_ request: Request, provider: String) async throws -> Response {
         try useCases.signIn.checkProvider(provider)
-        let signIn = try SignInRequest(BodyFields(request), provider: provider)
+        var signIn = try SignInRequest(BodyFields(request), provider: provider)
+        signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return signedIn.response(.ok)
         case .mustRegister(let offer): throw APIError.mustRegister(offer)
@@ -21,14 +22,21 @@ extension LatchkeyAPI {
     }
 
     func register(_ request: Request) async throws -> Response {
-        try await useCases.registration(RegistrationForm(BodyFields(request))).response(.created)
+        var form = try RegistrationForm(BodyFields(request))
+        form.device = DeviceName.of(request)
+        return try await useCases.registration(form).response(.created)
     }
 
     func showUser(_ request: Request) async throws -> Response {
+        try await holder(of: request).user.response
+    }
+
+    /// The session that a request shows.
+    func holder(of request: Request) async throws -> SessionAndUser {
         guard let found = try await useCases.sessions.authenticate(sessionToken(of: request)) else {
             throw APIError.sessionInvalid
         }
-        return found.user.response
+        return found
     }
 
     func eraseUser(_ request: Request) async throws -> Response {

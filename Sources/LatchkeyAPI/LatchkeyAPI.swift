@@ -56,10 +56,12 @@ public final class LatchkeyAPI: Sendable {
         }
     }
 
-    private func respond(to request: Request, _ router: Router) async -> Response {
+    private func respond(to received: Request, _ router: Router) async -> Response {
         let clock = ContinuousClock()
         let start = clock.now
         let requestID = requestIDs.next()
+        var request = received
+        request.id = requestID
         var response: Response
         do {
             if let preflight = crossOrigin.preflight(request) {
@@ -108,6 +110,11 @@ extension LatchkeyAPI {
         addRedirectRoutes(to: &router)
         router.get("/users/me", signedIn { try await $0.showUser($1) })
         router.delete("/users/me", signedIn { try await $0.eraseUser($1) })
+        router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
+        router.post("/auth/introspect", forServices { try await $0.introspect($1) })
+        router.post("/auth/revoke", forServices { try await $0.revokeToken($1) })
         router.post("/auth/token", keyed { try await $0.refresh($1) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.post(
@@ -134,6 +141,16 @@ extension LatchkeyAPI {
                 request.headers.count(of: .authorization) == 0 && request.headers.count(of: .apiKey) == 0
                 && self.cookies.session(of: request) != nil
             if !isBrowser { try self.checkAPIKey(request) }
+            return try await route(self, request)
+        }
+    }
+
+    /// A route for the operator's other services: an allowed origin does not take the place of the key.
+    private func forServices(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response
+    ) -> Handler {
+        { request in
+            guard let key = request.headers[.apiKey], self.apiKeys.contain(key) else { throw APIError.invalidAPIKey }
             return try await route(self, request)
         }
     }

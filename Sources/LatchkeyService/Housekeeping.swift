@@ -12,6 +12,7 @@ struct Housekeeping: Sendable {
     /// How long audit events are kept.
     let auditRetention: Duration
     let signingKeys: SigningKeys
+    let sessions: Sessions
     let clock: WallClock
     let logger: Logger
 
@@ -40,6 +41,7 @@ struct Housekeeping: Sendable {
     }
 
     func purge() async throws(StorageError) {
+        await writeSightings()
         let now = clock.now()
         let end = now.advanced(bySeconds: -auditRetention.components.seconds)
         var removed = try await repeating { limit async throws(StorageError) in
@@ -49,6 +51,15 @@ struct Housekeeping: Sendable {
             try await store.purgeAuditEvents(from: end, limit: limit)
         }
         if removed > 0 { logger.debug("removed what has expired", metadata: ["rows": "\(removed)"]) }
+    }
+
+    /// Takes down when sessions were last used; also at the end of the process.
+    func writeSightings() async {
+        do throws(SignInError) {
+            try await sessions.writeSightings()
+        } catch {
+            logger.warning("could not take down when sessions were used", metadata: ["error": "\(error.code.text)"])
+        }
     }
 
     /// Takes steps until one finds less than it could have removed.

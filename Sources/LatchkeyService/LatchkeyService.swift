@@ -57,6 +57,7 @@ public final class LatchkeyService: Sendable {
         refresh = BackgroundRefresh(relyingParty: relyingParty, logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
+            sessions: useCases.sessions,
             clock: clock, logger: logger)
     }
 
@@ -89,6 +90,7 @@ public final class LatchkeyService: Sendable {
         let cut = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
         await client.shutdown()
+        await housekeeping.writeSightings()
         do {
             try await store.close()
         } catch {

@@ -4,6 +4,9 @@ import Storage
 extension AuditEvent.Kind {
     /// A spent refresh token was shown, and its session revoked for it.
     static let refreshTokenReused = AuditEvent.Kind("refresh_token.reused")
+    /// A session was ended by its user from another one, or by one of the operator's services.
+    static let sessionRevoked = AuditEvent.Kind("session.revoked")
+    static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
 }
 
 extension Session {

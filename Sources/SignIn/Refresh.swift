@@ -56,6 +56,7 @@ public struct Refresh: Sendable {
             case .unknown: throw .refreshTokenInvalid
             case .live(let found):
                 try check(found.session, request)
+                sessions.sightings.note(found.session, at: now)
                 guard let tokens = try await rotate(found, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
             case .justSpent(let found, let last) where last.caller == request.caller.hash:

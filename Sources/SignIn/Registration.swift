@@ -37,7 +37,7 @@ public struct Registration: Sendable {
         }
         guard let pending else { throw .unknownHandle }
         let profile = try form.profile(completing: pending.profile, rules)
-        let issued = try sessions.issue(for: pending.clientID)
+        let issued = try sessions.issue(for: pending.clientID, on: form.device)
         let ticket = sessions.cache.ticket(at: now)
         let result = try await storing { () async throws(StorageError) in
             try await store.register(

@@ -14,6 +14,8 @@ public struct RegistrationForm: Sendable {
     public var phoneNumber: String?
     public var postalCode: String?
     public var correlationID: CorrelationID?
+    /// What the user would call the device that asks; for the list of sessions.
+    public var device: String?
 
     public init(handle: Secret) {
         self.handle = handle

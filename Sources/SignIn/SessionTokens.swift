@@ -20,7 +20,8 @@ struct IssuedSession: Sendable {
     let record: NewSession
 
     init(
-        clientID: String, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp, random: RandomSource
+        clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp,
+        random: RandomSource
     ) throws(SignInError) {
         // One call of the random source for all three.
         let bytes = random.bytes(32 + 32 + 16)
@@ -33,7 +34,7 @@ struct IssuedSession: Sendable {
         record = NewSession(
             id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: try TokenHash(sha256Of: token),
             refreshTokenHash: try TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
-            expiresAt: ends.access, refreshExpiresAt: ends.refresh)
+            expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
     }
 
     /// The session as it is on record once it belongs to a user.

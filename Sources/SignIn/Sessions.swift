@@ -5,6 +5,7 @@ public import Storage
 public struct Sessions: Sendable {
     let store: any Store
     let cache: SessionCache
+    let sightings: Sightings
     let lifetimes: SessionLifetimes
     let clock: WallClock
     let random: RandomSource
@@ -22,7 +23,9 @@ public struct Sessions: Sendable {
         case .hit(let found): return found
         case .miss(let ticket):
             let found = try await storing { () async throws(StorageError) in try await store.session(hash, at: now) }
-            if let found { cache.put(found, for: hash, ticket) }
+            guard let found else { return nil }
+            cache.put(found, for: hash, ticket)
+            sightings.note(found.session, at: now)
             return found
         }
     }
@@ -47,14 +50,16 @@ public struct Sessions: Sendable {
     }
 
     /// Makes a session that is not stored yet.
-    func issue(for clientID: String) throws(SignInError) -> IssuedSession {
+    func issue(for clientID: String, on device: String? = nil) throws(SignInError) -> IssuedSession {
         try IssuedSession(
-            clientID: clientID, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
+            clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
     }
 
     /// Makes and stores one more session of a user; nil if there is no such user any more.
-    func start(for user: UserID, clientID: String) async throws(SignInError) -> SessionTokens? {
-        let issued = try issue(for: clientID)
+    func start(
+        for user: UserID, clientID: String, on device: String? = nil
+    ) async throws(SignInError) -> SessionTokens? {
+        let issued = try issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
         let user = try await storing { () async throws(StorageError) in
             try await store.addSession(issued.record, for: user)

@@ -52,6 +52,10 @@ extension SignInError {
         .invalidToken, .invalidRequest,
         "The session token is missing, unknown, expired or revoked. Sign in again.")
 
+    /// Also of others' sessions: whoever guesses ids learns nothing.
+    static let noSuchSession = SignInError(
+        .notFound, .invalidRequest, "You have no session of this id. List your sessions to see their ids.")
+
     /// One text for all that may be wrong with it: whoever tries tokens learns nothing.
     static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,

@@ -25,6 +25,8 @@ public struct SignInRequest: Sendable {
     public var correlationID: CorrelationID?
     /// Whether this server sent the browser to the carrier itself: then the redirect URI and the nonce are its own.
     var wasStartedHere = false
+    /// What the user would call the device that asks; for the list of sessions.
+    public var device: String?
 
     public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC, redirectURI: String) {
         self.provider = provider

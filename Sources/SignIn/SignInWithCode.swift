@@ -116,7 +116,7 @@ public struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> SignInOutcome {
         let ported = try await formerIdentities(of: verified, attempt, &log)
         log.begin(.store)
-        let issued = try sessions.issue(for: attempt.client.id.text)
+        let issued = try sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
         let ticket = sessions.cache.ticket(at: clock.now())
         let record = SignInRecord(
             identity: verified.identity, profile: verified.profile, session: issued.record,
@@ -150,7 +150,8 @@ public struct SignInWithCode: Sendable {
             return outcome
         case .signedIn(let userID):
             log.begin(.store)
-            let tokens = try await sessions.start(for: userID, clientID: attempt.client.id.text)
+            let tokens = try await sessions.start(
+                for: userID, clientID: attempt.client.id.text, on: attempt.request.device)
             guard let tokens else { throw .userErased }
             return .signedIn(
                 SignedIn(tokens: tokens, userID: userID, isNew: false, correlationID: attempt.correlationID))

@@ -29,7 +29,8 @@ public struct UseCases: Sendable {
         clock: WallClock = .system, random: RandomSource = .system
     ) {
         let sessions = Sessions(
-            store: store, cache: SessionCache(), lifetimes: SessionLifetimes(configuration), clock: clock,
+            store: store, cache: SessionCache(), sightings: Sightings(), lifetimes: SessionLifetimes(configuration),
+            clock: clock,
             random: random)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)

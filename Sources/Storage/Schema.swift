@@ -25,6 +25,9 @@ enum Schema {
         migrator.registerMigration("moved identities", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: moves)
         }
+        migrator.registerMigration("devices and last sight of sessions", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: sight)
+        }
         return migrator
     }()
 
@@ -144,6 +147,12 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX receipts_by_user ON receipts (user_id);
         CREATE INDEX receipts_by_expiry ON receipts (expires_at);
+        """
+
+    // seen_at is NULL until a session is seen again some time after it was made.
+    private static let sight = """
+        ALTER TABLE sessions ADD COLUMN device TEXT;
+        ALTER TABLE sessions ADD COLUMN seen_at INTEGER;
         """
 
     private static let waiting = """

@@ -13,6 +13,7 @@ enum SessionsTable {
         statement.bind(session.createdAt.secondsSinceEpoch)
         statement.bind(session.expiresAt.secondsSinceEpoch)
         statement.bind(session.refreshExpiresAt.secondsSinceEpoch)
+        statement.bind(session.device)
         try statement.run()
     }
 
@@ -68,7 +69,7 @@ enum SessionsTable {
 
     private static let insert = """
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
-        refresh_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        refresh_expires_at, device) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let deleteByToken = "DELETE FROM sessions WHERE token_hash = ?"
     private static let deleteByLastToken = """

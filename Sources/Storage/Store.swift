@@ -28,6 +28,17 @@ public protocol Store: TransactionStore {
         id: String, of user: UserID, recording event: AuditEvent
     ) async throws(StorageError) -> Bool
 
+    /// Revokes all of a user's sessions but one, and records that if there were any. Returns how many went.
+    func revokeSessions(
+        of user: UserID, except id: String, recording event: AuditEvent
+    ) async throws(StorageError) -> Int
+
+    /// A user's sessions that have not expired at `now`, at most `limit`, the latest seen first.
+    func sessions(of user: UserID, at now: Timestamp, limit: Int) async throws(StorageError) -> [SessionSummary]
+
+    /// Takes down when sessions were last used; those that are gone are passed over.
+    func noteSightings(_ sightings: [SessionSighting]) async throws(StorageError)
+
     /// What a refresh token is worth at `now`.
     func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
 

@@ -42,4 +42,17 @@ struct JSONObjectWriterTests {
         writer.add("text", text)
         #expect(try JSONValue(parsing: writer.finish()).object?["text"]?.string == text)
     }
+
+    @Test("An array of objects is written, also an empty one, and what follows it")
+    func objects() throws {
+        var json = JSONObjectWriter()
+        json.add("none", objects: [Int]()) { _, _ in }
+        json.add("some", objects: [1, 2]) { number, json in
+            json.add("n", number)
+            json.add("m", "x")
+        }
+        json.add("end", true)
+        let text = String(decoding: json.finish(), as: UTF8.self)
+        #expect(text == #"{"none":[],"some":[{"n":1,"m":"x"},{"n":2,"m":"x"}],"end":true}"#)
+    }
 }

@@ -134,6 +134,11 @@ struct SessionTests {
             try await app.asUser(.delete, "/users/me", token), try await app.signIn(SignInBody().code("CODE-2")),
             try await app.signIn(), try await app.post("/users", #"{"state_key":"k"}"#),
             try await app.send(.post, "/auth/zenkey/attempts"), try await app.refresh(token),
+            try await app.asUser(.get, "/users/me/sessions", token),
+            try await app.asUser(.delete, "/users/me/sessions", token),
+            try await app.asUser(.delete, "/users/me/sessions/x", token),
+            try await app.form("/auth/introspect", "token=\(token)"),
+            try await app.form("/auth/revoke", "token=\(token)"),
         ]
         for answer in answers {
             #expect(answer.status == 503)

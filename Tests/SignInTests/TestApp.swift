@@ -82,6 +82,24 @@ struct TestApp: Sendable {
         try #require(try await signIn(body).text("token"))
     }
 
+    /// Signs in with a `User-Agent`.
+    func signIn(_ body: SignInBody = SignInBody(), userAgent: String) async throws -> Answer {
+        try await send(
+            .post, "/auth/zenkey-signin", [.contentType: "application/json", .userAgent: userAgent], body: body.json)
+    }
+
+    /// The objects under `sessions` in the list of a user.
+    func sessions(_ token: String) async throws -> [JSONObject] {
+        try #require(try await asUser(.get, "/users/me/sessions", token).json?["sessions"]?.array)
+            .compactMap(\.object)
+    }
+
+    /// Sends a form.
+    func form(_ path: String, _ body: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        try await send(
+            .post, path, [.contentType: "application/x-www-form-urlencoded"], body: body, apiKey: apiKey)
+    }
+
     /// Signs in and returns the session's two tokens.
     func tokens(_ body: SignInBody = SignInBody()) async throws -> Tokens {
         try #require(Tokens(try await signIn(body)))

@@ -98,6 +98,24 @@ final class TestStore: Store {
         }
     }
 
+    func revokeSessions(
+        of user: UserID, except id: String, recording event: AuditEvent
+    ) async throws(StorageError) -> Int {
+        try await using { store async throws(StorageError) in
+            try await store.revokeSessions(of: user, except: id, recording: event)
+        }
+    }
+
+    func sessions(of user: UserID, at now: Timestamp, limit: Int) async throws(StorageError) -> [SessionSummary] {
+        try await using { store async throws(StorageError) in
+            try await store.sessions(of: user, at: now, limit: limit)
+        }
+    }
+
+    func noteSightings(_ sightings: [SessionSighting]) async throws(StorageError) {
+        try await using { store async throws(StorageError) in try await store.noteSightings(sightings) }
+    }
+
     func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState {
         let gate = state.withLock { $0.afterRefreshTokenRead }
         let found = try await using { store async throws(StorageError) in try await store.refreshToken(token, at: now) }

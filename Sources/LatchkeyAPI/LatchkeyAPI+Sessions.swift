@@ -1,0 +1,82 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+import Storage
+
+/// The routes about sessions: a user's own, and those that services ask about.
+extension LatchkeyAPI {
+    func listSessions(_ request: Request) async throws -> Response {
+        let holder = try await holder(of: request)
+        let sessions = try await useCases.sessions.list(for: holder)
+        var json = JSONObjectWriter(capacity: 256 * (sessions.count + 1))
+        json.add("sessions", objects: sessions) { session, json in
+            json.add("id", session.id)
+            json.add("client_id", session.clientID)
+            json.add("device", orNull: session.device)
+            json.add("created_at", session.createdAt.secondsSinceEpoch)
+            json.add("last_seen_at", session.lastSeenAt.secondsSinceEpoch)
+            json.add("expires_at", session.expiresAt.secondsSinceEpoch)
+            json.add("current", session.id == holder.session.id)
+        }
+        return .json(.ok, json.finish())
+    }
+
+    func revokeSession(_ request: Request) async throws -> Response {
+        try await useCases.sessions.revoke(
+            request.parameters["id"] ?? "", for: holder(of: request), requestID: request.id)
+        return .emptyObject
+    }
+
+    func revokeOtherSessions(_ request: Request) async throws -> Response {
+        let count = try await useCases.sessions.revokeOthers(than: holder(of: request), requestID: request.id)
+        var json = JSONObjectWriter(capacity: 32)
+        json.add("revoked", count)
+        return .json(.ok, json.finish())
+    }
+
+    /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
+    func introspect(_ request: Request) async throws -> Response {
+        let question = try TokenQuestion(BodyFields(request))
+        let kind: Sessions.TokenKind = question.hint == "refresh_token" ? .refresh : .session
+        let found = try await useCases.sessions.introspect(question.token, as: kind)
+        var json = JSONObjectWriter(capacity: 256)
+        json.add("active", found != nil)
+        if let found {
+            // A refresh token is no bearer token, and `expires_at` is not its own.
+            if kind == .session {
+                json.add("token_type", "bearer")
+                json.add("exp", found.session.expiresAt.secondsSinceEpoch)
+            }
+            json.add("client_id", found.session.clientID)
+            json.add("sub", found.user.publicID)
+            json.add("user_id", found.user.id.number)
+            json.add("username", ifPresent: found.user.profile.username)
+            json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
+            json.add("session_id", found.session.id)
+        }
+        return .json(.ok, json.finish())
+    }
+
+    /// RFC 7009 section 2: the same answer whether there was such a token or not.
+    func revokeToken(_ request: Request) async throws -> Response {
+        try await useCases.sessions.revoke(TokenQuestion(BodyFields(request)).token, requestID: request.id)
+        return .emptyObject
+    }
+}
+
+/// A token that a service asks about (RFC 7662 section 2.1, RFC 7009 section 2.1).
+private struct TokenQuestion {
+    let token: Secret
+    let hint: String?
+
+    init(_ fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        let token = reader.text("token", limit: 4096, required: true)
+        hint = reader.text("token_type_hint", limit: 128)
+        guard reader.problems.isEmpty, let token else {
+            throw .malformed(reader.problems.joined(separator: "; ") + ".")
+        }
+        self.token = Secret(token)
+    }
+}
