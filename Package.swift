@@ -158,6 +158,7 @@ let package = Package(
             name: "SignInTests",
             dependencies: [
                 "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),

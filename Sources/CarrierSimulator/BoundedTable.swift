@@ -12,6 +12,11 @@ struct BoundedTable<Value: Sendable>: Sendable {
 
     var count: Int { values.count }
 
+    /// The values, oldest first.
+    var all: [Value] {
+        (keys[oldest...] + keys[..<oldest]).compactMap { values[$0] }
+    }
+
     subscript(key: String) -> Value? { values[key] }
 
     /// Changes the value of a key that is there.

@@ -43,6 +43,11 @@ extension CarrierSimulator {
         let keys = KeysEndpoint(simulator: self)
         let userInfo = UserInfoEndpoint(simulator: self)
         let canary = CanaryEndpoint(simulator: self)
+        let serverInitiated = ServerInitiatedEndpoint(simulator: self)
+        let asked = "/carriers/{mccmnc}/server-initiated"
+        router.post(asked) { try await serverInitiated.start($0) }
+        router.post(asked + "/{auth_req_id}/approve") { try await serverInitiated.approve($0) }
+        router.post(asked + "/{auth_req_id}/deny") { try await serverInitiated.deny($0) }
         router.post("/carriers/{mccmnc}/token") { try await token.respond(to: $0) }
         router.get("/carriers/{mccmnc}/jwks") { try await keys.respond(to: $0) }
         router.get("/carriers/{mccmnc}/userinfo") { try await userInfo.respond(to: $0) }

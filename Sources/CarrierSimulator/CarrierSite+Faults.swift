@@ -14,6 +14,9 @@ extension CarrierSite {
         static let token = EndpointFaults(
             slow: .tokenSlow, error: .token500, notJSON: .tokenNotJSON, redirect: .tokenRedirect,
             redirectStatus: .temporaryRedirect)
+        static let serverInitiated = EndpointFaults(
+            slow: .serverInitiatedSlow, error: .serverInitiated500, notJSON: .serverInitiatedNotJSON,
+            redirect: .serverInitiatedRedirect, redirectStatus: .temporaryRedirect)
         static let userInfo = EndpointFaults(
             slow: .userInfoSlow, error: .userInfo500, notJSON: .userInfoNotJSON, redirect: .userInfoRedirect)
         static let discovery = EndpointFaults(

@@ -11,6 +11,7 @@ struct CarrierSite: Sendable {
     var mccmnc: String { carrier.mccmnc }
     var issuer: String { "\(base)/carriers/\(mccmnc)" }
     var authorizationEndpoint: String { issuer + "/authorize" }
+    var serverInitiatedEndpoint: String { issuer + "/server-initiated" }
     var tokenEndpoint: String { issuer + "/token" }
     var userInfoEndpoint: String { issuer + "/userinfo" }
     var keysURL: String { issuer + "/jwks" }

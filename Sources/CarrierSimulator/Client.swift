@@ -10,6 +10,9 @@ extension CarrierSimulator {
         /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1). One that begins with
         /// `http://127.0.0.1/` stands for every port of that address (RFC 8252 section 7.3).
         public var redirectURIs: [String]
+        /// The public key, in PEM, that the client signs request objects for server-initiated sign-in with: RSA or
+        /// P-256. Nil if it has none registered.
+        public var publicKeyPEM: String?
 
         public init(id: String, secret: Secret, redirectURIs: [String]) {
             self.id = id

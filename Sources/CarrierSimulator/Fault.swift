@@ -122,6 +122,21 @@ extension CarrierSimulator {
         case tokenMissingExpiresIn = "token-missing-expires-in"
         case tokenReusableCode = "token-reusable-code"
 
+        // Server-initiated sign-in: the carrier's endpoint, and what it tells at ours.
+        case serverInitiated500 = "server-initiated-500"
+        case serverInitiatedSlow = "server-initiated-slow"
+        case serverInitiatedNotJSON = "server-initiated-not-json"
+        case serverInitiatedRedirect = "server-initiated-redirect"
+        case serverInitiatedMissingID = "server-initiated-missing-id"
+        case serverInitiatedUserUnsupported = "server-initiated-user-unsupported"
+        case notificationBeforeAnswer = "notification-before-answer"
+        case notificationTwice = "notification-twice"
+        case notificationWrongToken = "notification-wrong-token"
+        case notificationOtherID = "notification-other-id"
+        case notificationOtherState = "notification-other-state"
+        case notificationMissingIDToken = "notification-missing-id-token"
+        case idTokenOtherRequestID = "id-token-other-auth-req-id"
+
         // The userinfo endpoint.
         case userInfo401 = "userinfo-401"
         case userInfo500 = "userinfo-500"
@@ -142,6 +157,7 @@ extension CarrierSimulator {
         case discoveryMissingFields = "discovery-missing-fields"
         case discoveryOtherIssuer = "discovery-other-issuer"
         case discoveryRelativeURLs = "discovery-relative-urls"
+        case discoveryNoServerInitiated = "discovery-no-server-initiated"
         case discoveryBareGrantType = "discovery-bare-grant-type"
 
         // The key set.

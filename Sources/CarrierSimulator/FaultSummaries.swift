@@ -3,7 +3,7 @@ extension CarrierSimulator.Fault {
     public var summary: String { Self.summaries[self] ?? "" }
 
     private static let summaries: [CarrierSimulator.Fault: String] =
-        [authorization, claims, signature, portToken, token, userInfo, discovery, keys]
+        [authorization, claims, signature, portToken, token, serverInitiated, userInfo, discovery, keys]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
     private static let authorization: [Self: String] = [
@@ -13,6 +13,23 @@ extension CarrierSimulator.Fault {
         .authorizationMissingIssuer: "The authorization response has no iss, although the metadata promises one.",
         .authorizationOtherState: "The authorization response's state is not the one that was sent.",
         .authorizationMissingState: "The authorization response has no state.",
+    ]
+
+    private static let serverInitiated: [Self: String] = [
+        .serverInitiated500: "The server-initiated endpoint answers 500.",
+        .serverInitiatedSlow: "The server-initiated endpoint waits before it answers.",
+        .serverInitiatedNotJSON: "The server-initiated endpoint answers with a page.",
+        .serverInitiatedRedirect: "The server-initiated endpoint redirects with 307.",
+        .serverInitiatedMissingID: "The server-initiated endpoint's answer has no auth_req_id.",
+        .serverInitiatedUserUnsupported: "The server-initiated endpoint answers user_unsupported.",
+        .notificationBeforeAnswer:
+            "The user approves, and the relying party is told so, before its request is answered.",
+        .notificationTwice: "The relying party is told everything twice.",
+        .notificationWrongToken: "The notification bears a token that nobody gave.",
+        .notificationOtherID: "The notification's auth_req_id is another.",
+        .notificationOtherState: "The notification's state is not the one that was sent.",
+        .notificationMissingIDToken: "The notification of an approval has no ID token.",
+        .idTokenOtherRequestID: "The ID token of a notification names another auth_req_id.",
     ]
 
     private static let claims: [Self: String] = [
@@ -150,6 +167,7 @@ extension CarrierSimulator.Fault {
         .discoveryMissingFields: "The metadata has neither token_endpoint nor jwks_uri.",
         .discoveryOtherIssuer: "The metadata's issuer is not the carrier's.",
         .discoveryRelativeURLs: "The metadata's endpoints are relative references.",
+        .discoveryNoServerInitiated: "The configuration has no server-initiated authorization endpoint.",
         .discoveryBareGrantType: "grant_types_supported is a string and not an array: wrong, and seen in the wild.",
     ]
 

@@ -6,7 +6,10 @@ struct IDTokenIssuer: Sendable {
     let site: CarrierSite
     let client: CarrierSimulator.Client
 
-    func issue(for grant: Grant, accessToken: String, now: Timestamp) async throws -> String {
+    /// - Parameter requestID: Of the server-initiated request that the token is for (CIBA Core section 10.3.1).
+    func issue(
+        for grant: Grant, accessToken: String, requestID: String? = nil, now: Timestamp
+    ) async throws -> String {
         let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
         var draft = IDTokenDraft(grant: grant, issuer: site.issuer, key: try await keys.signing(), now: now)
         if site.carrier.includesAccessTokenHash {
@@ -14,6 +17,10 @@ struct IDTokenIssuer: Sendable {
         }
         draft.claims["aka"] = try await PortTokenIssuer(simulator: simulator, site: site, client: client)
             .claim(for: grant.user, now: now)
+        if let requestID {
+            draft.claims["urn:openid:params:jwt:claim:auth_req_id"] = .text(
+                site.has(.idTokenOtherRequestID) ? "another-request" : requestID)
+        }
         guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
         let stranger = needsStranger ? try await keys.stranger() : draft.key
         // In one order always, so that a token does not depend on how a set lies in memory.

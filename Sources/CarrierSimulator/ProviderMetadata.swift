@@ -13,7 +13,8 @@ struct ProviderMetadata: Sendable {
             "userinfo_endpoint": .text(site.userInfoEndpoint),
             "jwks_uri": .text(site.keysURL),
             "scopes_supported": .texts(Scopes.names),
-            "response_types_supported": ["code"],
+            "server_initiated_authorization_endpoint": .text(site.serverInitiatedEndpoint),
+            "response_types_supported": ["code", "async_token"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code"],
             "subject_types_supported": ["pairwise"],
@@ -35,6 +36,7 @@ struct ProviderMetadata: Sendable {
         case .discoveryMissingFields:
             document["token_endpoint"] = nil
             document["jwks_uri"] = nil
+        case .discoveryNoServerInitiated: document["server_initiated_authorization_endpoint"] = nil
         case .discoveryOtherIssuer: document["issuer"] = "https://example.org/"
         case .discoveryRelativeURLs:
             document["token_endpoint"] = "token"

@@ -15,6 +15,8 @@ struct SimulatorState: Sendable {
     var loginHints = BoundedTable<LoginHint>(capacity: 1000)
     /// The `jti`s of client assertions that were good, with their client: none is good twice.
     var assertionIDs = BoundedTable<Void>(capacity: 10_000)
+    /// Server-initiated requests by their `auth_req_id`.
+    var serverInitiated = BoundedTable<ServerInitiatedRequest>(capacity: 1000)
     var log = CarrierSimulator.RequestLog()
 
     struct AccessToken: Sendable {

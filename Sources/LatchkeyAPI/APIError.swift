@@ -123,11 +123,12 @@ extension SignInError.Code {
     /// The status that goes with a code (contract section 1).
     var status: HTTPResponse.Status {
         switch self {
-        case .invalidRequest: .badRequest
+        case .invalidRequest, .expired: .badRequest
         case .invalidToken, .invalidIDToken, .invalidGrant, .refusedByCarrier: .unauthorized
         case .emailDomainBlocked: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists: .conflict
+        case .rateLimited: .tooManyRequests
         case .serverError: .internalServerError
         case .carrierError: .badGateway
         case .temporarilyUnavailable: .serviceUnavailable

@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import Logging
+import SignIn
 
 /// Writes a line for each request: at `debug`, and for errors of this server at `info`.
 struct AccessLog: Sendable {
@@ -13,10 +14,16 @@ struct AccessLog: Sendable {
         logger.log(
             level: level, "request",
             metadata: [
-                "method": "\(request.method.rawValue)", "path": "\(Self.printable(request.path))",
+                "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
                 "status": "\(response.status.code)", "request_id": "\(requestID)", "peer": "\(request.peer)",
                 "ms": "\((duration() / .milliseconds(0.01)).rounded() / 100)",
             ])
+    }
+
+    /// The path, without the handle of a server-initiated sign-in, which is worth a session.
+    private static func withoutHandle(_ path: String) -> String {
+        let prefix = "/auth/zenkey-async-signin/"
+        return path.hasPrefix(prefix) && path != AsyncSignIn.notificationPath ? prefix + "-" : path
     }
 
     /// At most 200 bytes, with a question mark for whatever could break or forge a line. (The path has no query.)

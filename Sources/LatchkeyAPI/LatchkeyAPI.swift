@@ -20,15 +20,19 @@ public final class LatchkeyAPI: Sendable {
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
     let publicAddress: PublicAddress
+    let compatibility: Compatibility
     private let isDraining = Atomic(false)
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
     ///   - pages: What is served at `/` and beside the API.
-    ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins need to know.
+    ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
+    ///     need to know.
+    ///   - compatibility: Where answers follow the published example API rather than the contract.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], pages: StaticPages = StaticPages([:]),
-        publicAddress: PublicAddress = PublicAddress(), logger: Logger, random: RandomSource = .system
+        publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
+        logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
@@ -37,6 +41,7 @@ public final class LatchkeyAPI: Sendable {
         self.publicAddress = publicAddress
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
+        self.compatibility = compatibility
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -97,6 +102,16 @@ public final class LatchkeyAPI: Sendable {
 }
 
 extension LatchkeyAPI {
+    private func addAsyncSignIn(to router: inout Router) {
+        let path = "/auth/zenkey-async-signin"
+        router.post(path, called { try await $0.startAsyncSignIn($1, $2) })
+        // The carriers' way in: they have no API key.
+        router.post(AsyncSignIn.notificationPath) { try await self.receiveNotification($0) }
+        router.get(path + "/{auth_req_id}", called { try await $0.pollAsyncSignIn($1, $2) })
+        router.post(path + "/{auth_req_id}", called { try await $0.retryAsyncSignIn($1, $2) })
+        router.delete(path + "/{auth_req_id}", called { try await $0.cancelAsyncSignIn($1, $2) })
+    }
+
     private func makeRouter() -> Router {
         var router = Router()
         // First, so that no file takes the place of a route.
@@ -121,6 +136,7 @@ extension LatchkeyAPI {
             "/auth/{provider}/authorize", signedIn { try await $0.authorizeTransaction($1, provider: $1.provider) })
         router.post("/auth/receipts/redeem", keyed { try await $0.redeemReceipt($1) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
+        addAsyncSignIn(to: &router)
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router
@@ -131,6 +147,16 @@ extension LatchkeyAPI {
         { request in
             try self.checkAPIKey(request)
             return try await route(self, request)
+        }
+    }
+
+    /// As ``keyed(_:)``, for what belongs to whoever began it.
+    private func called(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Caller) async throws -> Response
+    ) -> Handler {
+        { request in
+            try self.checkAPIKey(request)
+            return try await route(self, request, self.caller(of: request))
         }
     }
 

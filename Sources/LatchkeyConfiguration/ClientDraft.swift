@@ -30,8 +30,8 @@ struct ClientDraft: Sendable {
                 + "no secret, else client_secret_basic."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
-            "The key for private_key_jwt, in PEM or as a JSON Web Key: RSA of 2048 bits or more (RS256), or P-256 (ES256)."
-        ),
+            "The key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of 2048 bits or "
+                + "more (RS256), or P-256 (ES256)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
             "The kid under which carriers know the key; a JSON Web Key may bring its own."),
@@ -82,27 +82,29 @@ struct ClientDraft: Sendable {
         client.pkce = pkce
         client.nonce = nonce
         client.sessions = sessions
+        client.signingKey = namedKey
         return client
+    }
+
+    /// The key under the `kid` that carriers know it by.
+    private var namedKey: ClientKey? {
+        guard let privateKey, let privateKeyID else { return privateKey }
+        return privateKey.named(privateKeyID)
     }
 
     private func authentication(_ context: inout ReadingContext) -> ClientAuthentication? {
         let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
         if method == .privateKeyJWT {
-            guard let key = privateKey else {
+            guard let key = namedKey else {
                 context.refuse(
                     origin, "has no private_key", "give it or private_key_file, or another way to authenticate")
                 return nil
             }
-            return .privateKeyJWT(privateKeyID.map(key.named) ?? key, audience: assertionAudience)
+            return .privateKeyJWT(key, audience: assertionAudience)
         }
         guard let secret else {
             context.refuse(origin, "has no secret", "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS")
             return nil
-        }
-        if privateKey != nil {
-            context.warn(
-                origin, "has a private_key that \(method.rawValue) does not use",
-                "set token_endpoint_auth_method to private_key_jwt, or remove the key")
         }
         return method == .clientSecretPost ? .clientSecretPost(secret) : .clientSecretBasic(secret)
     }

@@ -40,6 +40,8 @@ extension Configuration {
         public var scopes = ["openid"]
         public var pkce = PKCE.required
         public var nonce = Nonce.client
+        /// What server-initiated sign-ins are signed with; nil if the client has no key.
+        public var signingKey: ClientKey?
         /// Where its sessions are to hold longer or shorter than ``Configuration/Sessions`` says.
         public var sessions = Sessions()
 

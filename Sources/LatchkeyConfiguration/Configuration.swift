@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
     public var allowsLoopbackHTTP = false
     /// `rate_limits`
     public var rateLimits = true
+    /// `compat`
+    public var compatibility = Compatibility()
     /// `log`
     public var log = Log()
 
@@ -148,6 +150,14 @@ extension Configuration {
         public var certificateAuthorities: String?
         /// The URL of a proxy; secret, because it may hold a password.
         public var proxy: Secret?
+
+        public init() {}
+    }
+
+    /// Where answers follow the published example API.
+    public struct Compatibility: Sendable, Hashable {
+        /// The outcome of a server-initiated sign-in is answered with 302 instead of 200.
+        public var async302 = false
 
         public init() {}
     }

@@ -170,6 +170,9 @@ enum Settings {
     ]
 
     private static let operation: [Setting<Configuration>] = [
+        Setting(
+            "compat.async302", .flag(), \.compatibility.async302,
+            "Answers the outcome of a server-initiated sign-in with 302 instead of 200, as the published example does."),
         Setting("log.level", .choice, \.log.level, "From which severity on is logged."),
         Setting("log.format", .choice, \.log.format, "text for people, json for machines."),
     ]

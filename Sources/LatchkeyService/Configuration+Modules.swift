@@ -111,5 +111,6 @@ extension SignInConfiguration.Client {
         sessions.refresh = client.sessions.refreshLifetime?.components.seconds
         sessions.idle = client.sessions.idleTimeout?.components.seconds
         sessions.absolute = client.sessions.absoluteTimeout?.components.seconds
+        signingKey = client.signingKey
     }
 }

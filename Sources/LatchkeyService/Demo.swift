@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 public import LatchkeyConfiguration
 import Logging
 import OpenIDConnect
@@ -35,8 +36,11 @@ public struct Demo: Sendable {
     /// - Throws: ``LatchkeyStartError``.
     public static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
         let secret = Secret(RandomSource.system.token())
-        let simulator = CarrierSimulator(
-            clients: [.init(id: clientID, secret: secret, redirectURIs: [redirectURI, callbackURL])])
+        let key = P256.Signing.PrivateKey()
+        var client = CarrierSimulator.Client(
+            id: clientID, secret: secret, redirectURIs: [redirectURI, callbackURL])
+        client.publicKeyPEM = key.publicKey.pemRepresentation
+        let simulator = CarrierSimulator(clients: [client])
         let running: CarrierSimulator.Running
         do {
             running = try simulator.start(port: simulatorPort)
@@ -46,7 +50,8 @@ public struct Demo: Sendable {
                 .network, "the simulated carriers cannot start: \(error); choose another port with --simulator-port")
         }
         do {
-            let configuration = try Demo.configuration(configuration, secret: secret, simulator: simulator)
+            let configuration = try Demo.configuration(
+                configuration, secret: secret, key: Secret(key.pemRepresentation), simulator: simulator)
             let service = try LatchkeyService(configuration: configuration)
             let addresses = try service.start()
             let guide = Guide(
@@ -66,12 +71,13 @@ public struct Demo: Sendable {
     }
 
     private static func configuration(
-        _ base: Configuration, secret: Secret, simulator: CarrierSimulator
+        _ base: Configuration, secret: Secret, key: Secret, simulator: CarrierSimulator
     ) throws -> Configuration {
         guard let clientID = ClientID(clientID),
             let discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
         else { throw LatchkeyStartError(.configuration, "the simulated carriers have no address") }
         var client = Configuration.Client(id: clientID, secret: secret)
+        client.signingKey = try ClientKey(parsing: key)
         client.redirectURIs = [redirectURI, "http://127.0.0.1/"]
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base

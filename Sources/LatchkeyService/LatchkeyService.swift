@@ -47,10 +47,12 @@ public final class LatchkeyService: Sendable {
             logger: logger, clock: clock)
         let publicAddress = PublicAddress(configuration.publicURL?.text)
         self.publicAddress = publicAddress
+        var compatibility = Compatibility()
+        compatibility.async302 = configuration.compatibility.async302
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), pages: try StaticPages(inFolder: "Public"),
-            publicAddress: publicAddress, logger: logger)
+            publicAddress: publicAddress, compatibility: compatibility, logger: logger)
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)

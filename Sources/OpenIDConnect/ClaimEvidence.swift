@@ -81,8 +81,18 @@ struct ClaimEvidence {
 
     var hasNonce: Bool {
         guard let expected = expectation.nonce else { return true }
+        if expectation.nonceMayBeMissing, claims["nonce"] == nil { return true }
         guard let nonce = claims["nonce"]?.string, !nonce.isEmpty else { return false }
         return nonce.hasSameBytesInConstantTime(as: expected)
+    }
+
+    /// The claim of CIBA Core section 10.3.1.
+    var requestID: JSONValue? { claims["urn:openid:params:jwt:claim:auth_req_id"] }
+
+    /// A token of a notification need not name its request, and names no other.
+    var hasRequestID: Bool {
+        guard let expected = expectation.requestID, let requestID else { return true }
+        return requestID.string?.hasSameBytesInConstantTime(as: expected.exposed) == true
     }
 
     var hasACR: Bool {

@@ -28,6 +28,8 @@ struct ClaimRule: Sendable {
         ClaimRule(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
         ClaimRule(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
         ClaimRule(.nonce, { $0.hasNonce }, found: { $0.foundNonce }),
+        ClaimRule(
+            .requestID, { $0.hasRequestID }, found: { "auth_req_id is \(ShownText.shape($0.requestID))" }),
         ClaimRule(.acr, { $0.hasACR }, found: { $0.foundACR }),
         ClaimRule(.authTime, { $0.hasAuthTime }, found: { $0.foundAuthTime }),
         ClaimRule(.accessTokenHash, { $0.hasAccessTokenHash }, found: { $0.foundAccessTokenHash }),

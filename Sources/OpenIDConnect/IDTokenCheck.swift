@@ -16,6 +16,7 @@ public enum IDTokenCheck: String, Sendable, Hashable, CaseIterable {
     case issuedAt = "issued_at"
     case notBefore = "not_before"
     case nonce
+    case requestID = "auth_req_id"
     case acr
     case authTime = "auth_time"
     case accessTokenHash = "at_hash"
@@ -43,6 +44,7 @@ public enum IDTokenCheck: String, Sendable, Hashable, CaseIterable {
         case .issuedAt: "The ID token must have been issued just now."
         case .notBefore: "The ID token must be valid already."
         case .nonce: "The ID token must carry the nonce of this sign-in."
+        case .requestID: "The ID token must be of the server-initiated request that it came for."
         case .acr: "The ID token must name one of the authentication contexts that were asked for."
         case .authTime: "The user must have authenticated as recently as was asked for."
         case .accessTokenHash: "The ID token's at_hash, if it has one, must match the access token."

@@ -6,6 +6,12 @@ public struct IDTokenExpectation: Sendable {
     public var clientID: ClientID
     /// The nonce sent with the authorization request; nil if none was, and then a nonce in the token is ignored.
     public var nonce: String?
+    /// Whether a token without a nonce will do where one was sent: a token that came with a notification is bound to its
+    /// request by the notification token already, and not every carrier repeats the nonce there.
+    public var nonceMayBeMissing = false
+    /// The carrier's name for the request, which a token that came with a notification may repeat (CIBA Core section
+    /// 10.3.1).
+    public var requestID: Secret?
     /// The authentication contexts asked for, any of which will do; empty if none was asked for.
     public var acrValues: [String]
     /// How many seconds ago the user may have authenticated at most; nil if it was not asked.

@@ -32,9 +32,9 @@ public final class RelyingParty: Sendable {
     }
 
     let configuration: Configuration
-    private let http: any HTTPClient
+    let http: any HTTPClient
     let clock: WallClock
-    private let random: RandomSource
+    let random: RandomSource
     let discovery: CarrierDiscovery
     let keyCaches: KeyCaches
     let issuerConfigurations: IssuerConfigurations

@@ -1,5 +1,6 @@
 public import OpenIDConnect
 public import Primitives
+public import Storage
 
 /// What an operator decides about signing in, as plain values.
 public struct SignInConfiguration: Sendable {
@@ -8,6 +9,7 @@ public struct SignInConfiguration: Sendable {
     public var registration = RegistrationRules()
     public var lifetimes = Lifetimes()
     public var transactions = Transactions()
+    public var serverInitiated = ServerInitiated()
 
     public init(providers: [String: Provider]) {
         self.providers = providers
@@ -49,6 +51,8 @@ public struct SignInConfiguration: Sendable {
         public var nonce = Nonce.client
         /// Where its sessions are to hold longer or shorter than others.
         public var sessions = SessionTimes()
+        /// What server-initiated sign-ins are signed with; nil if the app has none.
+        public var signingKey: ClientKey?
 
         public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
@@ -67,6 +71,19 @@ public struct SignInConfiguration: Sendable {
         public var refresh: Int64?
         public var idle: Int64?
         public var absolute: Int64?
+
+        public init() {}
+    }
+
+    /// What server-initiated sign-ins are held to; times in seconds.
+    public struct ServerInitiated: Sendable, Hashable {
+        public var limits = AsyncSignInLimits()
+        /// How often a carrier is asked under one handle: each asks the user on their phone.
+        public var attempts: Int64 = 4
+        /// How long a client has at least to get the outcome once the user has approved.
+        public var collectionTime: Int64 = 120
+        /// How long it is remembered that one has expired or failed.
+        public var retention: Int64 = 600
 
         public init() {}
     }

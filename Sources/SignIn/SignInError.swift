@@ -16,6 +16,9 @@ public struct SignInError: Error, Sendable, Hashable {
         case emailDomainBlocked
         case userAlreadyExists
         case notFound
+        /// The user did not answer a server-initiated sign-in in time.
+        case expired
+        case rateLimited
         /// The carrier's answer cannot be used, or the carrier cannot be reached.
         case carrierError
         case carrierTimeout
@@ -34,6 +37,9 @@ public struct SignInError: Error, Sendable, Hashable {
             case .emailDomainBlocked: "email_domain_blocked"
             case .userAlreadyExists: "user_already_exists"
             case .notFound: "not_found"
+            // CIBA Core section 11.
+            case .expired: "expired_token"
+            case .rateLimited: "rate_limited"
             case .carrierError: "carrier_error"
             case .carrierTimeout: "carrier_timeout"
             case .temporarilyUnavailable: "temporarily_unavailable"

@@ -17,6 +17,7 @@ public struct SignInWithCode: Sendable {
     let store: any Store
     let sessions: Sessions
     let recentSignIns: RecentSignIns
+    let desk: RegistrationDesk
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -161,16 +162,8 @@ public struct SignInWithCode: Sendable {
     private func offerRegistration(
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier
     ) async throws(SignInError) -> RegistrationOffer {
-        let handle = random.token()
-        let pending = PendingRegistration(
-            handle: try TokenHash(sha256Of: handle), identity: verified.identity,
-            clientID: attempt.client.id.text, profile: verified.profile ?? Profile(),
-            expiresAt: clock.now().advanced(bySeconds: configuration.lifetimes.pendingRegistration))
-        try await storing { () async throws(StorageError) in try await store.addPendingRegistration(pending) }
-        return RegistrationOffer(
-            handle: Secret(handle), profile: pending.profile,
-            missing: configuration.registration.missing(in: pending.profile),
-            expiresIn: configuration.lifetimes.pendingRegistration, correlationID: attempt.correlationID)
+        try await desk.offer(
+            to: verified.identity, verified.profile, clientID: attempt.client.id.text, attempt.correlationID)
     }
 }
 

@@ -13,6 +13,7 @@ public struct UseCases: Sendable {
     public let signIn: SignInWithCode
     public let registration: Registration
     public let attempts: Attempts
+    public let asyncSignIn: AsyncSignIn
     public let sessions: Sessions
     public let refresh: Refresh
     public let authorizeTransaction: AuthorizeTransaction
@@ -26,18 +27,24 @@ public struct UseCases: Sendable {
     ///   without one is unknown to sign-ins.
     public init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
-        clock: WallClock = .system, random: RandomSource = .system
+        clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system
     ) {
         let sessions = Sessions(
             store: store, cache: SessionCache(), sightings: Sightings(), lifetimes: SessionLifetimes(configuration),
             clock: clock,
             random: random)
+        let desk = RegistrationDesk(
+            rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
+            clock: clock, random: random)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            recentSignIns: RecentSignIns(window: configuration.lifetimes.retryWindow), clock: clock, random: random,
-            logger: logger)
+            recentSignIns: RecentSignIns(window: configuration.lifetimes.retryWindow), desk: desk, clock: clock,
+            random: random, logger: logger)
+        asyncSignIn = AsyncSignIn(
+            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,
+            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, clock: clock, random: random,
             logger: logger)

@@ -56,6 +56,11 @@ struct CachedStatement: ~Copyable {
 
     mutating func bind(_ hash: TokenHash) { bind(blob: hash.bytes) }
 
+    mutating func bind(_ hash: TokenHash?) {
+        guard let hash else { return note(sqlite3_bind_null(handle, position())) }
+        bind(hash)
+    }
+
     mutating func bind(blob bytes: [UInt8]) {
         let position = position()
         let result = bytes.withUnsafeBytes { bytes in

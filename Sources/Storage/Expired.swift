@@ -9,6 +9,7 @@ enum Expired: CaseIterable {
     case rotations
     case notes
     case receipts
+    case asyncSignIns
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -52,6 +53,11 @@ enum Expired: CaseIterable {
             """
             DELETE FROM receipts WHERE receipt_hash IN \
             (SELECT receipt_hash FROM receipts WHERE expires_at <= ?1 - 86400 LIMIT ?2)
+            """
+        case .asyncSignIns:
+            """
+            DELETE FROM async_sign_ins WHERE handle_hash IN \
+            (SELECT handle_hash FROM async_sign_ins WHERE removed_at <= ?1 LIMIT ?2)
             """
         }
     }

@@ -83,7 +83,7 @@ extension SQLiteStore: Store {
         }
     }
 
-    private static func user(for signIn: SignInRecord, in db: Database) throws -> SignedInUser? {
+    static func user(for signIn: SignInRecord, in db: Database) throws -> SignedInUser? {
         if let user = try UsersTable.user(signIn.identity, in: db) {
             guard let profile = signIn.profile else { return SignedInUser(user: user, isNew: false) }
             return SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false)

@@ -28,6 +28,9 @@ enum Schema {
         migrator.registerMigration("devices and last sight of sessions", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: sight)
         }
+        migrator.registerMigration("server-initiated sign-ins", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: AsyncSignInsTable.schema)
+        }
         return migrator
     }()
 

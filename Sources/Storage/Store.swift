@@ -82,6 +82,27 @@ public protocol Store: TransactionStore {
     /// Takes a note out: its content once, for the purpose it was kept for, before it expires; nil otherwise.
     func takeNote(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError) -> [UInt8]?
 
+    /// Puts a server-initiated sign-in on record, unless there are too many.
+    func addAsyncSignIn(
+        _ record: AsyncSignInRecord, limits: AsyncSignInLimits, at now: Timestamp
+    ) async throws(StorageError) -> AsyncSignInAdmission
+
+    /// The server-initiated sign-in of a handle; nil if unknown or removed at `now`.
+    func asyncSignIn(handle: TokenHash, at now: Timestamp) async throws(StorageError) -> AsyncSignInRecord?
+
+    /// The server-initiated sign-in whose latest attempt has this notification token; nil if unknown or removed at
+    /// `now`.
+    func asyncSignIn(notification: TokenHash, at now: Timestamp) async throws(StorageError) -> AsyncSignInRecord?
+
+    /// Writes what became of a server-initiated sign-in, and counts its revision up. False, and nothing is written, if
+    /// it was changed since it was read.
+    func replaceAsyncSignIn(_ record: AsyncSignInRecord) async throws(StorageError) -> Bool
+
+    /// Does ``replaceAsyncSignIn(_:)`` and ``signIn(_:)`` together.
+    func endAsyncSignIn(
+        _ record: AsyncSignInRecord, with signIn: SignInRecord
+    ) async throws(StorageError) -> AsyncSignInEnding
+
     /// Answers if the store can be read and written.
     func check() async throws(StorageError)
 

@@ -23,7 +23,8 @@ struct DiscoveryTests {
         #expect(document["jwks_uri"]?.string == issuer + "/jwks")
         #expect(document["mccmnc"]?.integer == 310410)
         #expect(document["acr_values_supported"]?.array == [.string("a1"), .string("a3")])
-        #expect(document["response_types_supported"]?.array == [.string("code")])
+        #expect(document["response_types_supported"]?.array == [.string("code"), .string("async_token")])
+        #expect(document["server_initiated_authorization_endpoint"]?.string == issuer + "/server-initiated")
         #expect(document["code_challenge_methods_supported"]?.array == [.string("S256")])
         #expect(document["authorization_response_iss_parameter_supported"]?.bool == true)
     }

@@ -106,6 +106,7 @@ struct EndpointFaultTests {
         .init(.discoveryMissingFields) { try $0.object()["token_endpoint"] == nil && $0.object()["jwks_uri"] == nil },
         .init(.discoveryOtherIssuer) { try $0.object()["issuer"]?.string == "https://example.org/" },
         .init(.discoveryRelativeURLs) { try $0.object()["token_endpoint"]?.string == "token" },
+        .init(.discoveryNoServerInitiated) { try $0.object()["server_initiated_authorization_endpoint"] == nil },
         .init(.discoveryBareGrantType) { try $0.object()["grant_types_supported"]?.string == "authorization_code" },
     ]
 
@@ -209,6 +210,8 @@ struct EndpointFaultTests {
         let tested =
             endpoints.map(\.fault) + tokens.map(\.fault) + IDTokenFaultTests.others + Self.slowCases.map(\.0)
             + [.tokenSlow, .tokenReusableCode, .keysJunkEntries, .keysSharedKeyID] + AuthorizationTests.faults
+            + ServerInitiatedTests.endpointCases.map(\.fault) + ServerInitiatedTests.notificationFaults
+            + [.serverInitiatedSlow]
         #expect(Set(tested) == Set(CarrierSimulator.Fault.allCases))
         #expect(tested.count == CarrierSimulator.Fault.allCases.count)
         let summaries = CarrierSimulator.Fault.allCases.map(\.summary)

@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 import HTTPServer
 import HTTPTypes
 import Primitives
@@ -14,6 +15,9 @@ struct Harness: Sendable {
     static let verifier = "a-code-verifier-of-forty-three-characters~~"
     static let challenge = Digests.challenge(of: verifier)
 
+    /// What the client signs request objects with.
+    static let signingKey = P256.Signing.PrivateKey()
+
     let simulator: CarrierSimulator
     let clock = ManualClock()
     let pauses = Pauses()
@@ -26,6 +30,7 @@ struct Harness: Sendable {
         var shop = CarrierSimulator.Client(
             id: Self.clientID, secret: Secret(Self.secret), redirectURIs: [Self.redirectURI, "com.example.shop:/back"])
         shop.authentication = authentication
+        shop.publicKeyPEM = Self.signingKey.publicKey.pemRepresentation
         simulator = CarrierSimulator(
             carriers: carriers,
             clients: [

@@ -10,6 +10,7 @@ final class FakeCarrier: Sendable {
         var discovery: OutboundResponse = .json(FakeCarrier.metadata.text, cacheControl: "max-age=864000")
         var keys: OutboundResponse = .json(TestKey.keySet(.rsa1))
         var token: OutboundResponse = .json(FakeCarrier.tokens.text)
+        var serverInitiated: OutboundResponse = .json("{}")
         var userInfo: OutboundResponse = .json(#"{"sub":"310999-subject"}"#)
         /// Fails the requests to URLs that begin so.
         var failures: [String: OutboundError] = [:]
@@ -77,6 +78,7 @@ final class FakeCarrier: Sendable {
         if url.hasPrefix(Self.discoveryURL) { return answers.discovery }
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
+        if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.serverInitiated }
         if url.hasPrefix(Self.userInfoURL) { return answers.userInfo }
         return OutboundResponse(status: 404)
     }

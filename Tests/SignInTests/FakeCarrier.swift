@@ -17,12 +17,14 @@ final class FakeCarrier: Sendable {
         var token: Answer?
         var keys: Answer?
         var userInfo: Answer?
+        var serverInitiated: Answer?
     }
 
     static let host = "https://oidc.test.xcijv.com"
     static let issuer = host + "/issuer"
     static let tokenURL = host + "/token"
     static let userInfoURL = host + "/userinfo"
+    static let serverInitiatedURL = host + "/async"
     static let discoveryURL = host + "/discovery"
 
     let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}") }
@@ -51,6 +53,9 @@ final class FakeCarrier: Sendable {
         case Self.discoveryURL: return try await script.discovery?(request) ?? .json(Self.metadata)
         case Self.tokenURL: return try await script.token?(request) ?? tokens()
         case Self.host + "/keys": return try await script.keys?(request) ?? .json(#"{"keys":[\#(key.jwk)]}"#)
+        case Self.serverInitiatedURL:
+            return try await script.serverInitiated?(request)
+                ?? .json(#"{"auth_req_id":"CARRIER-request","expires_in":"300","correlation_id":"corr-1"}"#)
         case Self.userInfoURL: return try await script.userInfo?(request) ?? .json(Self.userInfo(of: script.subject))
         default: return .json("{}", status: 404)
         }
@@ -58,6 +63,12 @@ final class FakeCarrier: Sendable {
 
     /// The answer of a well-behaved token endpoint.
     func tokens() -> OutboundResponse {
+        .json(
+            #"{"access_token":"ACCESS-token","token_type":"Bearer","expires_in":300,"id_token":"\#(idToken())"}"#)
+    }
+
+    /// An ID token as scripted.
+    func idToken() -> String {
         let script = script.withLock { $0 }
         let now = clock.now.secondsSinceEpoch
         var claims: [String: String?] = [
@@ -66,9 +77,7 @@ final class FakeCarrier: Sendable {
         ]
         claims.merge(script.claims) { _, new in new }
         let members = claims.compactMap { name, json in json.map { (name: name, json: $0) } }
-        let idToken = (try? key.token(claims: TokenText.object(members))) ?? ""
-        return .json(
-            #"{"access_token":"ACCESS-token","token_type":"Bearer","expires_in":300,"id_token":"\#(idToken)"}"#)
+        return (try? key.token(claims: TokenText.object(members))) ?? ""
     }
 
     static func userInfo(of subject: String) -> String {
@@ -78,9 +87,12 @@ final class FakeCarrier: Sendable {
         """#
     }
 
+    static let metadataWithoutServerInitiated = metadata.replacing("server_initiated_authorization_endpoint", with: "x")
+
     private static let metadata = #"""
         {"issuer":"\#(issuer)","authorization_endpoint":"\#(host)/authorize","token_endpoint":"\#(tokenURL)",
-        "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys","response_types_supported":["code"],
+        "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys",
+        "server_initiated_authorization_endpoint":"\#(serverInitiatedURL)","response_types_supported":["code"],
         "id_token_signing_alg_values_supported":["RS256","ES256"]}
         """#
 }

@@ -14,6 +14,7 @@ struct TestApp: Sendable {
     static let otherAPIKey = "API-key-of-somebody-else"
 
     let clock = ManualClock()
+    let uptime = ManualUptime()
     let log = CapturedLog()
     let carrier: FakeCarrier
     let store: TestStore
@@ -35,12 +36,12 @@ struct TestApp: Sendable {
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
         useCases = UseCases(
             configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: log.logger,
-            clock: clock.wallClock)
+            clock: clock.wallClock, uptime: uptime.uptime)
         api = LatchkeyAPI(
             useCases: useCases, apiKeys: APIKeys(plain: [Secret(Self.apiKey), Secret(Self.otherAPIKey)]),
             allowedOrigins: allowedOrigins,
             pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
-            logger: log.logger)
+            publicAddress: PublicAddress("https://login.example/base"), logger: log.logger)
         handler = api.handler
     }
 

@@ -176,6 +176,36 @@ final class TestStore: Store {
         }
     }
 
+    func addAsyncSignIn(
+        _ record: AsyncSignInRecord, limits: AsyncSignInLimits, at now: Timestamp
+    ) async throws(StorageError) -> AsyncSignInAdmission {
+        try await using { store async throws(StorageError) in
+            try await store.addAsyncSignIn(record, limits: limits, at: now)
+        }
+    }
+
+    func asyncSignIn(handle: TokenHash, at now: Timestamp) async throws(StorageError) -> AsyncSignInRecord? {
+        try await using { store async throws(StorageError) in try await store.asyncSignIn(handle: handle, at: now) }
+    }
+
+    func asyncSignIn(notification: TokenHash, at now: Timestamp) async throws(StorageError) -> AsyncSignInRecord? {
+        try await using { store async throws(StorageError) in
+            try await store.asyncSignIn(notification: notification, at: now)
+        }
+    }
+
+    func replaceAsyncSignIn(_ record: AsyncSignInRecord) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in try await store.replaceAsyncSignIn(record) }
+    }
+
+    func endAsyncSignIn(
+        _ record: AsyncSignInRecord, with signIn: SignInRecord
+    ) async throws(StorageError) -> AsyncSignInEnding {
+        try await using { store async throws(StorageError) in
+            try await store.endAsyncSignIn(record, with: signIn)
+        }
+    }
+
     func check() async throws(StorageError) {
         let gate = state.withLock { state in
             state.checks += 1

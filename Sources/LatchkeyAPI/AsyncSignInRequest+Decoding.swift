@@ -1,0 +1,57 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+
+extension AsyncSignInRequest {
+    /// Reads a server-initiated sign-in from a body's fields (contract section 6).
+    /// - Throws: 400 that names everything that is missing or malformed.
+    init(_ fields: BodyFields, provider: String) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let clientID = reader.value(
+            "client_id", ["clientId"], limit: 255, required: true, demand: "must be ASCII characters", ClientID.init)
+        let loginHint = reader.visibleText("login_hint", ["loginHint"], limit: 255, required: true)
+        let scopes = reader.scopes()
+        let network = reader.network()
+        let redirectURI = reader.visibleText(
+            "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: true)
+        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        let context = reader.context()
+        let prompt = reader.prompt()
+        let options = reader.visibleText("options", limit: 255, allowingSpaces: true)
+        guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
+            throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
+        }
+        self.init(
+            provider: provider, clientID: clientID, loginHint: Secret(loginHint), scopes: scopes, network: network,
+            redirectURI: redirectURI)
+        self.acrValues = acrValues
+        self.context = context
+        self.prompt = prompt
+        self.options = options
+        self.correlationID = correlationID
+    }
+}
+
+extension FieldReader {
+    fileprivate mutating func scopes() -> [String] {
+        guard has("scope") else {
+            refuse("scope", "is missing")
+            return []
+        }
+        let before = problems.count
+        let scopes = words("scope", limit: 1024)
+        if problems.count == before, !scopes.contains("openid") { refuse("scope", "must have openid among its words") }
+        return scopes
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
+    fileprivate mutating func prompt() -> [String] {
+        let words = words("prompt", limit: 64)
+        let isKnown = words.allSatisfy { ["none", "login", "consent"].contains($0) }
+        if !isKnown || (words.contains("none") && words.count > 1) {
+            refuse("prompt", "must be none, login or consent")
+        }
+        return words
+    }
+}

@@ -1,0 +1,7 @@
+/// Where answers follow the published example API rather than the contract.
+public struct Compatibility: Sendable, Hashable {
+    /// The outcome of a server-initiated sign-in is answered with 302 (without `Location`) instead of 200.
+    public var async302 = false
+
+    public init() {}
+}

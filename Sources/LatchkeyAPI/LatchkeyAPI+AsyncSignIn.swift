@@ -1,0 +1,82 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// Server-initiated sign-in (contract section 6).
+extension LatchkeyAPI {
+    private static let provider = "zenkey"
+
+    private var notificationEndpoint: EndpointURL? {
+        publicAddress.url.flatMap { EndpointURL($0 + AsyncSignIn.notificationPath, policy: .allowLoopbackHTTP) }
+    }
+
+    func startAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+        let signIn = try AsyncSignInRequest(BodyFields(request), provider: Self.provider)
+        return try await useCases.asyncSignIn.start(signIn, for: caller, notifiedAt: notificationEndpoint).response
+    }
+
+    func pollAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+        let handle = request.handle
+        switch try await useCases.asyncSignIn.poll(handle, for: caller) {
+        case .waiting:
+            var json = JSONObjectWriter(capacity: 64)
+            json.add("auth_req_id", handle.exposed)
+            return .json(.ok, json.finish())
+        case .ended(.signedIn(let signedIn)): return signedIn.response(compatibility.async302 ? .found : .ok)
+        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer)
+        }
+    }
+
+    func retryAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+        let endpoint = notificationEndpoint
+        return try await useCases.asyncSignIn.retry(request.handle, for: caller, notifiedAt: endpoint).response
+    }
+
+    func cancelAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await useCases.asyncSignIn.cancel(request.handle, for: caller)
+        return .emptyObject
+    }
+
+    /// The carrier's callback. The token comes first: whoever has none learns nothing about the rest.
+    func receiveNotification(_ request: Request) async throws -> Response {
+        let token: Secret
+        do throws(APIError) {
+            token = try request.bearerToken()
+        } catch {
+            throw APIError.notificationTokenMissing
+        }
+        let notifier = try await useCases.asyncSignIn.authenticate(token)
+        let notification = try AsyncNotification(BodyFields(request))
+        do throws(SignInError) {
+            try await useCases.asyncSignIn.receive(notification, from: notifier)
+        } catch {
+            // It is the carrier's token that does not hold, not its credentials.
+            guard error.code == .invalidIDToken else { throw error }
+            throw APIError(.badRequest, error.code.text, error.errorType, error.description)
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}
+
+extension Request {
+    fileprivate var handle: Secret { Secret(parameters["auth_req_id"] ?? "") }
+}
+
+extension AsyncSignInStarted {
+    fileprivate var response: Response {
+        var json = JSONObjectWriter(capacity: 160)
+        json.add("auth_req_id", handle.exposed)
+        json.add("expires_in", expiresIn)
+        json.add("correlation_id", correlationID.text)
+        return .json(.ok, json.finish())
+    }
+}
+
+extension APIError {
+    fileprivate static let notificationTokenMissing = APIError(
+        .unauthorized, "invalid_token", .invalidRequest,
+        "The notification token is missing or malformed. Send Authorization: Bearer and the token of the request.",
+        headers: [.wwwAuthenticate: "Bearer"])
+}

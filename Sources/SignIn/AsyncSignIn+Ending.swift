@@ -1,0 +1,56 @@
+import OpenIDConnect
+import Primitives
+import Storage
+
+extension AsyncSignIn {
+    /// Signs in whom the carrier vouched for: makes the user if need be, the session, and the end, in one commit.
+    func end(_ found: AsyncSignInRecord) async throws(SignInError) -> SignInOutcome {
+        var record = found
+        for _ in 0..<8 {
+            let isFirst = record.phase == .approved
+            guard isFirst || record.phase == .done, let identity = record.identity else { throw .asyncUnknown }
+            let now = clock.now()
+            let issued = try sessions.issue(for: record.terms.clientID)
+            let ticket = sessions.cache.ticket(at: now)
+            var ended = record
+            ended.phase = .done
+            if isFirst { ended.removedAt = now.advanced(bySeconds: configuration.lifetimes.retryWindow) }
+            let replacement = ended
+            let signIn = SignInRecord(
+                identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst))
+            let ending = try await storing { () async throws(StorageError) in
+                try await store.endAsyncSignIn(replacement, with: signIn)
+            }
+            switch ending {
+            case .signedIn(let signedIn):
+                sessions.remember(issued, of: signedIn.user, ticket)
+                return .signedIn(
+                    SignedIn(
+                        tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
+                        correlationID: try correlationID(of: record)))
+            case .unknownUser: return .mustRegister(try await offer(record, identity))
+            case .changed: record = try await reloaded(record)
+            }
+        }
+        throw SignInError(StorageError(.overloaded, reason: "a server-initiated sign-in changes all the time"))
+    }
+
+    /// Only the first end makes a user: one who was erased since does not come back by a poll that is sent again.
+    private func newcomers(_ isFirst: Bool) -> SignInRecord.Newcomers {
+        isFirst && !configuration.registration.isRequired
+            ? .welcome(publicID: random.token(bytes: 16)) : .mustRegister
+    }
+
+    private func offer(
+        _ record: AsyncSignInRecord, _ identity: Identity
+    ) async throws(SignInError) -> RegistrationOffer {
+        guard configuration.registration.isRequired else { throw .asyncUnknown }
+        return try await desk.offer(
+            to: identity, record.profile, clientID: record.terms.clientID, try correlationID(of: record))
+    }
+
+    private func correlationID(of record: AsyncSignInRecord) throws(SignInError) -> CorrelationID {
+        guard let id = CorrelationID(record.terms.correlationID) else { throw .internalFault }
+        return id
+    }
+}

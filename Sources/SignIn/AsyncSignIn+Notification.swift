@@ -1,0 +1,117 @@
+import OpenIDConnect
+public import Primitives
+import Storage
+
+extension AsyncSignIn {
+    /// A carrier that showed the notification token of a sign-in's latest attempt.
+    public struct Notifier: Sendable {
+        let record: AsyncSignInRecord
+        let token: NotificationToken
+    }
+
+    /// Finds the sign-in that a notification token belongs to.
+    ///
+    /// By its hash: how long that takes tells nothing of the tokens there are.
+    /// - Throws: `invalid_token`; `temporarily_unavailable`.
+    public func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
+        guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
+        let token = try NotificationToken(token)
+        let now = clock.now()
+        let record = try await storing { () async throws(StorageError) in
+            try await store.asyncSignIn(notification: token.hash, at: now)
+        }
+        guard let record else { throw .notificationTokenUnknown }
+        return Notifier(record: record, token: token)
+    }
+
+    /// Takes a carrier's news. Duplicates and news that come too late change nothing, and are no error.
+    ///
+    /// - Throws: `invalid_request` if it is about another request; `invalid_id_token`, and the sign-in has failed;
+    ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in waits on.
+    public func receive(_ notification: AsyncNotification, from notifier: Notifier) async throws(SignInError) {
+        let record = notifier.record
+        try await logged("notification", record.terms) { (_) async throws(SignInError) in
+            let id = try TokenHash(sha256Of: notification.requestID.exposed)
+            guard record.carrierRequest?.isSame(as: id) ?? true,
+                notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
+            else { throw .notificationOfAnother }
+            guard AsyncSignInStanding(record, at: clock.now()) == .waiting else { return }
+            switch notification.outcome {
+            case .refused(let code):
+                try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure(carrierCode: code).text }
+            case .approved(let idToken, let accessToken):
+                try await approve(notifier, id, notification, idToken, accessToken)
+            }
+        }
+    }
+
+    private func approve(
+        _ notifier: Notifier, _ id: TokenHash, _ notification: AsyncNotification, _ idToken: Secret,
+        _ accessToken: Secret?
+    ) async throws(SignInError) {
+        let plan: AsyncSignInPlan
+        do throws(SignInError) {
+            plan = try await self.plan(notifier.record.terms)
+        } catch {
+            throw .cannotVerifyNotification
+        }
+        guard accessToken != nil || !plan.wantsAttributes else { throw .notificationWithoutAccessToken }
+        let verified: VerifiedSignIn
+        do throws(OIDCError) {
+            verified = try await plan.verify(idToken, accessToken, of: notification.requestID, notifier.token)
+        } catch {
+            // "Cannot tell" is not "no": the carrier may send it again.
+            guard let check = error.check else { throw .cannotVerifyNotification }
+            try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure.idToken(check).text }
+            throw SignInError(error, codeWasPosted: true)
+        }
+        let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
+        try await settle(notifier, id, .approval) { record in
+            record.identity = verified.identity
+            record.profile = verified.profile ?? Profile()
+            record.expiresAt = max(record.expiresAt, collection)
+            record.removedAt = max(record.removedAt, record.expiresAt)
+        }
+    }
+
+    /// Brings a sign-in that still waits for this attempt's news out of waiting.
+    private func settle(
+        _ notifier: Notifier, _ id: TokenHash, _ event: AsyncSignInStanding.Event,
+        _ note: (inout AsyncSignInRecord) -> Void
+    ) async throws(SignInError) {
+        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
+            guard record.notification == notifier.token.hash, record.carrierRequest?.isSame(as: id) ?? true,
+                case .becomes(let phase) = AsyncSignInStanding(record, at: now).after(event)
+            else { return false }
+            record.carrierRequest = id
+            record.phase = phase
+            note(&record)
+            return true
+        }
+    }
+}
+
+extension AsyncSignInPlan {
+    /// Checks what came with a notification as any ID token is checked, and fetches the attributes asked for.
+    fileprivate func verify(
+        _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken
+    ) async throws(OIDCError) -> VerifiedSignIn {
+        var expectation = IDTokenExpectation(
+            clientID: client.id, nonce: token.nonce.exposed, acrValues: acrValues, context: terms.context,
+            accessToken: accessToken)
+        expectation.nonceMayBeMissing = true
+        expectation.requestID = requestID
+        let verified = try await relyingParty.validate(idToken: idToken, expecting: expectation, provider: carrier)
+        guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
+        let userInfo = try await relyingParty.userInfo(
+            accessToken: accessToken, about: verified, provider: carrier, correlationID: correlationID)
+        return VerifiedSignIn(verified, userInfo)
+    }
+}
+
+extension TokenHash {
+    /// Compares in a time that depends on nothing.
+    func isSame(as other: TokenHash) -> Bool {
+        zip(bytes, other.bytes).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
+    }
+}

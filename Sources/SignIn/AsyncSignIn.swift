@@ -1,0 +1,238 @@
+import Logging
+public import OpenIDConnect
+public import Primitives
+import Storage
+
+/// Signs users in whom their carrier asks on their phone, at this server's request: nobody is sent to a browser.
+///
+/// ```swift
+/// let started = try await asyncSignIn.start(request, for: caller)
+/// // The carrier asks the user, and tells the outcome at the notification endpoint: `receive`.
+/// switch try await asyncSignIn.poll(started.handle, for: caller) { case .waiting: … case .ended(let outcome): … }
+/// ```
+public struct AsyncSignIn: Sendable {
+    /// Where carriers tell the outcome.
+    public static let notificationPath = "/auth/zenkey-async-signin/notification"
+
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let store: any Store
+    let sessions: Sessions
+    let desk: RegistrationDesk
+    let pace: PollPace
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+
+    /// Has the carrier ask the user.
+    ///
+    /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if it does not know where it is reached.
+    /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
+    ///   `temporarily_unavailable`.
+    public func start(
+        _ request: AsyncSignInRequest, for caller: Caller, notifiedAt endpoint: EndpointURL?
+    ) async throws(SignInError) -> AsyncSignInStarted {
+        let correlationID = request.correlationID ?? .random(from: random)
+        return try await logged("start", AsyncSignInRecord.Terms(request, correlationID)) {
+            (terms) async throws(SignInError) in try await begin(terms, for: caller, endpoint)
+        }
+    }
+
+    /// How the sign-in stands. The first poll after the user's approval makes the session; one that comes within the
+    /// retry window after that makes another, for a client that lost the answer.
+    ///
+    /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
+    ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
+    public func poll(_ handle: Secret, for caller: Caller) async throws(SignInError) -> AsyncSignInProgress {
+        let found = try await find(handle, caller)
+        guard pace.admits(found.handle) else { throw .polledTooSoon }
+        switch AsyncSignInStanding(found, at: clock.now()).after(.poll) {
+        case .refused(let standing): throw refusal(standing, found)
+        case .stays where found.phase == .waiting: return .waiting
+        case .becomes, .stays:
+            let outcome = try await logged("end", found.terms) { (_) async throws(SignInError) in
+                try await end(found)
+            }
+            return .ended(outcome)
+        }
+    }
+
+    /// Has the carrier ask the user again, under the same handle. What an earlier attempt brings counts no more.
+    ///
+    /// - Throws: As ``start(_:for:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
+    ///   was retried too often.
+    public func retry(
+        _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
+    ) async throws(SignInError) -> AsyncSignInStarted {
+        let found = try await find(handle, caller)
+        return try await logged("retry", found.terms) { (terms) async throws(SignInError) in
+            try checkRetry(of: found, at: clock.now())
+            let plan = try await plan(terms)
+            let token = try NotificationToken(Secret(random.token()))
+            let record = try await change(found) { (record, now) throws(SignInError) in
+                try checkRetry(of: record, at: now)
+                record.becomeWaiting(attempt: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
+                return true
+            }
+            return try await ask(plan, record, token, handle, endpoint)
+        }
+    }
+
+    /// Ends a sign-in that is not wanted any more. The carrier's news of it, should it come, changes nothing.
+    ///
+    /// - Throws: `not_found`; `invalid_request` if it is done.
+    public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
+        let found = try await find(handle, caller)
+        try await logged("cancel", found.terms) { (_) async throws(SignInError) in
+            _ = try await change(found) { (record, now) throws(SignInError) in
+                switch AsyncSignInStanding(record, at: now).after(.cancellation) {
+                case .becomes(let phase):
+                    record.phase = phase
+                    record.identity = nil
+                    record.profile = Profile()
+                    return true
+                case .stays: return false
+                case .refused: throw .asyncAnswered
+                }
+            }
+        }
+    }
+
+    private func begin(
+        _ terms: AsyncSignInRecord.Terms, for caller: Caller, _ endpoint: EndpointURL?
+    ) async throws(SignInError) -> AsyncSignInStarted {
+        let plan = try await plan(terms)
+        let handle = Secret(random.token())
+        let token = try NotificationToken(Secret(random.token()))
+        let now = clock.now()
+        // On record before the carrier hears of it: a notification may be quicker than the answer.
+        let record = AsyncSignInRecord(
+            handle: try TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
+            notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
+        let admission = try await storing { () async throws(StorageError) in
+            try await store.addAsyncSignIn(record, limits: configuration.serverInitiated.limits, at: now)
+        }
+        switch admission {
+        case .added: return try await ask(plan, record, token, handle, endpoint)
+        case .tooManyOfCaller: throw .tooManyAsync
+        case .tooManyForLoginHint: throw .tooManyForUser
+        }
+    }
+
+    /// How long a sign-in is on record while its request is on the way to the carrier.
+    private func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
+
+    /// Finds the sign-in of a handle, if it is this caller's.
+    private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> AsyncSignInRecord {
+        guard handle.exposed.utf8.count == SessionTokens.characters else { throw .asyncUnknown }
+        let hash = try TokenHash(sha256Of: handle.exposed)
+        let now = clock.now()
+        let record = try await storing { () async throws(StorageError) in
+            try await store.asyncSignIn(handle: hash, at: now)
+        }
+        // Another caller's is unknown, so that nobody learns which there are.
+        guard let record, record.caller.isSame(as: caller.hash) else { throw .asyncUnknown }
+        return record
+    }
+
+    private func checkRetry(of record: AsyncSignInRecord, at now: Timestamp) throws(SignInError) {
+        if case .refused(let standing) = AsyncSignInStanding(record, at: now).after(.retry) {
+            throw standing == .cancelled ? .asyncCancelled : .asyncAnswered
+        }
+        guard record.attempt < configuration.serverInitiated.attempts else { throw .asyncTriedTooOften }
+    }
+
+    private func refusal(_ standing: AsyncSignInStanding, _ record: AsyncSignInRecord) -> SignInError {
+        switch standing {
+        case .failed: record.failure.flatMap(AsyncSignInFailure.init(text:))?.error ?? .refusedAsync("unknown_error")
+        case .cancelled: .asyncCancelled
+        case .expired: .asyncExpired
+        case .waiting, .approved, .done: .asyncAnswered
+        }
+    }
+
+    /// Changes a record; again from what it is by then, if somebody else changed it meanwhile.
+    /// - Parameter change: Returns false to leave it as it is.
+    func change(
+        _ found: AsyncSignInRecord,
+        by change: (inout AsyncSignInRecord, Timestamp) throws(SignInError) -> Bool
+    ) async throws(SignInError) -> AsyncSignInRecord {
+        var record = found
+        for _ in 0..<8 {
+            let now = clock.now()
+            var changed = record
+            guard try change(&changed, now) else { return record }
+            let replacement = changed
+            let isReplaced = try await storing { () async throws(StorageError) in
+                try await store.replaceAsyncSignIn(replacement)
+            }
+            if isReplaced {
+                changed.revision += 1
+                return changed
+            }
+            record = try await reloaded(record)
+        }
+        throw SignInError(StorageError(.overloaded, reason: "a server-initiated sign-in changes all the time"))
+    }
+
+    func reloaded(_ record: AsyncSignInRecord) async throws(SignInError) -> AsyncSignInRecord {
+        let now = clock.now()
+        let latest = try await storing { () async throws(StorageError) in
+            try await store.asyncSignIn(handle: record.handle, at: now)
+        }
+        guard let latest else { throw .asyncUnknown }
+        return latest
+    }
+
+    /// Does a step, and writes a line about it: of whose app and network, and how it ended; never of which user.
+    func logged<Value>(
+        _ step: String, _ terms: AsyncSignInRecord.Terms,
+        _ body: (AsyncSignInRecord.Terms) async throws(SignInError) -> Value
+    ) async throws(SignInError) -> Value {
+        var metadata: Logger.Metadata = [
+            "step": "\(step)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
+            "mccmnc": "\(terms.network)",
+        ]
+        do throws(SignInError) {
+            let value = try await body(terms)
+            metadata["outcome"] = "ok"
+            logger.info("server-initiated sign-in", metadata: metadata)
+            return value
+        } catch {
+            metadata["outcome"] = "\(error.code.text)"
+            metadata["error_type"] = "\(error.errorType.rawValue)"
+            if let check = error.check { metadata["check"] = "\(check.rawValue)" }
+            logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
+            guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
+            throw error.with(correlationID)
+        }
+    }
+}
+
+extension AsyncSignInRecord {
+    /// Begins an attempt: whatever an earlier one brought is forgotten.
+    fileprivate mutating func becomeWaiting(attempt: Int64, _ token: NotificationToken, sendingUntil end: Timestamp) {
+        phase = .waiting
+        self.attempt = attempt
+        notification = token.hash
+        carrierRequest = nil
+        failure = nil
+        identity = nil
+        profile = Profile()
+        expiresAt = end
+        removedAt = max(removedAt, end)
+    }
+}
+
+extension AsyncSignInRecord.Terms {
+    init(_ request: AsyncSignInRequest, _ correlationID: CorrelationID) {
+        self.init(
+            provider: request.provider, clientID: request.clientID.text, network: request.network.text,
+            redirectURI: request.redirectURI, scope: request.scopes.joined(separator: " "),
+            loginHint: request.loginHint, correlationID: correlationID.text)
+        acrValues = request.acrValues.isEmpty ? nil : request.acrValues.joined(separator: " ")
+        context = request.context
+        prompt = request.prompt.isEmpty ? nil : request.prompt.joined(separator: " ")
+        options = request.options
+    }
+}

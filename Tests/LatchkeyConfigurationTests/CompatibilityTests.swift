@@ -1,0 +1,14 @@
+import LatchkeyConfiguration
+import Testing
+
+@Suite("Compatibility with the published example API")
+struct CompatibilityTests {
+    @Test("The outcome of a server-initiated sign-in is 200 unless 302 is asked for, in the file or the environment")
+    func async302() throws {
+        #expect(try !load().configuration.compatibility.async302)
+        #expect(try load("compat: {async302: true}").configuration.compatibility.async302)
+        let environment = needed.with("LATCHKEY_COMPAT_ASYNC302", "true")
+        #expect(try load(environment: environment).configuration.compatibility.async302)
+        #expect(problems("compat: {async302: maybe}").count == 1)
+    }
+}

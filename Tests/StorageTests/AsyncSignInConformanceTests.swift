@@ -1,0 +1,172 @@
+import Primitives
+import Storage
+import TestSupport
+import Testing
+
+@Suite("Any store: server-initiated sign-ins")
+struct AsyncSignInConformanceTests {
+    private let now = Records.now
+
+    private func record(
+        caller: UInt8 = 1, loginHint: String = RandomSource.system.token(), network: String = "310410",
+        lifetime: Int64 = 300, change: (inout AsyncSignInRecord.Terms) -> Void = { _ in }
+    ) throws -> AsyncSignInRecord {
+        var terms = AsyncSignInRecord.Terms(
+            provider: "zenkey", clientID: "ccid-app", network: network, redirectURI: "app:/back",
+            scope: "openid email", loginHint: Secret(loginHint), correlationID: "corr-1")
+        terms.context = "Pay $10"
+        change(&terms)
+        return AsyncSignInRecord(
+            handle: try Records.hash(), caller: try #require(TokenHash([UInt8](repeating: caller, count: 32))),
+            terms: terms, notification: try Records.hash(),
+            expiresAt: now.advanced(bySeconds: lifetime), removedAt: now.advanced(bySeconds: lifetime + 600))
+    }
+
+    private func add(
+        _ record: AsyncSignInRecord, limits: AsyncSignInLimits = AsyncSignInLimits(), at time: Timestamp? = nil,
+        to store: any Store
+    ) async throws -> AsyncSignInAdmission {
+        try await store.addAsyncSignIn(record, limits: limits, at: time ?? now)
+    }
+
+    @Test("One is found as it was stored, by its handle and by its notification token", arguments: StoreKind.all)
+    func find(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record { terms in
+            terms.acrValues = "a3 a1"
+            terms.prompt = "login"
+            terms.options = "dark"
+        }
+        record.carrierRequest = try Records.hash()
+        record.identity = Records.identity()
+        record.profile = Profile(name: "Jane Doe", email: "jane@example.com")
+        record.failure = "carrier:access_denied"
+        #expect(try await add(record, to: store) == .added)
+        #expect(try await store.asyncSignIn(handle: record.handle, at: now) == record)
+        #expect(try await store.asyncSignIn(notification: record.notification, at: now) == record)
+        #expect(try await store.asyncSignIn(handle: record.notification, at: now) == nil)
+        #expect(try await store.asyncSignIn(notification: record.handle, at: now) == nil)
+        let last = record.removedAt.advanced(bySeconds: -1)
+        #expect(try await store.asyncSignIn(handle: record.handle, at: last) != nil)
+        #expect(try await store.asyncSignIn(handle: record.handle, at: record.removedAt) == nil)
+        #expect(try await store.asyncSignIn(notification: record.notification, at: record.removedAt) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Of changes to the same revision the first is made, and the others are not", arguments: StoreKind.all)
+    func replace(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let record = try record()
+        _ = try await add(record, to: store)
+        let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<20 {
+                var changed = record
+                changed.phase = .cancelled
+                changed.notification = try Records.hash()
+                let replacement = changed
+                group.addTask { try await store.replaceAsyncSignIn(replacement) }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(wins == 1)
+        let stored = try #require(try await store.asyncSignIn(handle: record.handle, at: now))
+        #expect(stored.phase == .cancelled)
+        #expect(stored.revision == 1)
+        #expect(try await store.asyncSignIn(notification: record.notification, at: now) == nil)
+        #expect(try await store.replaceAsyncSignIn(stored))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("The end and the session are one commit: both, or neither", arguments: StoreKind.all)
+    func end(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record()
+        record.phase = .approved
+        _ = try await add(record, to: store)
+        record.phase = .done
+        let identity = Records.identity()
+        let session = try Records.session()
+        guard
+            case .signedIn(let signedIn) = try await store.endAsyncSignIn(
+                record, with: Records.signIn(identity, session: session))
+        else {
+            Issue.record("not signed in")
+            return
+        }
+        #expect(signedIn.isNew)
+        #expect(try await store.session(session.tokenHash, at: now)?.user == signedIn.user)
+        #expect(try await store.asyncSignIn(handle: record.handle, at: now)?.phase == .done)
+
+        let other = try Records.session()
+        #expect(
+            try await store.endAsyncSignIn(record, with: Records.signIn(identity, session: other)) == .changed)
+        #expect(try await store.session(other.tokenHash, at: now) == nil)
+        record.revision = 1
+        let stranger = try Records.signIn(session: other, newcomers: .mustRegister)
+        #expect(try await store.endAsyncSignIn(record, with: stranger) == .unknownUser)
+        #expect(try await store.session(other.tokenHash, at: now) == nil)
+        #expect(try await store.asyncSignIn(handle: record.handle, at: now)?.revision == 2)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A caller has so many at once and no more; another caller has its own", arguments: StoreKind.all)
+    func perCaller(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = AsyncSignInLimits()
+        limits.perCaller = 2
+        #expect(try await add(record(), limits: limits, to: store) == .added)
+        #expect(try await add(record(), limits: limits, to: store) == .added)
+        let refused = try record()
+        #expect(try await add(refused, limits: limits, to: store) == .tooManyOfCaller)
+        #expect(try await store.asyncSignIn(handle: refused.handle, at: now) == nil)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        let later = now.advanced(bySeconds: 900)
+        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A user is asked by so many at once and no more", arguments: StoreKind.all)
+    func perLoginHint(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = AsyncSignInLimits()
+        limits.waitingPerLoginHint = 1
+        let hint = "+12025550123"
+        var first = try record(loginHint: hint)
+        #expect(try await add(first, limits: limits, to: store) == .added)
+        let second = try record(caller: 2, loginHint: hint)
+        #expect(try await add(second, limits: limits, to: store) == .tooManyForLoginHint)
+        #expect(try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store) == .added)
+        first.phase = .cancelled
+        #expect(try await store.replaceAsyncSignIn(first))
+        #expect(try await add(second, limits: limits, to: store) == .added)
+        let third = try record(loginHint: hint, lifetime: 900)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyForLoginHint)
+        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("What is over is removed, and nothing else", arguments: StoreKind.all)
+    func purge(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (old, young) = (try record(lifetime: 10), try record(lifetime: 1000))
+        _ = try await add(old, to: store)
+        _ = try await add(young, to: store)
+        #expect(try await store.purgeExpired(at: old.removedAt.advanced(bySeconds: -1), limit: 10) == 0)
+        #expect(try await store.purgeExpired(at: old.removedAt, limit: 10) == 1)
+        #expect(try await store.asyncSignIn(handle: young.handle, at: now) != nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("One outlives the process")
+    func reopened() async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        let record = try record()
+        let store = try SQLiteStore(configuration: configuration)
+        _ = try await add(record, to: store)
+        try await store.close()
+        let again = try SQLiteStore(configuration: configuration)
+        #expect(try await again.asyncSignIn(handle: record.handle, at: now) == record)
+        try await again.close()
+    }
+}
