@@ -127,7 +127,7 @@ extension OIDCError.Code {
             "if the carrier's hosts are right, add them to zenkey.trusted_issuers; else tell the carrier"
         case .unusableAnswer: "see that zenkey.discovery_url is right; else tell whoever runs discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
-        case .carrierRefused, .timedOut, .unreachable, .overloaded:
+        case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
             "see that this machine reaches the carrier; try again later"
         }
     }
@@ -145,7 +145,7 @@ extension OutboundError.Code {
                 + "or allow_loopback_http for development"
         case .tls: "tell whoever runs the host; if its authority is your own, set outbound.ca_bundle"
         case .malformed, .tooLarge: "see that the URL is right; else tell whoever runs the host"
-        case .overloaded, .shutDown: "try again"
+        case .overloaded, .suspended, .shutDown: "try again"
         }
     }
 }

@@ -219,7 +219,6 @@ final class CarrierDiscovery: Sendable {
             if var known = state.known[question.network], now < known.usableUntil {
                 known.freshUntil = max(known.freshUntil, now.advanced(bySeconds: rules.retryInterval))
                 known.refreshAt = now.advanced(bySeconds: rules.retryDelay(random))
-                known.isInUse = true
                 state.known.put(known, for: question.network)
                 return .success(known.metadata)
             }
