@@ -7,7 +7,8 @@ struct UsersCommand: AsyncParsableCommand {
         abstract: "Finds and shows users, and mends what went wrong with their accounts.",
         discussion: """
             Works on the configured database, also while a server runs on it. What changes an account is a dry run \
-            unless --apply is given, and stands in the audit record.
+            unless --apply is given, and stands in the audit record. Ends with 0 if it was done, 1 if not, 64 if the \
+            options are wrong, and 78 if the configuration is bad.
             """,
         subcommands: [FindUsersCommand.self, ShowUserCommand.self, UndoMigrationCommand.self])
 }

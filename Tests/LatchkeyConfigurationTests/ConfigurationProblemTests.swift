@@ -39,7 +39,7 @@ struct ConfigurationProblemTests {
             ("htpp: {port: 80}", "htpp: there is no such key; did you mean http? [test.yaml line 1]"),
             (
                 "compat: {zephr: true}",
-                "compat: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
+                "compat.zephr: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
             ),
             (
                 "sessions: {access_lifetime: 1w}",
