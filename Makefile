@@ -21,8 +21,7 @@ build:  ## make the release binaries, in .build/release
 test:  ## run all tests
 	@scripts/setup --test
 	swift build --build-tests
-	# One after another: tests with deadlines share two cores badly with tests that make RSA keys.
-	swift test --skip-build --no-parallel
+	scripts/test
 
 browser:  ## have a real browser click through the sign-ins of a demonstration
 	@scripts/setup --browser

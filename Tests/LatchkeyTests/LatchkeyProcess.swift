@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// The built `latchkey`, run as a process of its own.
 final class LatchkeyProcess: Sendable {
@@ -17,6 +18,8 @@ final class LatchkeyProcess: Sendable {
     private let pipe = Pipe()
     /// Whether the output has come to its end, which may be after the process's own.
     private let isDrained = Mutex(false)
+    /// Posted with all it says, and at its end.
+    private let news = News()
 
     /// Starts the program; its standard output and error are collected together. Its standard input has nothing, or the
     /// text given, which has to fit into a pipe.
@@ -40,10 +43,13 @@ final class LatchkeyProcess: Sendable {
         pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
             self?.output.withLock { $0.append(data) }
-            guard data.isEmpty else { return }
-            handle.readabilityHandler = nil
-            self?.isDrained.withLock { $0 = true }
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+                self?.isDrained.withLock { $0 = true }
+            }
+            self?.news.post()
         }
+        process.terminationHandler = { [news] _ in news.post() }
         try process.run()
     }
 
@@ -61,29 +67,29 @@ final class LatchkeyProcess: Sendable {
         }
     }
 
+    /// Waits until something is found in what it says, at most 30 s and no longer than it says anything.
     func wait<Value>(for find: (String) -> Value?) async throws -> Value {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            if let value = find(said) { return value }
-            guard process.isRunning else { break }
-            await Task.yield()
-            // What is waited for is another process; there is nothing here that could be awaited instead.
-            try await Task.sleep(for: .milliseconds(10))
+        let found: Value?? = await news.wait(atMostSeconds: 30) {
+            // In this order: what was said before the end is looked at after it.
+            let isOver = hasEnded
+            if let value = find(said) { return .some(value) }
+            return isOver ? .some(nil) : nil
         }
-        throw DidNotListen(output: said)
+        guard let value = found ?? nil else { throw DidNotListen(output: said) }
+        return value
     }
+
+    /// Whether it has ended and all that it said is there.
+    private var hasEnded: Bool { !process.isRunning && isDrained.withLock { $0 } }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     /// Waits for its end and for all that it said, at most 60 s; then it is killed.
     func ending() async -> Ending {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning || !isDrained.withLock({ $0 }) {
-            if ContinuousClock.now > deadline {
-                guard process.isRunning else { break }
-                send(SIGKILL)
-            }
-            try? await Task.sleep(for: .milliseconds(10))
+        let isOver: Bool? = await news.wait(atMostSeconds: 60) { hasEnded ? true : nil }
+        if isOver == nil {
+            send(SIGKILL)
+            _ = await news.wait(atMostSeconds: 10) { hasEnded ? true : nil }
         }
         return Ending(status: process.terminationStatus, output: said)
     }
