@@ -68,7 +68,7 @@ final class RecentSignIns: Sendable {
     ///   - window: For how many seconds a sign-in is remembered.
     ///   - capacity: How many successful ones are remembered at most, at about 100 bytes each; of the others, which are
     ///     larger and fewer, an eighth of that.
-    init(window: Int64, capacity: Int = 65_536) {
+    init(window: Int64, capacity: Int = 32_768) {
         state = Mutex(
             State(
                 signedIn: RecentValues(window: window, capacity: capacity),

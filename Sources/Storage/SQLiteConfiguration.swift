@@ -12,11 +12,12 @@ public struct SQLiteConfiguration: Sendable, Hashable {
     /// The database file. Its directory must exist; the file is made, for its owner's eyes only, if it does not.
     public var path: String
     public var synchronous: Synchronous
-    /// Connections that read, 1 to 16: each may keep `pageCacheKiB` of memory.
+    /// Connections that read, 1 to 16: each may keep a quarter of `pageCacheKiB` of memory.
     public var readerCount: Int
     /// How long to wait for another process that has the database locked.
     public var busyTimeout: Duration
-    /// Pages that each connection keeps in memory, in KiB.
+    /// Pages that the connection that writes keeps in memory, in KiB. Those that read keep less: they mostly find
+    /// sessions, whose places are as random as their tokens, and what they miss is in the system's memory.
     public var pageCacheKiB: Int
     /// The most writes that share one commit.
     public var maximumBatch: Int

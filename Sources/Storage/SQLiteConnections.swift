@@ -94,7 +94,7 @@ struct SQLiteConnections {
         settings.publicStatementArguments = false
         // GRDB would end the process over a transaction that a failed rollback has left open; GroupCommit ends it.
         settings.allowsUnsafeTransactions = true
-        let pageCacheKiB = min(max(configuration.pageCacheKiB, 64), 4_194_304)
+        let pageCacheKiB = min(max(configuration.pageCacheKiB / (readonly ? 4 : 1), 64), 4_194_304)
         settings.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)") }
         return settings
     }
