@@ -74,13 +74,16 @@ struct SQLiteConnections {
         }
     }
 
+    /// Processes that start together all find the same migrations undone. One that comes too late for a migration fails in
+    /// it, finds that another has done it meanwhile, and goes on from there.
     private static func migrate(_ writer: DatabaseQueue) throws {
-        do {
-            try Schema.migrator.migrate(writer)
-        } catch {
-            // Two processes that start together both find the migration undone; the slower one fails in the middle of
-            // it and may find it done now.
-            guard try writer.unsafeRead(Schema.migrator.hasCompletedMigrations) else { throw error }
+        while true {
+            let done = try writer.unsafeRead(Schema.migrationCount)
+            do {
+                return try Schema.migrator.migrate(writer)
+            } catch {
+                guard try writer.unsafeRead(Schema.migrationCount) > done else { throw error }
+            }
         }
     }
 

@@ -36,17 +36,32 @@ enum Schema {
 
     /// Refuses a database that a newer version has changed, or that another program made.
     static func validate(_ db: Database) throws {
+        // In this order: another process that makes the database at this moment makes the migrations' table first.
+        let holdsTables = try holdsTable(like: "%", in: db)
+        guard try holdsMigrations(db) else {
+            guard holdsTables else { return }
+            throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
+        }
         if try migrator.hasBeenSuperseded(db) {
             throw StorageError(
                 .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
         }
-        if try !db.tableExists("grdb_migrations"), try holdsTables(db) {
-            throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
-        }
     }
 
-    private static func holdsTables(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table')") ?? false
+    /// How many migrations have been done.
+    static func migrationCount(_ db: Database) throws -> Int {
+        try holdsMigrations(db) ? migrator.appliedIdentifiers(db).count : 0
+    }
+
+    /// Asked before GRDB is: it looks into the table first, and for it only after that, so that another process which
+    /// makes it in between lets it fail.
+    private static func holdsMigrations(_ db: Database) throws -> Bool {
+        try holdsTable(like: "grdb\\_migrations", in: db)
+    }
+
+    private static func holdsTable(like pattern: String, in db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name LIKE ? ESCAPE '\\')"
+        return try Bool.fetchOne(db, sql: sql, arguments: [pattern]) ?? false
     }
 
     // AUTOINCREMENT: the number of an erased user is never given to another, whatever still names it. It costs one more

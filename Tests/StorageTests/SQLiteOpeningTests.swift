@@ -161,8 +161,9 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == before)
     }
 
-    @Test("Several processes' worth of stores may open one new database at the same moment")
-    func concurrentOpening() async throws {
+    // Ten times, because it is one migration out of many that two of them have to meet in.
+    @Test("Several processes' worth of stores may open one new database at the same moment", arguments: 0..<10)
+    func concurrentOpening(_ round: Int) async throws {
         let path = self.path
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
