@@ -38,6 +38,7 @@ public struct Router: Sendable {
 
     public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
     public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
+    public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }
     public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
 
     /// Answers a request with its route's handler.

@@ -127,7 +127,7 @@ extension SignInError.Code {
         case .invalidToken, .invalidIDToken, .invalidGrant, .refusedByCarrier: .unauthorized
         case .emailDomainBlocked: .forbidden
         case .notFound: .notFound
-        case .userAlreadyExists: .conflict
+        case .userAlreadyExists, .lastIdentity: .conflict
         case .rateLimited: .tooManyRequests
         case .serverError: .internalServerError
         case .carrierError: .badGateway

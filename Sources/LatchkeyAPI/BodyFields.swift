@@ -32,6 +32,22 @@ enum BodyFields {
         }
     }
 
+    /// All fields that are there.
+    var names: [String] {
+        switch self {
+        case .json(let object): object.members.map(\.name)
+        case .form(let form): form.items.map(\.name)
+        }
+    }
+
+    /// The value of a field as it came: also null, and of no length.
+    func raw(_ name: String) -> JSONValue? {
+        switch self {
+        case .json(let object): object[name]
+        case .form(let form): form[name].map { .string($0) }
+        }
+    }
+
     /// The value of a field; nil if it is not there, null, or of no length (RFC 6749 section 3.1: then it counts as
     /// left out).
     subscript(name: String) -> JSONValue? {

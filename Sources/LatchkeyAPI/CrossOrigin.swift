@@ -28,7 +28,7 @@ struct CrossOrigin: Sendable {
         return Response(
             status: .noContent,
             headers: [
-                .accessControlAllowMethods: "GET, POST, DELETE",
+                .accessControlAllowMethods: "GET, POST, PATCH, DELETE",
                 .accessControlAllowHeaders: "Authorization, Content-Type, X-API-KEY",
                 .accessControlMaxAge: "600",
             ])

@@ -107,6 +107,9 @@ struct FieldReader {
         return text
     }
 
+    /// The value as it came: also null, and empty.
+    func raw(_ name: String) -> JSONValue? { fields.raw(name) }
+
     func has(_ name: String) -> Bool { fields[name] != nil }
 }
 

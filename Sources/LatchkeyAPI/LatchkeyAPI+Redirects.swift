@@ -45,7 +45,9 @@ extension LatchkeyAPI {
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let answer = try RedirectAnswer(request.query, provider: request.provider)
-        return self.answer(try await useCases.redirectSignIn.finish(answer, browser: cookies.browser(of: request)))
+        return self.answer(
+            try await useCases.redirectSignIn.finish(
+                answer, browser: cookies.browser(of: request), device: DeviceName.of(request)))
     }
 
     /// `response_mode=form_post`: a browser brings no `SameSite=Lax` cookie with another site's form, but brings it when

@@ -40,7 +40,8 @@ extension LatchkeyAPI {
     }
 
     func eraseUser(_ request: Request) async throws -> Response {
-        try await useCases.sessions.eraseUser(holding: sessionToken(of: request))
+        try await useCases.sessions.eraseUser(
+            holding: sessionToken(of: request), requestID: request.id)
         return withoutSession(.emptyObject, request)
     }
 

@@ -42,8 +42,11 @@ public struct RedirectSignIn: Sendable {
     }
 
     /// Goes on with what the browser brought back.
+    /// - Parameter device: What the user would call the device that the browser runs on.
     /// - Throws: Where no frontend can be told: the `state` is unknown, was used, has expired, or is another browser's.
-    public func finish(_ answer: RedirectAnswer, browser: Secret?) async throws(SignInError) -> RedirectStep {
+    public func finish(
+        _ answer: RedirectAnswer, browser: Secret?, device: String? = nil
+    ) async throws(SignInError) -> RedirectStep {
         let attempt = try await attempt(for: answer, browser)
         if let error = answer.error { return .finished(attempt.end(.failed(.refusedAtAuthorization(error)))) }
         do throws(SignInError) {
@@ -54,7 +57,8 @@ public struct RedirectSignIn: Sendable {
             case .authorization(let network, let nonce, let codeVerifier):
                 try await checkIssuer(answer, network, attempt)
                 guard let code = answer.code else { throw .codeMissing }
-                let request = SignInRequest(attempt, code, network, nonce, codeVerifier)
+                var request = SignInRequest(attempt, code, network, nonce, codeVerifier)
+                request.device = device
                 return .finished(attempt.end(try await result(of: try await signIn(request), attempt)))
             }
         } catch {

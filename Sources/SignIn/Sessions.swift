@@ -7,6 +7,7 @@ public struct Sessions: Sendable {
     let cache: SessionCache
     let sightings: Sightings
     let lifetimes: SessionLifetimes
+    let registration: RegistrationRules
     let clock: WallClock
     let random: RandomSource
 
@@ -43,10 +44,13 @@ public struct Sessions: Sendable {
 
     /// Erases the user who holds a token, with identities and all sessions.
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
-    public func eraseUser(holding token: Secret) async throws(SignInError) {
+    public func eraseUser(holding token: Secret, requestID: String = "") async throws(SignInError) {
         guard let user = try await authenticate(token)?.user.id else { throw .sessionUnknown }
+        let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }
-        _ = try await storing { () async throws(StorageError) in try await store.deleteUser(user) }
+        _ = try await storing { () async throws(StorageError) in
+            try await store.deleteUser(user, recording: event)
+        }
     }
 
     /// Makes a session that is not stored yet.

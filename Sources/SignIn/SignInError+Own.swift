@@ -56,6 +56,13 @@ extension SignInError {
     static let noSuchSession = SignInError(
         .notFound, .invalidRequest, "You have no session of this id. List your sessions to see their ids.")
 
+    static let noSuchIdentity = SignInError(
+        .notFound, .invalidRequest, "You have no identity of this id. List your identities to see their ids.")
+
+    static let lastIdentity = SignInError(
+        .lastIdentity, .invalidRequest,
+        "This is your last identity: without it you could not sign in. Erase the account instead, if that is meant.")
+
     /// One text for all that may be wrong with it: whoever tries tokens learns nothing.
     static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,

@@ -15,6 +15,8 @@ public struct SignInError: Error, Sendable, Hashable {
         case invalidGrant
         case emailDomainBlocked
         case userAlreadyExists
+        /// Without it the user could not sign in any more.
+        case lastIdentity
         case notFound
         /// The user did not answer a server-initiated sign-in in time.
         case expired
@@ -35,6 +37,7 @@ public struct SignInError: Error, Sendable, Hashable {
             case .refusedByCarrier(let code): code
             case .invalidGrant: "invalid_grant"
             case .emailDomainBlocked: "email_domain_blocked"
+            case .lastIdentity: "last_identity"
             case .userAlreadyExists: "user_already_exists"
             case .notFound: "not_found"
             // CIBA Core section 11.

@@ -31,6 +31,7 @@ public struct UseCases: Sendable {
     ) {
         let sessions = Sessions(
             store: store, cache: SessionCache(), sightings: Sightings(), lifetimes: SessionLifetimes(configuration),
+            registration: configuration.registration,
             clock: clock,
             random: random)
         let desk = RegistrationDesk(

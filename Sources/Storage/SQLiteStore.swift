@@ -149,8 +149,12 @@ extension SQLiteStore: Store {
         try await writes.submit { db in try RefreshTokensTable.rotate(rotation, in: db) }
     }
 
-    public func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
-        try await writes.submit { db in try UsersTable.delete(user, in: db) }
+    public func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try UsersTable.delete(user, in: db) else { return false }
+            if let event { try AuditTable.insert(event, in: db) }
+            return true
+        }
     }
 
     public func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {

@@ -46,8 +46,22 @@ public protocol Store: TransactionStore {
     /// more); then nothing changed.
     func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool
 
-    /// Erases a user: identities, sessions, refresh tokens, profile. False if there was none.
-    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool
+    /// Changes a user's profile, and records that if anything became different. The user as now on record, or nil if
+    /// there is none.
+    func editProfile(
+        of user: UserID, _ change: ProfileChange, recording event: AuditEvent
+    ) async throws(StorageError) -> User?
+
+    /// The identities a user can sign in with, the oldest first.
+    func identities(of user: UserID) async throws(StorageError) -> [LinkedIdentity]
+
+    /// Takes an identity from a user, unless it is the last, and records that.
+    func removeIdentity(
+        id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
+    ) async throws(StorageError) -> IdentityRemoval
+
+    /// Erases a user: identities, sessions, refresh tokens, profile; and records that. False if there was none.
+    func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool
 
     /// Remembers a verified identity until its owner registers.
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
@@ -108,6 +122,13 @@ public protocol Store: TransactionStore {
 
     /// Removes what expired before `now`, at most `limit` rows of each kind. Returns how many went.
     func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+}
+
+extension Store {
+    /// Erases a user without a record of it.
+    public func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
+        try await deleteUser(user, recording: nil)
+    }
 }
 
 /// A verified identity to be signed in with a session of its own.

@@ -48,3 +48,40 @@ public struct User: Sendable, Hashable {
         self.createdAt = createdAt
     }
 }
+
+/// What is to become of one attribute of a profile.
+public enum AttributeChange: Sendable, Hashable {
+    case keep
+    case set(String)
+    case clear
+
+    func applied(to value: String?) -> String? {
+        switch self {
+        case .keep: value
+        case .set(let value): value
+        case .clear: nil
+        }
+    }
+}
+
+/// What is to become of a profile.
+public struct ProfileChange: Sendable, Hashable {
+    public var username = AttributeChange.keep
+    public var name = AttributeChange.keep
+    public var givenName = AttributeChange.keep
+    public var familyName = AttributeChange.keep
+    public var email = AttributeChange.keep
+    public var phoneNumber = AttributeChange.keep
+    public var postalCode = AttributeChange.keep
+
+    public init() {}
+
+    func applied(to profile: Profile) -> Profile {
+        Profile(
+            username: username.applied(to: profile.username), name: name.applied(to: profile.name),
+            givenName: givenName.applied(to: profile.givenName),
+            familyName: familyName.applied(to: profile.familyName), email: email.applied(to: profile.email),
+            phoneNumber: phoneNumber.applied(to: profile.phoneNumber),
+            postalCode: postalCode.applied(to: profile.postalCode))
+    }
+}

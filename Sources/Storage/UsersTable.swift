@@ -56,12 +56,16 @@ enum UsersTable {
 
     /// Stores what `profile` has and the user's profile lacks. Returns the user as now on record.
     static func fill(_ user: User, with profile: Profile, in db: Database) throws -> User {
+        try replaceProfile(of: user, by: user.profile.filled(with: profile), in: db)
+    }
+
+    /// Stores another profile, if it is another. Returns the user as now on record.
+    static func replaceProfile(of user: User, by profile: Profile, in db: Database) throws -> User {
+        guard profile != user.profile else { return user }
         var user = user
-        let filled = user.profile.filled(with: profile)
-        guard filled != user.profile else { return user }
-        user.profile = filled
+        user.profile = profile
         var statement = try CachedStatement(db, updateProfile)
-        statement.bind(filled)
+        statement.bind(profile)
         statement.bind(user.id.number)
         try statement.run()
         return user

@@ -139,6 +139,9 @@ struct SessionTests {
             try await app.asUser(.delete, "/users/me/sessions/x", token),
             try await app.form("/auth/introspect", "token=\(token)"),
             try await app.form("/auth/revoke", "token=\(token)"),
+            try await app.patch(token, #"{"name":"Jane"}"#),
+            try await app.asUser(.get, "/users/me/identities", token),
+            try await app.asUser(.delete, "/users/me/identities/x", token),
         ]
         for answer in answers {
             #expect(answer.status == 503)

@@ -95,6 +95,11 @@ struct TestApp: Sendable {
             .compactMap(\.object)
     }
 
+    func patch(_ token: String, _ body: String, type: String = "application/json") async throws -> Answer {
+        try await send(
+            .patch, "/users/me", [.authorization: "Bearer \(token)", .contentType: type], body: body)
+    }
+
     /// Sends a form.
     func form(_ path: String, _ body: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
         try await send(

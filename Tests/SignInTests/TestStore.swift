@@ -130,8 +130,28 @@ final class TestStore: Store {
         return done
     }
 
-    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
-        try await using { store async throws(StorageError) in try await store.deleteUser(user) }
+    func editProfile(
+        of user: UserID, _ change: ProfileChange, recording event: AuditEvent
+    ) async throws(StorageError) -> User? {
+        try await using { store async throws(StorageError) in
+            try await store.editProfile(of: user, change, recording: event)
+        }
+    }
+
+    func identities(of user: UserID) async throws(StorageError) -> [LinkedIdentity] {
+        try await using { store async throws(StorageError) in try await store.identities(of: user) }
+    }
+
+    func removeIdentity(
+        id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
+    ) async throws(StorageError) -> IdentityRemoval {
+        try await using { store async throws(StorageError) in
+            try await store.removeIdentity(id: id, of: user, recording: event)
+        }
+    }
+
+    func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool {
+        try await using { store async throws(StorageError) in try await store.deleteUser(user, recording: event) }
     }
 
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {

@@ -1,0 +1,52 @@
+import Primitives
+import SignIn
+
+extension ProfileEdit {
+    private static let fixed = ["user_id", "zenkey_sub", "created_at"]
+    private static let editable = [
+        "username", "name", "given_name", "family_name", "email", "phone_number", "phone", "postal_code",
+    ]
+
+    /// Reads an edit from a body's fields, as a merge patch (RFC 7396): what is left out stays, null clears. So does an
+    /// empty text, because a form has no null.
+    /// - Throws: 400 that names every field that is of the wrong type or cannot be changed.
+    init(_ fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        self.init()
+        username = reader.edit("username")
+        name = reader.edit("name")
+        givenName = reader.edit("given_name")
+        familyName = reader.edit("family_name")
+        email = reader.edit("email")
+        phoneNumber = reader.edit("phone_number", "phone")
+        postalCode = reader.edit("postal_code")
+        for name in Self.fixed where fields.names.contains(name) { reader.refuse(name, "cannot be changed") }
+        // Its name is not repeated: it is the client's text.
+        if fields.names.contains(where: { !Self.fixed.contains($0) && !Self.editable.contains($0) }) {
+            reader.refuse("a field", "is unknown: send only \(Self.editable.joined(separator: ", "))")
+        }
+        guard reader.problems.isEmpty else { throw .malformed(reader.problems.joined(separator: "; ") + ".") }
+    }
+}
+
+extension FieldReader {
+    /// A text, empty where the field is null; nil where the field is left out.
+    fileprivate mutating func edit(_ name: String, _ alias: String? = nil) -> String? {
+        let found = [name, alias].compactMap { $0 }.compactMap { name in raw(name).map { (name, $0) } }
+        guard let (used, value) = found.first else { return nil }
+        guard found.count == 1 else {
+            refuse(name, "stands there twice, the second time as \(found[1].0): send one of them")
+            return nil
+        }
+        if value.isNull { return "" }
+        guard let text = value.string else {
+            refuse(used, "must be a string or null")
+            return nil
+        }
+        guard text.utf8.count <= 1024 else {
+            refuse(used, "is longer than 1024 bytes")
+            return nil
+        }
+        return text
+    }
+}

@@ -1,0 +1,46 @@
+import GRDB
+import Primitives
+
+/// The table `identities` as its users see it: without those that an account was moved away from, which sign nobody in.
+extension IdentitiesTable {
+    /// What a user can sign in with, the oldest first. Gives an id to those that have none yet.
+    static func identities(of user: UserID, in db: Database) throws -> [LinkedIdentity] {
+        var naming = try CachedStatement(db, giveIDs)
+        naming.bind(user.number)
+        try naming.run()
+        var query = try CachedStatement(db, selectIdentities)
+        query.bind(user.number)
+        var identities: [LinkedIdentity] = []
+        while try query.next() {
+            identities.append(
+                LinkedIdentity(
+                    id: try query.requiredText(0), issuer: try query.requiredText(1),
+                    createdAt: Timestamp(secondsSinceEpoch: query.number(2))))
+        }
+        return identities
+    }
+
+    static func identity(id: String, of user: UserID, in db: Database) throws -> Identity? {
+        var query = try CachedStatement(db, selectIdentity)
+        query.bind(user.number)
+        query.bind(id)
+        guard try query.next() else { return nil }
+        return Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1))
+    }
+
+    /// How many a user can sign in with.
+    static func count(of user: UserID, in db: Database) throws -> Int64 {
+        var query = try CachedStatement(db, countIdentities)
+        query.bind(user.number)
+        return try query.next() ? query.number(0) : 0
+    }
+
+    private static let live = "user_id = ? AND moved_by IS NULL"
+    // The ids are no secrets: they are looked for among the user's own only.
+    private static let giveIDs =
+        "UPDATE identities SET id = lower(hex(randomblob(16))) WHERE \(live) AND id IS NULL"
+    private static let selectIdentities =
+        "SELECT id, issuer, created_at FROM identities WHERE \(live) ORDER BY created_at, id"
+    private static let selectIdentity = "SELECT issuer, subject FROM identities WHERE \(live) AND id = ?"
+    private static let countIdentities = "SELECT count(*) FROM identities WHERE \(live)"
+}
