@@ -21,6 +21,10 @@ struct AccountTests {
             """#)
         #expect(first.status == 200)
         #expect(first.headers[.cacheControl] == "no-store")
+        #expect(
+            first.json?.members.map(\.name) == [
+                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "created_at",
+            ])
         #expect(try await app.me(token).body == first.body)
         #expect(try await app.me(other).body == first.body)
         let texts = ["username", "name", "email", "phone_number", "postal_code"].map { first.text($0) }
@@ -99,6 +103,45 @@ struct AccountTests {
         #expect(blocked.status == 403)
         #expect(blocked.error == "email_domain_blocked")
         #expect(try await app.patch(token, #"{"email":"jane@fine.example"}"#).status == 200)
+    }
+
+    @Test("is changed by the method of the request alone: no header makes a PATCH or DELETE of another")
+    func methodOverride() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let before = try await app.me(token).body
+        for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] {
+            for wanted in ["PATCH", "DELETE"] {
+                let headers: HTTPFields = [
+                    .authorization: "Bearer \(token)", .contentType: "application/json",
+                    try #require(HTTPField.Name(name)): wanted,
+                ]
+                let post = try await app.send(.post, "/users/me", headers, body: #"{"name":"Jane"}"#)
+                #expect(post.status == 405)
+                #expect(post.headers[.allow] == "DELETE, GET, HEAD, OPTIONS, PATCH")
+                #expect(try await app.send(.get, "/users/me?_method=\(wanted)", headers).status == 200)
+            }
+        }
+        #expect(try await app.me(token).body == before)
+    }
+
+    @Test("is edited by a JSON object or a form, and by nothing else")
+    func bodies() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let rows: [(body: String, type: String, status: Int)] = [
+            ("[]", "application/json", 400), (#"{"name":"a","name":"b"}"#, "application/json", 400),
+            ("", "application/json", 400), ("name=a&name=b", "application/x-www-form-urlencoded", 400),
+            (#"{"name":"Jane"}"#, "text/plain", 415), ("<name>Jane</name>", "application/xml", 415),
+            (#"[{"op":"replace","path":"/name","value":"Jane"}]"#, "application/json-patch+json", 415),
+            ("name=Jane", "application/x-www-form-urlencoded; charset=utf-8", 200),
+        ]
+        for row in rows {
+            let answer = try await app.patch(token, row.body, type: row.type)
+            #expect(answer.status == row.status, "\(row)")
+            let isEdited = try await app.me(token).text("name") == "Jane"
+            #expect(isEdited == (row.status == 200), "\(row)")
+        }
     }
 
     @Test("is edited by nobody else")

@@ -51,6 +51,24 @@ struct SQLiteIdentityTests {
         #expect(try await store.signIn(Records.signIn(identities[0]))?.isNew == true)
     }
 
+    @Test("One that the account was moved away from is none of them: neither listed, removed nor counted")
+    func movedAway() async throws {
+        let (former, present) = (Records.identity(), Records.identity())
+        let user = try #require(await store.signIn(Records.signIn(former))).user.id
+        let formerID = try #require(await store.identities(of: user).first).id
+        let session = try Records.session()
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        let moved = try await store.signIn(
+            SignInRecord(
+                identity: present, profile: nil, session: session, newcomers: .mustRegister, portedFrom: [ported]))
+        #expect(moved?.user.id == user)
+        let listed = try await store.identities(of: user)
+        #expect(listed.count == 1 && listed.first?.id != formerID)
+        #expect(try await store.removeIdentity(id: formerID, of: user) { Self.event($0, user) } == .unknown)
+        let last = try #require(listed.first).id
+        #expect(try await store.removeIdentity(id: last, of: user) { Self.event($0, user) } == .isLast)
+    }
+
     @Test("Two that are removed at once leave one")
     func removeBoth() async throws {
         let (user, _) = try await twofold()
