@@ -137,7 +137,7 @@ extension LatchkeyAPI {
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.post(
             "/auth/{provider}/authorize", signedIn { try await $0.authorizeTransaction($1, provider: $1.provider) })
-        router.post("/auth/receipts/redeem", keyed { try await $0.redeemReceipt($1) })
+        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         addAsyncSignIn(to: &router)
         router.get("/healthz") { _ in Self.status("ok") }

@@ -41,6 +41,12 @@ extension Receipt {
 
     private var claims: [UInt8] {
         var json = JSONObjectWriter(capacity: 512)
+        write(to: &json)
+        return json.finish()
+    }
+
+    /// Adds what the receipt says, under the names of the claims.
+    public func write(to json: inout JSONObjectWriter) {
         json.add("iss", issuer)
         json.add("sub", subject)
         json.add("aud", clientID.text)
@@ -50,7 +56,6 @@ extension Receipt {
         json.add("context", context)
         json.add("acr", acr)
         json.add("auth_time", authTime.secondsSinceEpoch)
-        return json.finish()
     }
 
     /// Reads a receipt that one of these keys signed; nil if it is no such thing. Whether it has expired or was spent

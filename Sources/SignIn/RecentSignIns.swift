@@ -38,16 +38,27 @@ final class RecentSignIns: Sendable {
 
     private typealias Waiter = CheckedContinuation<Turn?, Never>
 
+    /// Who signed in, and after how many other sign-ins and sign-outs.
+    private struct SignedInUser: Sendable {
+        let id: UserID
+        let count: UInt64
+    }
+
     private struct State {
-        var signedIn: RecentValues<UserID>
+        var signedIn: RecentValues<SignedInUser>
         var others: RecentValues<Result>
         var noncesTaken: RecentValues<Void>
+        var signOuts: TwoGenerations<UserID, UInt64>
+        var count: UInt64 = 0
         /// Those who wait for a sign-in under way.
         var underWay: [SignInFingerprint: [Waiter]] = [:]
 
         mutating func turn(for key: SignInFingerprint, at now: Timestamp) -> Turn? {
             if underWay[key] != nil { return nil }
-            if let user = signedIn.value(for: key, at: now) { return .done(.signedIn(user)) }
+            if let user = signedIn.value(for: key, at: now) {
+                let isOver = signOuts[user.id].map { $0 > user.count } ?? false
+                return .done(isOver ? .refused(.signedOutSince) : .signedIn(user.id))
+            }
             if let result = others.value(for: key, at: now) { return .done(result) }
             underWay[key] = []
             return .lead(nonceWasTaken: noncesTaken.value(for: key, at: now) != nil)
@@ -55,7 +66,8 @@ final class RecentSignIns: Sendable {
 
         mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
             if case .signedIn(let user) = result {
-                signedIn.keep(user, for: key, at: now)
+                count += 1
+                signedIn.keep(SignedInUser(id: user, count: count), for: key, at: now)
             } else {
                 others.keep(result, for: key, at: now)
             }
@@ -73,7 +85,16 @@ final class RecentSignIns: Sendable {
             State(
                 signedIn: RecentValues(window: window, capacity: capacity),
                 others: RecentValues(window: window, capacity: max(1, capacity / 8)),
-                noncesTaken: RecentValues(window: window, capacity: max(1, capacity / 8))))
+                noncesTaken: RecentValues(window: window, capacity: max(1, capacity / 8)),
+                signOuts: TwoGenerations(capacity: capacity)))
+    }
+
+    /// From now on no earlier sign-in of a user gets another session by being sent again: a session of the user was ended.
+    func forget(_ user: UserID) {
+        state.withLock { state in
+            state.count += 1
+            state.signOuts.put(state.count, for: user)
+        }
     }
 
     /// Waits for the same sign-in if it is under way. Whoever gets ``Turn/lead(nonceWasTaken:)`` must call

@@ -106,7 +106,7 @@ public struct Refresh: Sendable {
     /// Ends a session of which a spent refresh token was shown.
     private func revoke(_ found: SessionAndUser, _ correlationID: CorrelationID) async throws(SignInError) {
         // Also when the store fails, because it may have revoked the session before it did.
-        defer { sessions.cache.remove(found.user.id) }
+        defer { sessions.forget(found.user.id) }
         let event = AuditEvent(
             at: clock.now(), .refreshTokenReused, user: found.user.id, by: .latchkey, requestID: correlationID.text,
             details: found.session.auditDetails)

@@ -37,6 +37,7 @@ extension Sessions {
     ) async throws(SignInError) {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
+        defer { recentSignIns.forget(user) }
         let removal = try await storing { () async throws(StorageError) in
             try await store.removeIdentity(id: id, of: user) { identity in
                 AuditEvent(

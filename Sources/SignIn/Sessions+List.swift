@@ -37,7 +37,7 @@ extension Sessions {
         let event = event(.otherSessionsRevoked, holder.user.id, by: .user, requestID) {
             $0.add("kept_session_id", holder.session.id)
         }
-        defer { cache.remove(holder.user.id) }
+        defer { forget(holder.user.id) }
         return try await storing { () async throws(StorageError) in
             try await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event)
         }
@@ -53,7 +53,7 @@ extension Sessions {
 
     func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
         // Also when the store fails, because it may have revoked the session before it did.
-        defer { cache.remove(user) }
+        defer { forget(user) }
         return try await storing { () async throws(StorageError) in
             try await store.revokeSession(id: id, of: user, recording: event)
         }

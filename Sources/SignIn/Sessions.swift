@@ -6,6 +6,7 @@ public struct Sessions: Sendable {
     let store: any Store
     let cache: SessionCache
     let sightings: Sightings
+    let recentSignIns: RecentSignIns
     let lifetimes: SessionLifetimes
     let registration: RegistrationRules
     let clock: WallClock
@@ -38,7 +39,7 @@ public struct Sessions: Sendable {
         let hash = try TokenHash(sha256Of: token.exposed)
         // Also when the store fails, because it may have revoked the session before it did. And all of the user's: the
         // session may be at hand under the token of before its last refresh, too.
-        defer { cache.remove(found.user.id) }
+        defer { forget(found.user.id) }
         _ = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
     }
 
@@ -51,6 +52,13 @@ public struct Sessions: Sendable {
         _ = try await storing { () async throws(StorageError) in
             try await store.deleteUser(user, recording: event)
         }
+    }
+
+    /// Forgets what is at hand of a user one of whose sessions has ended: other sessions are read again, and no sign-in of
+    /// before gives one more by being sent again. Whoever ended a session meant whoever else may hold that request, too.
+    func forget(_ user: UserID) {
+        cache.remove(user)
+        recentSignIns.forget(user)
     }
 
     /// Makes a session that is not stored yet.

@@ -37,6 +37,11 @@ extension SignInError {
         "This user has moved to another carrier, and signs in there now. Sign in with the present carrier; if the move "
             + "was a mistake, the operator can undo it.")
 
+    /// The user of a sign-in that is sent again has signed out since, or a session of theirs was ended otherwise.
+    static let signedOutSince = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "The code was used already, and its user was signed out since. Start a new sign-in.")
+
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,
         "state_key is unknown, was used, or has expired. Sign in again to get a new one.")

@@ -29,10 +29,10 @@ public struct UseCases: Sendable {
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system
     ) {
+        let recentSignIns = RecentSignIns(window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
-            store: store, cache: SessionCache(), sightings: Sightings(), lifetimes: SessionLifetimes(configuration),
-            registration: configuration.registration,
-            clock: clock,
+            store: store, cache: SessionCache(), sightings: Sightings(), recentSignIns: recentSignIns,
+            lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
             random: random)
         let desk = RegistrationDesk(
             rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
@@ -41,7 +41,7 @@ public struct UseCases: Sendable {
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            recentSignIns: RecentSignIns(window: configuration.lifetimes.retryWindow), desk: desk, clock: clock,
+            recentSignIns: recentSignIns, desk: desk, clock: clock,
             random: random, logger: logger)
         asyncSignIn = AsyncSignIn(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,

@@ -21,6 +21,57 @@ struct RetryTests {
         #expect(users[0] != nil && users[0] == users[1])
     }
 
+    @Test("gets no session once its user has signed out; a later sign-in is sent again as ever")
+    func afterSignOut() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
+        let again = try await app.signIn()
+        #expect(again.status == 401)
+        #expect(again.error == "invalid_grant")
+        #expect(again.description.contains("signed out since"))
+        let later = SignInBody().code("CODE-2")
+        #expect(try await app.signIn(later).status == 200)
+        #expect(try await app.signIn(later).status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    /// What ends a session, given the app, a token and the refresh token that goes with it.
+    static let endings: [@Sendable (TestApp, Tokens) async throws -> Answer] = [
+        { app, tokens in
+            let id = try #require(try await app.sessions(tokens.token).first?["id"]?.string)
+            return try await app.asUser(.delete, "/users/me/sessions/\(id)", tokens.token)
+        },
+        { app, tokens in try await app.asUser(.delete, "/users/me/sessions", tokens.token) },
+        { app, tokens in try await app.form("/auth/revoke", "token=\(tokens.refreshToken)") },
+        { app, tokens in
+            _ = try await app.refresh(tokens.refreshToken)
+            app.clock.advance(bySeconds: 31)
+            #expect(try await app.refresh(tokens.refreshToken).status == 401)
+            return try await app.send(.get, "/healthz")
+        },
+    ]
+
+    @Test("gets no session once one of its user's was ended otherwise", arguments: endings.indices)
+    func afterAnotherEnding(_ index: Int) async throws {
+        let app = try TestApp()
+        let tokens = try await app.tokens()
+        #expect(try await Self.endings[index](app, tokens).status == 200)
+        let again = try await app.signIn()
+        #expect(again.error == "invalid_grant")
+        #expect(again.description.contains("signed out since"))
+    }
+
+    @Test("is not disturbed by the sign-out of somebody else")
+    func afterSomebodyElsesSignOut() async throws {
+        let app = try TestApp()
+        _ = try await app.token()
+        app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
+        let other = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try await app.asUser(.delete, "/auth/token", other).status == 200)
+        #expect(try await app.signIn().status == 200)
+    }
+
     @Test("is not new any more, and has its own correlation id in answer and log")
     func secondAnswer() async throws {
         let app = try TestApp()
