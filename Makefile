@@ -2,9 +2,9 @@
 
 # The binary then needs no Swift on the machine it runs on.
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
-swift_files := Sources Tests Package.swift
+swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser conformance bench lint format clean
+.PHONY: help run build test browser conformance fuzz bench lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,10 @@ browser:  ## have a real browser click through the sign-ins of a demonstration
 conformance: build  ## drive the release build against an independent carrier that misbehaves
 	@scripts/setup --test
 	scripts/conformance
+
+fuzz:  ## give the readers of carriers' answers what a fuzzer thinks up, FUZZ_SECONDS (600) each
+	@scripts/setup
+	scripts/fuzz
 
 bench: build  ## measure the release build
 	@scripts/setup --bench

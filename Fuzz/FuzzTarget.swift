@@ -1,0 +1,54 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A reader of what carriers send, for libFuzzer: `make fuzz`. Whatever it is given, it ends with a value or an error, and
+/// in time; what else it promises of a value is demanded of each.
+enum FuzzTarget: String, CaseIterable {
+    case idToken = "id-token"
+    case jwks
+    case metadata
+    case tokenResponse = "token-response"
+    case userInfo = "userinfo"
+
+    func read(_ bytes: [UInt8]) {
+        switch self {
+        case .idToken: IDTokenTarget.read(bytes)
+        case .jwks: JWKSTarget.read(bytes)
+        case .metadata: MetadataTarget.read(bytes)
+        case .tokenResponse: TokenResponseTarget.read(bytes)
+        case .userInfo: UserInfoTarget.read(bytes)
+        }
+    }
+}
+
+/// The one that FUZZ_TARGET names.
+private let target: FuzzTarget = {
+    let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
+    guard let target = FuzzTarget(rawValue: name) else {
+        let names = FuzzTarget.allCases.map(\.rawValue).joined(separator: ", ")
+        say("FUZZ_TARGET names no target, which are: \(names)")
+        exit(64)
+    }
+    return target
+}()
+
+/// What libFuzzer calls with each input it has thought up.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func readOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    target.read(Array(UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
+
+/// Ends the process with a word about what does not hold, which libFuzzer takes for a crash and keeps the input of.
+func demand(_ holds: Bool, _ promise: StaticString) {
+    guard !holds else { return }
+    say("broken promise: \(promise)")
+    abort()
+}
+
+private func say(_ text: String) {
+    _ = Array("\(text)\n".utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,20 @@
+import Primitives
+
+/// What is promised of any JSON that a carrier sends.
+enum JSONPromise {
+    /// The value that the bytes are, if they are one: written and read once more it is the same.
+    @discardableResult
+    static func value(_ bytes: [UInt8]) -> JSONValue? {
+        do throws(JSONSyntaxError) {
+            let value = try JSONValue(parsing: bytes)
+            let text = value.text
+            let again = try? JSONValue(parsing: Array(text.utf8))
+            demand(again == value, "JSON that was read reads the same once it was written")
+            demand(again?.text.hasSameBytes(as: text) == true, "JSON is written the same once it was read again")
+            return value
+        } catch {
+            demand((0...bytes.count).contains(error.offset), "the place of a fault is in the text")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Primitives
+
+@testable import OpenIDConnect
+
+/// The bytes as a discovery document of a carrier, as one of a port token's issuer, and as discovery's refusal.
+enum MetadataTarget {
+    static let requirements = ProviderMetadata.Requirements(
+        urlPolicy: .allowLoopbackHTTP,
+        trustedHosts: TrustedHosts(
+            ["*.carrier.example", "carrier.example", "127.0.0.1", "::1"].compactMap(TrustedHosts.Pattern.init)))
+
+    static func read(_ bytes: [UInt8]) {
+        JSONPromise.value(bytes)
+        let response = OutboundResponse(status: 200, contentType: "application/json", body: bytes)
+        guard let network = MCCMNC("310010"),
+            let document = ProviderAnswer.object(response, maximumBytes: OutboundLimits().discoveryBytes)
+        else { return }
+        _ = DiscoveryRefusal.isLasting(DiscoveryRefusal.error(document))
+        _ = try? IssuerMetadata(document, issuer: "https://carrier.example", requirements: requirements)
+        let metadata = try? ProviderMetadata(document, network: network, requirements: requirements)
+        if let metadata { check(metadata) }
+    }
+
+    private static func check(_ metadata: ProviderMetadata) {
+        let endpoints = [
+            metadata.authorizationEndpoint, metadata.tokenEndpoint, metadata.userInfoEndpoint, metadata.jwksURI,
+            metadata.serverInitiatedAuthorizationEndpoint,
+        ]
+        for endpoint in endpoints.compactMap(\.self) {
+            demand(requirements.trustedHosts.contains(endpoint.host), "every endpoint is on a trusted host")
+            demand(endpoint.scheme == .https || endpoint.isLoopback, "what is not encrypted stays on this machine")
+            demand(
+                endpoint.text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a URL breaks no line of a request")
+        }
+        demand(!metadata.signingAlgorithms.isEmpty, "there is a common algorithm")
+    }
+}

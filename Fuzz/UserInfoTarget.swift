@@ -1,0 +1,22 @@
+@testable import OpenIDConnect
+
+/// The bytes as an answer of the userinfo endpoint about `subject`.
+enum UserInfoTarget {
+    static func read(_ bytes: [UInt8]) {
+        JSONPromise.value(bytes)
+        let response = OutboundResponse(status: 200, body: bytes)
+        guard let user = try? UserInfo(response, subject: "subject", limits: OutboundLimits()) else { return }
+        let texts = [
+            user.name, user.givenName, user.familyName, user.email, user.phoneNumber, user.postalCode, user.birthdate,
+        ]
+        for text in texts.compactMap(\.self) { check(text, maximumBytes: 255) }
+        if let address = user.address { check(address, maximumBytes: 1024) }
+    }
+
+    private static func check(_ text: String, maximumBytes: Int) {
+        demand((1...maximumBytes).contains(text.utf8.count), "an attribute has its bound")
+        demand(
+            text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "an attribute has no controls"
+        )
+    }
+}
