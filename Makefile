@@ -28,7 +28,7 @@ browser:  ## have a real browser click through the sign-ins of a demonstration
 	swift build --product latchkey
 	scripts/browser
 
-conformance: build  ## drive the release build against an independent carrier that misbehaves
+conformance: build  ## drive the release build against the misbehaving carrier of ../shared, where there is one
 	@scripts/setup --test
 	scripts/conformance
 

@@ -26,7 +26,9 @@ enum ListeningSocket {
             try listen(descriptor, at: address.pointee, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
         } catch {
             SystemCalls.closeDescriptor(descriptor)
-            throw ServerError(.cannotListen, "\(SocketAddress(host: host, port: port)): \(error)")
+            throw ServerError(
+                error.number == EADDRINUSE ? .addressInUse : .cannotListen,
+                "\(SocketAddress(host: host, port: port)): \(error)")
         }
         return descriptor
     }

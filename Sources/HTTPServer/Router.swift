@@ -55,7 +55,9 @@ public struct Router: Sendable {
             request.parameters = parameters
             return try await respond(to: request, with: route)
         }
-        throw HTTPError(.notFound, code: "not_found", message: "There is nothing at this path.")
+        throw HTTPError(
+            .notFound, code: "not_found",
+            message: "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
     }
 
     private func respond(to request: Request, with route: Route) async throws -> Response {

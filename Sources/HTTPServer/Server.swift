@@ -147,6 +147,7 @@ extension ServerTimeouts {
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case unknownHost = "unknown_host"
+        case addressInUse = "address_in_use"
         case cannotListen = "cannot_listen"
     }
 

@@ -62,7 +62,8 @@ extension APIError {
 
     static let notReady = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
-        "The server is about to stop, or cannot reach its records.", headers: [.retryAfter: "5"])
+        "The server is about to stop, or cannot reach its records. Try again in 5 seconds.", headers: [.retryAfter: "5"]
+    )
 
     /// RFC 6749 section 5.2.
     static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
@@ -120,7 +121,7 @@ extension APIError {
 }
 
 extension SignInError.Code {
-    /// The status that goes with a code (contract section 1).
+    /// The status that goes with a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest, .expired: .badRequest

@@ -3,7 +3,7 @@ import Primitives
 import SignIn
 
 extension AsyncSignInRequest {
-    /// Reads a server-initiated sign-in from a body's fields (contract section 6).
+    /// Reads a server-initiated sign-in from a body's fields (docs/server-initiated.md).
     /// - Throws: 400 that names everything that is missing or malformed.
     init(_ fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)

@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Server-initiated sign-in (contract section 6).
+/// Server-initiated sign-in (docs/server-initiated.md).
 extension LatchkeyAPI {
     private static let provider = "zenkey"
 

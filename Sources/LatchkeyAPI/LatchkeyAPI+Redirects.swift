@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The routes of redirect sign-ins (contract section 5).
+/// The routes of redirect sign-ins (docs/redirects.md).
 extension LatchkeyAPI {
     func addRedirectRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in try self.listProviders() }

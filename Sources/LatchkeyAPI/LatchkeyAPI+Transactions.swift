@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Transactions (contract section 8): their approval, their receipts, and the keys that these are signed with.
+/// Transactions (docs/transactions.md): their approval, their receipts, and the keys that these are signed with.
 extension LatchkeyAPI {
     /// The session comes first: without one, the code is left alone.
     func authorizeTransaction(_ request: Request, provider: String) async throws -> Response {

@@ -6,7 +6,7 @@ public import SignIn
 import Storage
 import Synchronization
 
-/// Latchkey over HTTP: the routes of contract sections 2 to 4 and 9, and one form for all errors.
+/// Latchkey over HTTP: its routes, and one form for all errors.
 ///
 /// ```swift
 /// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
@@ -28,7 +28,7 @@ public final class LatchkeyAPI: Sendable {
     ///   - pages: What is served at `/` and beside the API.
     ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
     ///     need to know.
-    ///   - compatibility: Where answers follow the published example API rather than the contract.
+    ///   - compatibility: Where answers follow the published example API rather than docs/.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], pages: StaticPages = StaticPages([:]),
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),

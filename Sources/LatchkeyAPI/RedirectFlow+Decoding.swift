@@ -4,7 +4,7 @@ import Primitives
 import SignIn
 
 extension RedirectStart {
-    /// Reads the query of a start (contract section 5).
+    /// Reads the query of a start (docs/redirects.md).
     /// - Throws: 400 that names everything that is missing or malformed.
     init(_ query: Query, provider: String, publicURL: String) throws(APIError) {
         var reader = FieldReader(.form(query))

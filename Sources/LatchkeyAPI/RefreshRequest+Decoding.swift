@@ -2,7 +2,7 @@ import Primitives
 import SignIn
 
 extension RefreshRequest {
-    /// Reads a refresh from a body's fields (RFC 6749 section 6, contract section 4).
+    /// Reads a refresh from a body's fields (RFC 6749 section 6, docs/sessions.md).
     /// - Throws: 400 that names everything that is missing or malformed; 400 for another grant type.
     init(_ fields: BodyFields, caller: Caller) throws(APIError) {
         var reader = FieldReader(fields)

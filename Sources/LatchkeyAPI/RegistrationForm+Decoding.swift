@@ -2,7 +2,7 @@ import Primitives
 import SignIn
 
 extension RegistrationForm {
-    /// Reads a registration from a body's fields (contract section 3). A `password`, which the example apps send, is
+    /// Reads a registration from a body's fields. A `password`, which the example apps send, is
     /// not looked at.
     /// - Throws: 400 that names every field that is missing or of the wrong type.
     init(_ fields: BodyFields) throws(APIError) {

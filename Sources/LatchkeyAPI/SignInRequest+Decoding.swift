@@ -3,8 +3,8 @@ import Primitives
 import SignIn
 
 extension SignInRequest {
-    /// Reads a sign-in from a body's fields (contract section 2), or with `isTransaction` the approval of a transaction,
-    /// which must name what was approved and how (contract section 8).
+    /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction,
+    /// which must name what was approved and how (docs/transactions.md).
     /// - Throws: 400 that names everything that is missing or malformed.
     init(_ fields: BodyFields, provider: String, isTransaction: Bool = false) throws(APIError) {
         var reader = FieldReader(fields)

@@ -15,6 +15,9 @@ public struct StaticPages: Sendable {
         self.pages = Dictionary(pages, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Whether there is nothing to serve.
+    public var isEmpty: Bool { pages.isEmpty }
+
     private static func response(name: String, _ content: [UInt8]) -> Response {
         Response(
             status: .ok,

@@ -49,9 +49,15 @@ public final class LatchkeyService: Sendable {
         self.publicAddress = publicAddress
         var compatibility = Compatibility()
         compatibility.async302 = configuration.compatibility.async302
+        let pages = try StaticPages(inFolder: LatchkeyService.pagesFolder)
+        if pages.isEmpty {
+            logger.warning(
+                "there are no pages to serve: start latchkey in a directory that has a folder of this name",
+                metadata: ["folder": "\(LatchkeyService.pagesFolder)"])
+        }
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
-            allowedOrigins: configuration.allowedOrigins.map(\.text), pages: try StaticPages(inFolder: "Public"),
+            allowedOrigins: configuration.allowedOrigins.map(\.text), pages: pages,
             publicAddress: publicAddress, compatibility: compatibility, logger: logger)
         self.api = api
         server = Server(
@@ -79,8 +85,13 @@ public final class LatchkeyService: Sendable {
             }
             return addresses
         } catch {
-            throw LatchkeyStartError(
-                .network, "\(error); is another server running there? Choose another with http.host and http.port")
+            let remedy =
+                switch error.code {
+                case .unknownHost: "Set http.host to an address of this machine"
+                case .addressInUse: "Stop the server that is running there, or choose another with http.port"
+                case .cannotListen: "Choose another with http.host and http.port"
+                }
+            throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }
 
@@ -106,6 +117,9 @@ public final class LatchkeyService: Sendable {
 
     /// Waits until all log lines are written. For the end of the process.
     public func flushLog() { LogSink.standardError.flush() }
+
+    /// Where the pages are, from the working directory.
+    private static let pagesFolder = "Public"
 
     static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
         do throws(StorageError) {

@@ -88,7 +88,7 @@ public struct RedirectEnd: Sendable {
     public let trackingID: String?
     public let result: Result
 
-    /// The end in the words of contract section 5.
+    /// The end in the words of docs/redirects.md.
     public var items: [(name: String, value: String)] {
         switch result {
         case .signedIn: success

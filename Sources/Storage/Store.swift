@@ -67,7 +67,7 @@ public protocol Store: TransactionStore {
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
 
     /// Ends a pending registration by making the user and the session. The handle is spent by `.registered` and
-    /// `.userAlreadyExists`, and left for another try by none.
+    /// `.userAlreadyExists`.
     func register(
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult
@@ -75,10 +75,10 @@ public protocol Store: TransactionStore {
     /// What is pending under a handle, without spending it; nil if unknown, used or expired at `now`.
     func pendingRegistration(_ handle: TokenHash, at now: Timestamp) async throws(StorageError) -> PendingRegistration?
 
-    /// Remembers a nonce handed out to a client.
+    /// Remembers a handed-out nonce.
     func addAttempt(_ attempt: SignInAttempt) async throws(StorageError)
 
-    /// Spends a handed-out nonce: true once, for the client it was made for, before it expires.
+    /// Spends a handed-out nonce: true once, for the provider it was made for, before it expires.
     func takeAttempt(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool
 
     /// Adds an event to the record. What changes an account adds its event in the same transaction instead.

@@ -9,7 +9,7 @@ struct CheckConfigCommand: ParsableCommand {
             Looks at the configuration alone; `latchkey doctor` looks at the database and the carriers too. Secrets are \
             never printed.
 
-            Ends with 0 if `latchkey serve` would accept it, 64 if the options are wrong, and 78, with all of them \
+            Ends with 0 if `latchkey serve` would accept it (whether its address can be listened at shows at the start), 64 if the options are wrong, and 78, with all of them \
             listed, if it has problems.
             """)
 

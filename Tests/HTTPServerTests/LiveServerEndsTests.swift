@@ -117,7 +117,7 @@ extension LiveServerTests {
             try await LiveServer.run { live in
                 let taken = Server(configuration: .init(port: live.port), logger: logger, handler: LiveServer.echo)
                 let error = #expect(throws: ServerError.self) { try taken.start() }
-                #expect(error?.code == .cannotListen)
+                #expect(error?.code == .addressInUse)
             }
         }
 

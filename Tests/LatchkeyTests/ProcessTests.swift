@@ -116,6 +116,28 @@ import Testing
         }
     }
 
+    @Test("Where it cannot listen it ends with 1, and says what to do")
+    func cannotListen() async throws {
+        try await withSimulator { simulator, directory in
+            var environment = environment(simulator, database: directory.path + "/latchkey.db")
+            let process = try LatchkeyProcess(["serve"], environment: environment, directory: directory.path)
+            environment["LATCHKEY_HTTP_PORT"] = "\(try await process.port(after: "listening"))"
+            #expect(process.said.contains("there are no pages to serve"))
+            let second = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
+            #expect(second.status == 1)
+            #expect(second.output.contains("Stop the server that is running there, or choose another with http.port"))
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
+
+            // TEST-NET-3 of RFC 5737: no machine's.
+            environment["LATCHKEY_HTTP_HOST"] = "203.0.113.1"
+            let elsewhere = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
+            #expect(elsewhere.status == 1)
+            #expect(elsewhere.output.contains("Choose another with http.host and http.port"))
+            #expect(!elsewhere.output.contains("running there"))
+        }
+    }
+
     @Test("No code, verifier, token, secret, key or subject stands in its log, whatever happens")
     func secrecy() async throws {
         try await withSimulator { simulator, directory in
