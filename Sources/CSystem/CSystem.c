@@ -22,11 +22,13 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
 #endif
 }
 
-void csystem_limit_arenas(int count) {
-#if defined(M_ARENA_MAX)
+void csystem_limit_heaps(int count, int largest) {
+#if defined(M_ARENA_MAX) && defined(M_MMAP_THRESHOLD)
     mallopt(M_ARENA_MAX, count);
+    mallopt(M_MMAP_THRESHOLD, largest);
 #else
     (void)count;
+    (void)largest;
 #endif
 }
 

@@ -30,7 +30,7 @@ public final class LatchkeyService: Sendable {
     /// - Throws: ``LatchkeyStartError``.
     public init(configuration: Configuration, clock: WallClock = .system) throws {
         _ = OpenFileLimit.raise()
-        MemoryArenas.keepFew()
+        MemoryHeaps.keepSmall()
         self.configuration = configuration
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)

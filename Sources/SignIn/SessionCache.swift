@@ -49,7 +49,7 @@ final class SessionCache: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter capacity: The most sessions, and the most users, that are kept.
-    init(capacity: Int = 8_192) {
+    init(capacity: Int = 4_096) {
         state = Mutex(
             State(sessions: TwoGenerations(capacity: capacity), users: TwoGenerations(capacity: capacity)))
     }

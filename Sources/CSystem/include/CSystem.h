@@ -12,8 +12,9 @@
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
-/// Has the C library's allocator keep no more than so many heaps; does nothing where it has no such limit.
-void csystem_limit_arenas(int count);
+/// Has the C library's allocator keep no more than so many heaps, and in them no blocks of so many bytes or more; does
+/// nothing where it has no such limits.
+void csystem_limit_heaps(int count, int largest);
 
 /// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
 int csystem_random(void *buffer, size_t count);
