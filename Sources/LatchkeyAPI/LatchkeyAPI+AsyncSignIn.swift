@@ -12,14 +12,17 @@ extension LatchkeyAPI {
         publicAddress.url.flatMap { EndpointURL($0 + AsyncSignIn.notificationPath, policy: .allowLoopbackHTTP) }
     }
 
-    func startAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+    func startAsyncSignIn(_ request: Request, _ admission: Admission) async throws -> Response {
         let signIn = try AsyncSignInRequest(BodyFields(request), provider: Self.provider)
-        return try await useCases.asyncSignIn.start(signIn, for: caller, notifiedAt: notificationEndpoint).response
+        try admission.check(signIn.clientID.text)
+        return try await useCases.asyncSignIn.start(
+            signIn, for: admission.caller(), notifiedAt: notificationEndpoint
+        ).response
     }
 
-    func pollAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+    func pollAsyncSignIn(_ request: Request, _ admission: Admission) async throws -> Response {
         let handle = request.handle
-        switch try await useCases.asyncSignIn.poll(handle, for: caller) {
+        switch try await useCases.asyncSignIn.poll(handle, for: admission.caller()) {
         case .waiting:
             var json = JSONObjectWriter(capacity: 64)
             json.add("auth_req_id", handle.exposed)
@@ -29,13 +32,15 @@ extension LatchkeyAPI {
         }
     }
 
-    func retryAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
+    func retryAsyncSignIn(_ request: Request, _ admission: Admission) async throws -> Response {
         let endpoint = notificationEndpoint
-        return try await useCases.asyncSignIn.retry(request.handle, for: caller, notifiedAt: endpoint).response
+        return try await useCases.asyncSignIn.retry(
+            request.handle, for: admission.caller(), notifiedAt: endpoint
+        ).response
     }
 
-    func cancelAsyncSignIn(_ request: Request, _ caller: Caller) async throws -> Response {
-        try await useCases.asyncSignIn.cancel(request.handle, for: caller)
+    func cancelAsyncSignIn(_ request: Request, _ admission: Admission) async throws -> Response {
+        try await useCases.asyncSignIn.cancel(request.handle, for: admission.caller())
         return .emptyObject
     }
 

@@ -62,7 +62,7 @@ extension LatchkeyAPI {
     }
 
     /// `POST /auth/session`: an app gets the session that a browser signed it in to.
-    func takeSession(_ request: Request) async throws -> Response {
+    func takeSession(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request))
         let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
         let codeVerifier = reader.value(
@@ -71,7 +71,9 @@ extension LatchkeyAPI {
         guard reader.problems.isEmpty, let sessionID else {
             throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
         }
-        return try await useCases.sessionHandover(Secret(sessionID), codeVerifier: codeVerifier).response(.ok)
+        return try await useCases.sessionHandover(
+            Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients
+        ).response(.ok)
     }
 
     private func answer(_ step: RedirectStep) -> Response {

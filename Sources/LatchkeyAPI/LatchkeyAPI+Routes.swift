@@ -1,14 +1,16 @@
 import HTTPServer
 import HTTPTypes
+import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
 
 /// What the routes do: read the request, ask the use case, write the answer.
 extension LatchkeyAPI {
-    func signIn(_ request: Request, provider: String) async throws -> Response {
+    func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
         try useCases.signIn.checkProvider(provider)
         var signIn = try SignInRequest(BodyFields(request), provider: provider)
+        try admission.check(signIn.clientID.text)
         signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return signedIn.response(.ok)
@@ -21,9 +23,10 @@ extension LatchkeyAPI {
         try await useCases.attempts.issue(provider: request.parameters["provider"] ?? "").response
     }
 
-    func register(_ request: Request) async throws -> Response {
+    func register(_ request: Request, _ admission: Admission) async throws -> Response {
         var form = try RegistrationForm(BodyFields(request))
         form.device = DeviceName.of(request)
+        form.clients = admission.clients
         return try await useCases.registration(form).response(.created)
     }
 
@@ -45,8 +48,10 @@ extension LatchkeyAPI {
         return withoutSession(.emptyObject, request)
     }
 
-    func refresh(_ request: Request) async throws -> Response {
-        try await useCases.refresh(RefreshRequest(BodyFields(request), caller: caller(of: request))).response(.ok)
+    func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
+        var refresh = try RefreshRequest(BodyFields(request), caller: admission.caller())
+        refresh.clients = admission.clients
+        return try await useCases.refresh(refresh).response(.ok)
     }
 
     func signOut(_ request: Request) async throws -> Response {

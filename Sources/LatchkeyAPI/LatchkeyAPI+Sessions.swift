@@ -36,10 +36,12 @@ extension LatchkeyAPI {
     }
 
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
-    func introspect(_ request: Request) async throws -> Response {
+    func introspect(_ request: Request, _ admission: Admission) async throws -> Response {
         let question = try TokenQuestion(BodyFields(request))
         let kind: Sessions.TokenKind = question.hint == "refresh_token" ? .refresh : .session
+        // What the key is not for is to its holder as if it were not there.
         let found = try await useCases.sessions.introspect(question.token, as: kind)
+            .flatMap { admission.allows($0.session.clientID) ? $0 : nil }
         var json = JSONObjectWriter(capacity: 256)
         json.add("active", found != nil)
         if let found {
@@ -59,8 +61,9 @@ extension LatchkeyAPI {
     }
 
     /// RFC 7009 section 2: the same answer whether there was such a token or not.
-    func revokeToken(_ request: Request) async throws -> Response {
-        try await useCases.sessions.revoke(TokenQuestion(BodyFields(request)).token, requestID: request.id)
+    func revokeToken(_ request: Request, _ admission: Admission) async throws -> Response {
+        try await useCases.sessions.revoke(
+            TokenQuestion(BodyFields(request)).token, clients: admission.clients, requestID: request.id)
         return .emptyObject
     }
 }

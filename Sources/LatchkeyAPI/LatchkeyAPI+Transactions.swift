@@ -15,13 +15,13 @@ extension LatchkeyAPI {
         return try await useCases.authorizeTransaction(transaction, token: token, session: session).response
     }
 
-    func redeemReceipt(_ request: Request) async throws -> Response {
+    func redeemReceipt(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request))
         let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
         guard let text, reader.problems.isEmpty else {
             throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
         }
-        return try await useCases.redeemReceipt(Secret(text)).response
+        return try await useCases.redeemReceipt(Secret(text), clients: admission.clients).response
     }
 
     /// A JSON Web Key Set (RFC 7517 section 5).

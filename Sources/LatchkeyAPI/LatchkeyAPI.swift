@@ -25,18 +25,21 @@ public final class LatchkeyAPI: Sendable {
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
+    ///   - clientOrigins: Those that are let in so for certain clients only.
     ///   - pages: What is served at `/` and beside the API.
     ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
     ///     need to know.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
     public init(
-        useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], pages: StaticPages = StaticPages([:]),
+        useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
+        pages: StaticPages = StaticPages([:]),
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
         logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
-        crossOrigin = CrossOrigin(allowedOrigins)
+        crossOrigin = CrossOrigin(
+            allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
         self.pages = pages
         self.publicAddress = publicAddress
         accessLog = AccessLog(logger: logger)
@@ -69,7 +72,7 @@ public final class LatchkeyAPI: Sendable {
         request.id = requestID
         var response: Response
         do {
-            if let preflight = crossOrigin.preflight(request) {
+            if let preflight = await crossOrigin.preflight(request) {
                 response = preflight
             } else {
                 response = try await router.respond(to: request)
@@ -104,24 +107,24 @@ public final class LatchkeyAPI: Sendable {
 extension LatchkeyAPI {
     private func addAsyncSignIn(to router: inout Router) {
         let path = "/auth/zenkey-async-signin"
-        router.post(path, called { try await $0.startAsyncSignIn($1, $2) })
+        router.post(path, keyed { try await $0.startAsyncSignIn($1, $2) })
         // The carriers' way in: they have no API key.
         router.post(AsyncSignIn.notificationPath) { try await self.receiveNotification($0) }
-        router.get(path + "/{auth_req_id}", called { try await $0.pollAsyncSignIn($1, $2) })
-        router.post(path + "/{auth_req_id}", called { try await $0.retryAsyncSignIn($1, $2) })
-        router.delete(path + "/{auth_req_id}", called { try await $0.cancelAsyncSignIn($1, $2) })
+        router.get(path + "/{auth_req_id}", keyed { try await $0.pollAsyncSignIn($1, $2) })
+        router.post(path + "/{auth_req_id}", keyed { try await $0.retryAsyncSignIn($1, $2) })
+        router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelAsyncSignIn($1, $2) })
     }
 
     private func makeRouter() -> Router {
         var router = Router()
         // First, so that no file takes the place of a route.
         for (path, page) in pages.pages { router.get(path) { _ in page } }
-        router.post("/auth/zenkey-signin", keyed { try await $0.signIn($1, provider: "zenkey") })
-        router.post("/auth/{provider}/sign-in", keyed { try await $0.signIn($1, provider: $1.provider) })
-        router.post("/auth/{provider}/attempts", keyed { try await $0.issueAttempt($1) })
-        router.post("/users", keyed { try await $0.register($1) })
-        router.post("/auth/register", keyed { try await $0.register($1) })
-        router.post("/auth/session", keyed { try await $0.takeSession($1) })
+        router.post("/auth/zenkey-signin", keyed { try await $0.signIn($1, $2, provider: "zenkey") })
+        router.post("/auth/{provider}/sign-in", keyed { try await $0.signIn($1, $2, provider: $1.provider) })
+        router.post("/auth/{provider}/attempts", keyed { api, request, _ in try await api.issueAttempt(request) })
+        router.post("/users", keyed { try await $0.register($1, $2) })
+        router.post("/auth/register", keyed { try await $0.register($1, $2) })
+        router.post("/auth/session", keyed { try await $0.takeSession($1, $2) })
         addRedirectRoutes(to: &router)
         router.get("/users/me", signedIn { try await $0.showUser($1) })
         router.patch("/users/me", signedIn { try await $0.editUser($1) })
@@ -131,13 +134,13 @@ extension LatchkeyAPI {
         router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
         router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
         router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
-        router.post("/auth/introspect", forServices { try await $0.introspect($1) })
-        router.post("/auth/revoke", forServices { try await $0.revokeToken($1) })
-        router.post("/auth/token", keyed { try await $0.refresh($1) })
+        router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
+        router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
+        router.post("/auth/token", keyed { try await $0.refresh($1, $2) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.post(
             "/auth/{provider}/authorize", signedIn { try await $0.authorizeTransaction($1, provider: $1.provider) })
-        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1) })
+        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         addAsyncSignIn(to: &router)
         router.get("/healthz") { _ in Self.status("ok") }
@@ -146,21 +149,10 @@ extension LatchkeyAPI {
     }
 
     /// A route that callers need an API key for, or an allowed origin; looked at before anything else.
-    private func keyed(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        { request in
-            try self.checkAPIKey(request)
-            return try await route(self, request)
-        }
-    }
-
-    /// As ``keyed(_:)``, for what belongs to whoever began it.
-    private func called(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Caller) async throws -> Response
+    private func keyed(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
-        { request in
-            try self.checkAPIKey(request)
-            return try await route(self, request, self.caller(of: request))
-        }
+        { request in try await route(self, request, try await self.admit(request)) }
     }
 
     /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
@@ -169,18 +161,23 @@ extension LatchkeyAPI {
             let isBrowser =
                 request.headers.count(of: .authorization) == 0 && request.headers.count(of: .apiKey) == 0
                 && self.cookies.session(of: request) != nil
-            if !isBrowser { try self.checkAPIKey(request) }
+            let admission =
+                isBrowser ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
+            // Otherwise a key that is for one client could be used on the sessions of all.
+            if admission.clients != nil {
+                try admission.check(try await self.holder(of: request).session.clientID)
+            }
             return try await route(self, request)
         }
     }
 
     /// A route for the operator's other services: an allowed origin does not take the place of the key.
     private func forServices(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
         { request in
-            guard let key = request.headers[.apiKey], self.apiKeys.contain(key) else { throw APIError.invalidAPIKey }
-            return try await route(self, request)
+            guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
+            return try await route(self, request, try await self.admit(request))
         }
     }
 
@@ -197,20 +194,28 @@ extension LatchkeyAPI {
 
     var cookies: BrowserCookies { BrowserCookies(isSecure: publicAddress.url?.hasPrefix("https://") ?? true) }
 
-    private func checkAPIKey(_ request: Request) throws(APIError) {
-        if let key = request.headers[.apiKey] {
-            guard apiKeys.contain(key) else { throw .invalidAPIKey }
-        } else {
-            guard request.headers.count(of: .apiKey) == 0, crossOrigin.allowedOrigin(of: request) != nil else {
-                throw .invalidAPIKey
+    /// Lets a request in by its API key, or without one by its origin.
+    /// - Throws: 401; 503 if the store cannot tell whether there is such a key.
+    private func admit(_ request: Request) async throws -> Admission {
+        guard let key = request.headers[.apiKey] else {
+            guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
+                throw APIError.invalidAPIKey
+            }
+            return Admission(ground: .origin(origin), clients: grant.clients)
+        }
+        let digest = APIKeyDigest(of: key)
+        guard let grant = try await grant(for: digest) else { throw APIError.invalidAPIKey }
+        if let origins = grant.origins {
+            guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
+                throw APIError.keyNotForOrigin
             }
         }
+        return Admission(ground: .key(key, number: digest.number), clients: grant.clients)
     }
 
-    /// Who made a call that ``keyed(_:)`` let in.
-    func caller(of request: Request) throws -> Caller {
-        if let key = request.headers[.apiKey] { return try Caller(apiKey: key) }
-        return try Caller(origin: crossOrigin.allowedOrigin(of: request) ?? "")
+    private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
+        if let grant = apiKeys.grant(for: digest) { return grant }
+        return try await useCases.apiKeys.grant(for: digest)
     }
 
     private func readiness() async throws -> Response {

@@ -1,18 +1,46 @@
+public import OpenIDConnect
 public import Primitives
 
-/// A key that API callers show, as the operator wrote it down.
-public enum APIKey: Sendable, Hashable {
-    case plain(Secret)
-    /// The 32 bytes of the key's SHA-256, so that the configuration need not hold the key.
-    case sha256([UInt8])
+/// A key that API callers show, as the operator wrote it down, and what it is good for.
+public struct APIKey: Sendable, Hashable {
+    public enum Proof: Sendable, Hashable {
+        case plain(Secret)
+        /// The 32 bytes of the key's SHA-256, so that the configuration need not hold the key.
+        case sha256([UInt8])
+    }
+
+    public var proof: Proof
+    /// What the operator calls it.
+    public var name: String?
+    /// The clients whose users and sessions it is good for; with none, for all.
+    public var clients: [ClientID] = []
+    /// The origins that a request with it must come from; with none, it may come from anywhere.
+    public var origins: [Origin] = []
+
+    public init(_ proof: Proof) {
+        self.proof = proof
+    }
+
+    /// A key that is good for everything.
+    public static func plain(_ key: Secret) -> APIKey { APIKey(.plain(key)) }
+
+    /// A key that is good for everything, by its SHA-256.
+    public static func sha256(_ hash: [UInt8]) -> APIKey { APIKey(.sha256(hash)) }
+
+    /// Whether a text can be what a key is called: 1 to 64 ASCII letters, digits and signs of `.`, `_`, `-`.
+    public static func isName(_ text: String) -> Bool { Printable.name(text) != nil }
 
     static let hashPrefix = "sha256:"
+}
+
+extension APIKey.Proof {
+    private static let hashPrefix = APIKey.hashPrefix
 
     /// The key a text stands for: `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters
     /// without a comma.
     ///
     /// - Throws: ``ValueRefusal``, which does not repeat the text.
-    static func parse(_ text: String) throws(ValueRefusal) -> APIKey {
+    static func parse(_ text: String) throws(ValueRefusal) -> Self {
         if text.lowercased().hasPrefix(hashPrefix) {
             guard let hash = Hexadecimal.decode(text.utf8.dropFirst(hashPrefix.utf8.count)), hash.count == 32 else {
                 throw ValueRefusal("what follows sha256: is not a SHA-256", "give its 64 hexadecimal digits")

@@ -11,6 +11,7 @@ struct ClientDraft: Sendable {
     var assertionAudience = ClientAssertionAudience.tokenEndpoint
     var redirectURIs: [String] = []
     var scopes = ["openid"]
+    var allowedOrigins: [Origin] = []
     var pkce = Configuration.Client.PKCE.required
     var nonce = Configuration.Client.Nonce.client
     var sessions = Configuration.Client.Sessions()
@@ -42,6 +43,10 @@ struct ClientDraft: Sendable {
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
             "The redirect URIs a sign-in may name; with none, it may name any."),
         Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "What the app asks the carriers for."),
+        Setting(
+            "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
+            "Origins of the app's web frontends, which may call the API from a browser without an API key, for this client "
+                + "only."),
         Setting("pkce", .choice, \.pkce, "required: a sign-in must carry the code verifier; optional: it may."),
         Setting(
             "nonce", .choice, \.nonce,
@@ -79,6 +84,7 @@ struct ClientDraft: Sendable {
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.scopes = scopes
+        client.allowedOrigins = allowedOrigins
         client.pkce = pkce
         client.nonce = nonce
         client.sessions = sessions

@@ -38,6 +38,8 @@ extension Configuration {
         /// The redirect URIs that a sign-in may name; with none, it may name any.
         public var redirectURIs: [String] = []
         public var scopes = ["openid"]
+        /// Web frontends on other origins that may call the API without an API key, for this client only.
+        public var allowedOrigins: [Origin] = []
         public var pkce = PKCE.required
         public var nonce = Nonce.client
         /// What server-initiated sign-ins are signed with; nil if the client has no key.

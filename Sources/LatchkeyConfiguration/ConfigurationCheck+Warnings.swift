@@ -92,12 +92,12 @@ extension ConfigurationCheck {
 
 extension APIKey {
     fileprivate var isPlain: Bool {
-        guard case .plain = self else { return false }
+        guard case .plain = proof else { return false }
         return true
     }
 
     fileprivate var isShort: Bool {
-        guard case .plain(let key) = self else { return false }
+        guard case .plain(let key) = proof else { return false }
         return key.exposed.utf8.count < 16
     }
 }

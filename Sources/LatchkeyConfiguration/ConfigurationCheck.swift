@@ -42,7 +42,25 @@ struct ConfigurationCheck {
                 "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not have",
                 "add its host there")
         }
+        refuseBadScopes()
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+    }
+
+    private mutating func refuseBadScopes() {
+        let clients = Set(configuration.zenkey.clients.map(\.id))
+        var names: Set<String> = []
+        for (index, key) in configuration.apiKeys.enumerated() {
+            let name = "api_keys[\(index)]"
+            if let other = key.name, !names.insert(other).inserted {
+                context.problems.add(name, origin("api_keys"), "has the name of another key", "give it one of its own")
+            }
+            if !clients.isEmpty, !clients.isSuperset(of: key.clients) {
+                context.problems.add(
+                    name, origin("api_keys"), "is for a client that zenkey.clients does not have",
+                    "add the client there"
+                )
+            }
+        }
     }
 
     private mutating func refuseUnusableCertificates(_ path: String) {

@@ -1,10 +1,16 @@
 /// Every key there is.
 public enum ConfigurationReference {
-    /// The keys in the reference's order; those of a client (`zenkey.clients[].id`) follow the list they belong to.
+    /// The keys in the reference's order; those of a client (`zenkey.clients[].id`) and of an API key
+    /// follow the list they belong to.
     public static let keys: [ConfigurationKey] = Settings.all.flatMap { setting in
         let key = ConfigurationKey(setting, defaults: Configuration())
-        guard setting.name == ClientDraft.setting.name else { return [key] }
-        return [key] + ClientDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ClientDraft()) }
+        switch setting.name {
+        case ClientDraft.setting.name:
+            return [key] + ClientDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ClientDraft()) }
+        case "api_keys":
+            return [key] + APIKeyDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: APIKeyDraft()) }
+        default: return [key]
+        }
     }
 
     /// A configuration's values by key, in the reference's order, each on one line; secrets are not shown.
@@ -27,7 +33,7 @@ public enum ConfigurationReference {
 public struct ConfigurationKey: Sendable, Hashable {
     /// As in the file: `http.port`; `zenkey.clients[].id` for one of the keys of each client.
     public let name: String
-    /// The environment variable that sets it; nil for the keys of each client.
+    /// The environment variable that sets it; nil for the keys of each client and API key.
     public let environmentName: String?
     /// What values it takes, with an article: `a whole number from 0 to 65535`.
     public let type: String

@@ -19,7 +19,8 @@ enum Settings {
             "full: an answered sign-in outlasts a loss of power; normal: it outlasts a crash of the process."),
         Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
-            "What API callers show in X-API-KEY: keys as they are, or sha256: and the hash of one."),
+            "What API callers show in X-API-KEY: keys as they are, or sha256: and the hash of one; in the file also with a name, "
+                + "and held to clients and origins."),
         Setting(
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
             "Origins of web frontends that may call the API from a browser."),

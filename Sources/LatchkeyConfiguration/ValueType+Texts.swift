@@ -101,6 +101,16 @@ extension ValueType where Value == String {
         }
     }
 
+    /// What an API key is called.
+    static var apiKeyName: ValueType<String> {
+        .scalar("a name", show: { $0 }) { (text, _) throws(ValueRefusal) in
+            guard APIKey.isName(text) else {
+                throw ValueRefusal("is not a name", "give 1 to 64 letters, digits and signs of . _ -")
+            }
+            return text
+        }
+    }
+
     /// The path of a file.
     static var path: ValueType<String> {
         .scalar("the path of a file", show: Printable.line) { (text, _) throws(ValueRefusal) in
@@ -134,7 +144,15 @@ extension ValueType where Value == DatabaseURL {
 
 extension ValueType where Value == APIKey {
     static var apiKey: ValueType<APIKey> {
-        .scalar("an API key", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in try APIKey.parse(text) }
+        ValueType("an API key", show: { _ in "‹redacted›" }, read: APIKeyDraft.read)
+    }
+}
+
+extension ValueType where Value == APIKey.Proof {
+    static var apiKeyProof: ValueType<APIKey.Proof> {
+        .scalar("an API key", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
+            try APIKey.Proof.parse(text)
+        }
     }
 }
 

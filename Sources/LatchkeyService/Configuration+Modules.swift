@@ -38,15 +38,25 @@ extension Configuration {
     }
 
     var acceptedKeys: APIKeys {
-        var plain: [Secret] = []
-        var hashes: [[UInt8]] = []
-        for key in apiKeys {
-            switch key {
-            case .plain(let key): plain.append(key)
-            case .sha256(let hash): hashes.append(hash)
-            }
+        APIKeys(
+            apiKeys.compactMap { key in
+                let grant = APIGrant(
+                    name: key.name, clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
+                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)))
+                switch key.proof {
+                case .plain(let text): return text.exposed.isEmpty ? nil : (APIKeyDigest(of: text.exposed), grant)
+                case .sha256(let hash): return APIKeyDigest(hash).map { ($0, grant) }
+                }
+            })
+    }
+
+    /// The clients that an origin may call the API for without an API key, by origin.
+    var clientOrigins: [String: Set<String>] {
+        var clients: [String: Set<String>] = [:]
+        for client in zenkey.clients {
+            for origin in client.allowedOrigins { clients[origin.text, default: []].insert(client.id.text) }
         }
-        return APIKeys(plain: plain, sha256: hashes)
+        return clients
     }
 
     var sqlite: SQLiteConfiguration {

@@ -57,7 +57,8 @@ public final class LatchkeyService: Sendable {
         }
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
-            allowedOrigins: configuration.allowedOrigins.map(\.text), pages: pages,
+            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
+            pages: pages,
             publicAddress: publicAddress, compatibility: compatibility, logger: logger)
         self.api = api
         server = Server(

@@ -99,7 +99,7 @@ extension OperatorDesk {
     }
 
     /// Who runs this, as far as the operating system knows.
-    private static var operatorName: String {
+    static var operatorName: String {
         let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
         let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
         return plain.isEmpty ? "unknown" : String(String.UnicodeScalarView(plain))

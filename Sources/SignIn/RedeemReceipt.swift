@@ -1,4 +1,5 @@
 import Logging
+import OpenIDConnect
 public import Primitives
 import Storage
 
@@ -9,11 +10,12 @@ public struct RedeemReceipt: Sendable {
     let clock: WallClock
     let logger: Logger
 
+    /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
     /// - Throws: `invalid_token` for a receipt that is not one of ours, has expired, or was spent;
     ///   `temporarily_unavailable`, and then it may have been spent.
-    public func callAsFunction(_ text: Secret) async throws(SignInError) -> Receipt {
+    public func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
         do throws(SignInError) {
-            let receipt = try await redeem(text)
+            let receipt = try await redeem(text, clients)
             logger.info("receipt redeemed", metadata: ["client_id": "\(receipt.clientID)"])
             return receipt
         } catch {
@@ -24,8 +26,10 @@ public struct RedeemReceipt: Sendable {
         }
     }
 
-    private func redeem(_ text: Secret) async throws(SignInError) -> Receipt {
-        guard let receipt = Receipt(text, signedByOneOf: try await keys.published()) else { throw .unknownReceipt }
+    private func redeem(_ text: Secret, _ clients: Set<String>?) async throws(SignInError) -> Receipt {
+        guard let receipt = Receipt(text, signedByOneOf: try await keys.published()),
+            clients?.contains(receipt.clientID.text) ?? true
+        else { throw .unknownReceipt }
         let now = clock.now()
         guard now < receipt.expiresAt else { throw .expiredReceipt }
         let id = try TokenHash(sha256Of: receipt.id)

@@ -73,7 +73,9 @@ public struct RedirectSignIn: Sendable {
         case .mustRegister(let offer): .mustRegister(offer)
         case .signedIn(let signedIn) where attempt.clientType == .web: .signedIn(signedIn)
         case .signedIn(let signedIn):
-            .handedOver(sessionID: try await handover.leave(signedIn, codeChallenge: attempt.codeChallenge))
+            .handedOver(
+                sessionID: try await handover.leave(
+                    signedIn, of: attempt.clientID, codeChallenge: attempt.codeChallenge))
         }
     }
 

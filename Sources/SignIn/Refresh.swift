@@ -9,6 +9,8 @@ public struct RefreshRequest: Sendable {
     /// The client the session must be of, if the app says so.
     public var clientID: String?
     public var caller: Caller
+    /// The clients whose sessions the caller may refresh; nil for all.
+    public var clients: Set<String>?
     public var correlationID: CorrelationID?
 
     public init(refreshToken: Secret, caller: Caller) {
@@ -65,6 +67,8 @@ public struct Refresh: Sendable {
                 let tokens = successor.tokens(expiringAt: found.session.expiresAt, now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
             case .justSpent(let found, _), .spent(let found):
+                // Who may not deal with the client cannot end its sessions either.
+                guard request.clients?.contains(found.session.clientID) ?? true else { throw .refreshTokenInvalid }
                 try await revoke(found, correlationID)
                 throw .refreshTokenInvalid
             }
@@ -74,7 +78,9 @@ public struct Refresh: Sendable {
 
     /// A token of another client is refused and left as it is: the client it belongs to has done nothing wrong.
     private func check(_ session: Session, _ request: RefreshRequest) throws(SignInError) {
-        guard request.clientID == nil || request.clientID == session.clientID else { throw .refreshTokenInvalid }
+        guard request.clientID == nil || request.clientID == session.clientID,
+            request.clients?.contains(session.clientID) ?? true
+        else { throw .refreshTokenInvalid }
     }
 
     /// Nil if somebody else was faster.

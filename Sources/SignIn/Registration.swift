@@ -35,7 +35,8 @@ public struct Registration: Sendable {
         let pending = try await storing { () async throws(StorageError) in
             try await store.pendingRegistration(handle, at: now)
         }
-        guard let pending else { throw .unknownHandle }
+        // One of another client is left as it is, and as good as unknown.
+        guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = try sessions.issue(for: pending.clientID, on: form.device)
         let ticket = sessions.cache.ticket(at: now)

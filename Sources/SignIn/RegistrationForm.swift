@@ -16,6 +16,8 @@ public struct RegistrationForm: Sendable {
     public var correlationID: CorrelationID?
     /// What the user would call the device that asks; for the list of sessions.
     public var device: String?
+    /// The clients whose registrations the caller may end; nil for all.
+    public var clients: Set<String>?
 
     public init(handle: Secret) {
         self.handle = handle

@@ -12,7 +12,9 @@ public struct SessionHandover: Sendable {
     let random: RandomSource
 
     /// Leaves a session's tokens under a new `session_id`.
-    func leave(_ signedIn: SignedIn, codeChallenge: String?) async throws(SignInError) -> Secret {
+    func leave(
+        _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?
+    ) async throws(SignInError) -> Secret {
         let sessionID = Secret(random.token())
         var json = JSONObjectWriter()
         json.add("token", signedIn.tokens.token.exposed)
@@ -21,20 +23,24 @@ public struct SessionHandover: Sendable {
         json.add("user_id", signedIn.userID.number)
         json.add("new_user", signedIn.isNew)
         json.add("correlation_id", signedIn.correlationID.text)
+        json.add("client_id", clientID.text)
         json.add("code_challenge", ifPresent: codeChallenge)
         try await notes.keep(json.finish(), for: .sessionHandover, under: sessionID, seconds: Self.lifetime)
         return sessionID
     }
 
     /// Gives the tokens out, once.
-    /// - Parameter codeVerifier: That of the `code_challenge` at the start, if there was one.
+    /// - Parameters:
+    ///   - codeVerifier: That of the `code_challenge` at the start, if there was one.
+    ///   - clients: The clients whose sessions the caller may take; nil for all.
     /// - Throws: `invalid_token` for a value that is unknown, was used or has expired; `invalid_grant` for a verifier
     ///   that does not fit, and then the value is spent.
     public func callAsFunction(
-        _ sessionID: Secret, codeVerifier: CodeVerifier?
+        _ sessionID: Secret, codeVerifier: CodeVerifier?, clients: Set<String>? = nil
     ) async throws(SignInError) -> SignedIn {
         guard let bytes = try await notes.take(.sessionHandover, under: sessionID),
-            let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json)
+            let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json),
+            clients == nil || json["client_id"]?.string.map({ clients?.contains($0) ?? true }) == true
         else { throw .handoverUnknown }
         if let challenge = json["code_challenge"]?.string {
             guard let codeVerifier, codeVerifier.challenge.hasSameBytes(as: challenge) else {

@@ -20,9 +20,12 @@ extension Sessions {
     }
 
     /// Ends the session that a token of either kind belongs to; nothing happens if there is none (RFC 7009 section 2.2).
+    /// - Parameter clients: The clients whose sessions the caller may end; nil for all.
     /// - Throws: `temporarily_unavailable`.
-    public func revoke(_ token: Secret, requestID: String) async throws(SignInError) {
-        guard let found = try await holder(of: token) else { return }
+    public func revoke(
+        _ token: Secret, clients: Set<String>? = nil, requestID: String
+    ) async throws(SignInError) {
+        guard let found = try await holder(of: token), clients?.contains(found.session.clientID) ?? true else { return }
         let event = event(.sessionRevoked, found.user.id, by: .client(found.session.clientID), requestID) {
             $0.add("session_id", found.session.id)
         }

@@ -22,6 +22,7 @@ public struct UseCases: Sendable {
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
     public let sessionHandover: SessionHandover
+    public let apiKeys: StoredAPIKeys
 
     /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
     ///   without one is unknown to sign-ins.
@@ -57,6 +58,7 @@ public struct UseCases: Sendable {
             onceOnly: OnceOnly(), clock: clock, random: random, logger: logger)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
+        apiKeys = StoredAPIKeys(store: store, clock: clock)
         let notes = SealedNotes(store: store, clock: clock)
         sessionHandover = SessionHandover(notes: notes, random: random)
         redirectSignIn = RedirectSignIn(

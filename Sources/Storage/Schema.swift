@@ -35,6 +35,9 @@ enum Schema {
             // NULL until somebody asks for a list: a sign-in has no use for it.
             try db.execute(sql: "ALTER TABLE identities ADD COLUMN id TEXT")
         }
+        migrator.registerMigration("API keys", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: APIKeysTable.schema)
+        }
         return migrator
     }()
 

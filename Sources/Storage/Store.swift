@@ -117,6 +117,9 @@ public protocol Store: TransactionStore {
         _ record: AsyncSignInRecord, with signIn: SignInRecord
     ) async throws(StorageError) -> AsyncSignInEnding
 
+    /// The API keys that are not revoked, at most `limit`.
+    func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]
+
     /// Answers if the store can be read and written.
     func check() async throws(StorageError)
 

@@ -53,11 +53,17 @@ enum AtTheDesk {
     static func print(
         _ options: ConfigurationOptions, _ command: (OperatorDesk) async throws -> [String]
     ) async throws {
+        try await print(options) { desk, _ in try await command(desk) }
+    }
+
+    static func print(
+        _ options: ConfigurationOptions, _ command: (OperatorDesk, Configuration) async throws -> [String]
+    ) async throws {
         let configuration = try options.load(for: .operation).configuration
         do {
             let desk = try OperatorDesk(configuration)
             let result: Result<[String], any Error>
-            do { result = .success(try await command(desk)) } catch { result = .failure(error) }
+            do { result = .success(try await command(desk, configuration)) } catch { result = .failure(error) }
             await desk.close()
             for line in try result.get() { Swift.print(line) }
         } catch let failure as OperatorFailure {

@@ -15,6 +15,6 @@ struct LatchkeyCommand: AsyncParsableCommand {
         version: LatchkeyVersion.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
-            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self,
+            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self, APIKeyCommand.self,
         ])
 }

@@ -168,4 +168,27 @@ struct ConfigurationLoaderTests {
         #expect(try load("log: {level: \(level.rawValue)}").configuration.log.level == level)
         #expect((level.loggerLevel == nil) == (level == .off))
     }
+
+    @Test("API keys may have names, and be held to clients and origins")
+    func scopedKeys() throws {
+        let text = """
+            api_keys:
+              - plain-key-0123456789
+              - {name: shop, key_file: key, clients: [ccid-1], origins: ["https://Shop.Example.com:443"]}
+              - key: sha256:\(String(repeating: "0f", count: 32))
+            zenkey: {clients: [{id: ccid-1, secret: s, allowed_origins: [https://app.example.com]}]}
+            """
+        let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let configuration = try load(text, environment: environment, files: ["key": "key-in-a-file-0123\n"])
+            .configuration
+        var shop = APIKey.plain(Secret("key-in-a-file-0123"))
+        shop.name = "shop"
+        shop.clients = ["ccid-1"].compactMap(ClientID.init)
+        shop.origins = ["https://shop.example.com"].compactMap(Origin.init)
+        #expect(
+            configuration.apiKeys == [
+                .plain(Secret("plain-key-0123456789")), shop, .sha256([UInt8](repeating: 0x0F, count: 32)),
+            ])
+        #expect(configuration.zenkey.clients.first?.allowedOrigins.map(\.text) == ["https://app.example.com"])
+    }
 }

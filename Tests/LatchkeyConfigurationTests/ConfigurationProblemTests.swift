@@ -289,6 +289,33 @@ struct ConfigurationProblemTests {
         #expect(problems(environment: needed.with(name, value)) == ["\(expected) [\(name)]"])
     }
 
+    @Test(
+        "A bad API key is reported without what stands in it",
+        arguments: [
+            ("{name: a}", "api_keys[0]: has no key; give key or key_file"),
+            ("{key: k, secret: s}", "api_keys[0]: has something else in it; give key, and name, clients and origins"),
+            (
+                "{key: k, name: a b}",
+                "api_keys[0].name: is not a name; give 1 to 64 letters, digits and signs of . _ -"
+            ),
+            (
+                "{key: k, origins: [https://a.example/b]}",
+                "api_keys[0].origins[0]: is not an origin; write https://app.example.com, without a path; http is for loopback only"
+            ),
+            (
+                "{key: k, name: a}, {key: l, name: a}",
+                "api_keys[1]: has the name of another key; give it one of its own"
+            ),
+            (
+                "{key: k, clients: [ccid-9]}",
+                "api_keys[0]: is for a client that zenkey.clients does not have; add the client there"
+            ),
+        ])
+    func badKey(items: String, expected: String) {
+        let found = problems("api_keys: [\(items)]", environment: needed.with("LATCHKEY_API_KEYS", nil))
+        #expect(found == [expected + " [test.yaml line 1]"])
+    }
+
     @Test("Everything that serving needs is missed at once")
     func missing() {
         #expect(

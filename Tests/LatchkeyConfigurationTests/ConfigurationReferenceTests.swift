@@ -94,8 +94,8 @@ struct ConfigurationReferenceTests {
         let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
         #expect(
             secrets == [
-                "api_keys", "zenkey.clients", "zenkey.clients[].secret", "zenkey.clients[].private_key",
-                "transactions.encryption_keys", "outbound.proxy",
+                "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
+                "zenkey.clients[].private_key", "transactions.encryption_keys", "outbound.proxy",
             ])
     }
 }

@@ -38,6 +38,8 @@ struct ConfigurationSecrecyTests {
             "api_keys: {HIDDEN: HIDDEN}",
             "api_keys: {HIDDEN: 1, HIDDEN: 2}",
             "api_keys: [[HIDDEN], {HIDDEN: HIDDEN}]",
+            "api_keys: [{name: a, key: HIDDEN key}]", "api_keys: [{key: [HIDDEN]}]", "api_keys: [{HIDDEN: a, key: b}]",
+            "api_keys: [{name: HIDDEN HIDDEN, key: b}]",
             "api_keys: [HIDDEN",
             "api_keys: \"HIDDEN\u{7}\"",
             "api_keys: *HIDDEN",

@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import OpenIDConnect
 import Primitives
 import TestSupport
 import Testing
@@ -10,6 +11,7 @@ import Testing
 /// Sign-ins by redirects, over real sockets, from the frontend's link to its redirect URI.
 @Suite(.serialized) struct RedirectFlowTests {
     private static let appURI = "com.example.app:/signed-in"
+    private static let keyOfAnotherClient = "key-of-another-client"
     private static let webURI = "https://web.example/done"
 
     /// A stage whose client has redirect URIs of each kind.
@@ -19,6 +21,9 @@ import Testing
         try await Stage.with(
             configure: { configuration in
                 configuration.registration.mode = registration
+                var scoped = APIKey.plain(Secret(Self.keyOfAnotherClient))
+                scoped.clients = ["ccid-2"].compactMap(ClientID.init)
+                configuration.apiKeys.append(scoped)
                 configuration.zenkey.clients[0].redirectURIs = [Self.appURI, Self.webURI, "http://127.0.0.1/done"]
             }, body)
     }
@@ -139,6 +144,13 @@ import Testing
             }
 
             let plain = try #require(try await appOutcome(stage).parameters["session_id"])
+            var other = stage.app
+            other.apiKey = Self.keyOfAnotherClient
+            let foreign = try await other.send(
+                "POST", "/auth/session", headers: ["Content-Type: application/json"],
+                body: App.json(["session_id": try #require(try await appOutcome(stage).parameters["session_id"])]))
+            #expect(foreign.error == "invalid_token")
+            #expect(foreign.token == nil)
             #expect(try await exchange(["session_id": plain]).status == 200)
             #expect(try await exchange(["session_id": "not-one"]).status == 401)
             #expect(try await exchange([:]).status == 400)

@@ -23,7 +23,8 @@ struct TestApp: Sendable {
     private let handler: Handler
 
     init(
-        allowedOrigins: [String] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
+        allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
+        client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         registration: RegistrationRules = RegistrationRules(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
@@ -38,8 +39,11 @@ struct TestApp: Sendable {
             configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime)
         api = LatchkeyAPI(
-            useCases: useCases, apiKeys: APIKeys(plain: [Secret(Self.apiKey), Secret(Self.otherAPIKey)]),
-            allowedOrigins: allowedOrigins,
+            useCases: useCases,
+            apiKeys: APIKeys(
+                [Self.apiKey, Self.otherAPIKey].map { (APIKeyDigest(of: $0), APIGrant()) }
+                    + keys.map { (APIKeyDigest(of: $0.key), $0.value) }),
+            allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
             pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
             publicAddress: PublicAddress("https://login.example/base"), logger: log.logger)
         handler = api.handler

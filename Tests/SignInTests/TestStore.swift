@@ -12,6 +12,7 @@ final class TestStore: Store {
         var afterRefreshTokenRead: Gate?
         var losesRotations = false
         var checks = 0
+        var apiKeyReads = 0
         var beforeCheck: Gate?
     }
 
@@ -153,6 +154,25 @@ final class TestStore: Store {
     func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool {
         try await using { store async throws(StorageError) in try await store.deleteUser(user, recording: event) }
     }
+
+    func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey] {
+        state.withLock { $0.apiKeyReads += 1 }
+        return try await using { store async throws(StorageError) in try await store.apiKeys(limit: limit) }
+    }
+
+    /// As an operator does.
+    func addAPIKey(_ key: StoredAPIKey) async throws(StorageError) -> APIKeyAddition {
+        let event = AuditEvent(at: key.createdAt, AuditEvent.Kind("api_key.created"), user: nil, by: .operating("pat"))
+        return try await store.addAPIKey(key, limit: 10, recording: event)
+    }
+
+    func revokeAPIKey(_ name: String, at now: Timestamp) async throws(StorageError) -> Bool {
+        let event = AuditEvent(at: now, AuditEvent.Kind("api_key.revoked"), user: nil, by: .operating("pat"))
+        return try await store.revokeAPIKey(name, at: now, recording: event)
+    }
+
+    /// How often the API keys were read.
+    var apiKeyReads: Int { state.withLock { $0.apiKeyReads } }
 
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
         try await using { store async throws(StorageError) in try await store.addPendingRegistration(registration) }

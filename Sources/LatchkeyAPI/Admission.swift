@@ -1,0 +1,45 @@
+import HTTPServer
+import HTTPTypes
+import SignIn
+
+/// On what terms a request was let in.
+struct Admission: Sendable {
+    enum Ground: Sendable {
+        case key(String, number: UInt64)
+        case origin(String)
+        /// A browser's session cookie alone.
+        case cookie
+    }
+
+    let ground: Ground
+    /// The clients whose users and sessions the caller may deal with; nil for all.
+    let clients: Set<String>?
+
+    func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
+
+    /// - Throws: 403 if the caller may not deal with the client.
+    func check(_ client: String) throws(APIError) {
+        guard allows(client) else { throw .clientNotAllowed }
+    }
+
+    /// Who made the call.
+    func caller() throws(SignInError) -> Caller {
+        switch ground {
+        case .key(let key, _): try Caller(apiKey: key)
+        case .origin(let origin): try Caller(origin: origin)
+        case .cookie: try Caller(origin: "")
+        }
+    }
+}
+
+extension APIError {
+    /// RFC 6749 section 5.2 has the code; that the caller itself is known makes it 403.
+    static let clientNotAllowed = APIError(
+        .forbidden, "unauthorized_client", .configurationError,
+        "This API key or origin is not for this client. The operator has to add the client to it.")
+
+    static let keyNotForOrigin = APIError(
+        .unauthorized, "invalid_api_key", .configurationError,
+        "This API key is good from certain origins only, and the Origin of the request is none of them.",
+        headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
+}
