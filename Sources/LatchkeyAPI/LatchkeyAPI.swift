@@ -21,6 +21,7 @@ public final class LatchkeyAPI: Sendable {
     private let requestIDs: RequestIDs
     let publicAddress: PublicAddress
     let compatibility: Compatibility
+    private let rates: RateGuard
     private let isDraining = Atomic(false)
 
     /// - Parameters:
@@ -29,11 +30,13 @@ public final class LatchkeyAPI: Sendable {
     ///   - pages: What is served at `/` and beside the API.
     ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
     ///     need to know.
+    ///   - limits: How much is put up with; without them, anything.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         pages: StaticPages = StaticPages([:]),
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
+        limits: RequestLimits = RequestLimits(), uptime: Uptime = .system,
         logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
@@ -45,6 +48,7 @@ public final class LatchkeyAPI: Sendable {
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
+        rates = RateGuard(limits, uptime: uptime)
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -72,16 +76,30 @@ public final class LatchkeyAPI: Sendable {
         request.id = requestID
         var response: Response
         do {
-            if let preflight = await crossOrigin.preflight(request) {
-                response = preflight
-            } else {
-                response = try await router.respond(to: request)
-            }
+            response = try await limited(request, router)
         } catch {
             response = render(error).response(requestID: requestID)
         }
         response = finished(response, request, requestID)
         accessLog.write(request, response, requestID: requestID, took: clock.now - start)
+        return response
+    }
+
+    /// Health is told however busy the server is, and to whomever.
+    private func limited(_ request: Request, _ router: Router) async throws -> Response {
+        if request.path == "/healthz" || request.path == "/readyz" { return try await router.respond(to: request) }
+        guard rates.enter() else { throw APIError.overloaded }
+        defer { rates.leave() }
+        let notice = try rates.countAddress(of: request)
+        if let preflight = await crossOrigin.preflight(request) { return preflight }
+        guard let notice else { return try await router.respond(to: request) }
+        var response: Response
+        do {
+            response = try await router.respond(to: request)
+        } catch {
+            response = render(error).response(requestID: request.id)
+        }
+        notice.mark(&response)
         return response
     }
 
@@ -96,9 +114,13 @@ public final class LatchkeyAPI: Sendable {
         }
     }
 
+    /// RFC 6797: for a year, plain http is not tried. Subdomains are the operator's own affair.
+    private static let strictTransport = HTTPField(name: .strictTransportSecurity, value: "max-age=31536000")
+
     private func finished(_ response: Response, _ request: Request?, _ requestID: String) -> Response {
         var response = response
         response.headers.append(HTTPField(name: .requestID, value: requestID))
+        if publicAddress.isHTTPS { response.headers.append(Self.strictTransport) }
         if let request { crossOrigin.mark(&response, for: request) }
         return response
     }
@@ -107,11 +129,11 @@ public final class LatchkeyAPI: Sendable {
 extension LatchkeyAPI {
     private func addAsyncSignIn(to router: inout Router) {
         let path = "/auth/zenkey-async-signin"
-        router.post(path, keyed { try await $0.startAsyncSignIn($1, $2) })
+        router.post(path, entering { try await $0.startAsyncSignIn($1, $2) })
         // The carriers' way in: they have no API key.
         router.post(AsyncSignIn.notificationPath) { try await self.receiveNotification($0) }
         router.get(path + "/{auth_req_id}", keyed { try await $0.pollAsyncSignIn($1, $2) })
-        router.post(path + "/{auth_req_id}", keyed { try await $0.retryAsyncSignIn($1, $2) })
+        router.post(path + "/{auth_req_id}", entering { try await $0.retryAsyncSignIn($1, $2) })
         router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelAsyncSignIn($1, $2) })
     }
 
@@ -119,27 +141,27 @@ extension LatchkeyAPI {
         var router = Router()
         // First, so that no file takes the place of a route.
         for (path, page) in pages.pages { router.get(path) { _ in page } }
-        router.post("/auth/zenkey-signin", keyed { try await $0.signIn($1, $2, provider: "zenkey") })
-        router.post("/auth/{provider}/sign-in", keyed { try await $0.signIn($1, $2, provider: $1.provider) })
-        router.post("/auth/{provider}/attempts", keyed { api, request, _ in try await api.issueAttempt(request) })
-        router.post("/users", keyed { try await $0.register($1, $2) })
-        router.post("/auth/register", keyed { try await $0.register($1, $2) })
-        router.post("/auth/session", keyed { try await $0.takeSession($1, $2) })
+        router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
+        router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
+        router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueAttempt(request) })
+        router.post("/users", entering { try await $0.register($1, $2) })
+        router.post("/auth/register", entering { try await $0.register($1, $2) })
+        router.post("/auth/session", entering { try await $0.takeSession($1, $2) })
         addRedirectRoutes(to: &router)
         router.get("/users/me", signedIn { try await $0.showUser($1) })
-        router.patch("/users/me", signedIn { try await $0.editUser($1) })
-        router.delete("/users/me", signedIn { try await $0.eraseUser($1) })
+        router.patch("/users/me", changing { try await $0.editUser($1) })
+        router.delete("/users/me", changing { try await $0.eraseUser($1) })
         router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
-        router.delete("/users/me/identities/{id}", signedIn { try await $0.unlinkIdentity($1) })
+        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
         router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
-        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
-        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
+        router.delete("/users/me/sessions", changing { try await $0.revokeOtherSessions($1) })
+        router.delete("/users/me/sessions/{id}", changing { try await $0.revokeSession($1) })
         router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
         router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
-        router.post("/auth/token", keyed { try await $0.refresh($1, $2) })
+        router.post("/auth/token", entering { try await $0.refresh($1, $2) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.post(
-            "/auth/{provider}/authorize", signedIn { try await $0.authorizeTransaction($1, provider: $1.provider) })
+            "/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, provider: $1.provider) })
         router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         addAsyncSignIn(to: &router)
@@ -153,6 +175,25 @@ extension LatchkeyAPI {
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
         { request in try await route(self, request, try await self.admit(request)) }
+    }
+
+    /// As ``keyed(_:)``, for what begins a session or carries one on.
+    private func entering(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        let keyed = keyed(route)
+        return { request in
+            try self.rates.countSignIn(of: request)
+            return try await keyed(request)
+        }
+    }
+
+    /// As ``signedIn(_:)``, for what changes an account.
+    private func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        signedIn { api, request in
+            if api.rates.limitsChanges { try api.rates.countChange(of: try await api.holder(of: request).user.id) }
+            return try await route(api, request)
+        }
     }
 
     /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
@@ -210,6 +251,7 @@ extension LatchkeyAPI {
                 throw APIError.keyNotForOrigin
             }
         }
+        try rates.countKey(digest.number)
         return Admission(ground: .key(key, number: digest.number), clients: grant.clients)
     }
 

@@ -4,10 +4,13 @@ import Synchronization
 /// address it was bound to.
 public final class PublicAddress: Sendable {
     private let base: Mutex<String?>
+    /// Whether browsers reach it by https; what it settles to is plain http.
+    let isHTTPS: Bool
 
     /// - Parameter configured: An http or https URL; nil if there is none.
     public init(_ configured: String? = nil) {
         base = Mutex(configured.map(Self.withoutSlash))
+        isHTTPS = configured?.hasPrefix("https://") ?? false
     }
 
     /// Takes an address where none is configured.

@@ -25,6 +25,7 @@ public struct StaticPages: Sendable {
                 .contentType: contentType(of: name),
                 .cacheControl: "public, max-age=300",
                 .xContentTypeOptions: "nosniff",
+                .referrerPolicy: "no-referrer",
                 .contentSecurityPolicy: """
                 default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
                 frame-ancestors 'none'

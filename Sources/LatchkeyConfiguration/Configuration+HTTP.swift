@@ -1,3 +1,5 @@
+public import Primitives
+
 extension Configuration {
     /// The HTTP server.
     public struct HTTP: Sendable, Hashable {
@@ -9,8 +11,18 @@ extension Configuration {
         public var loops = 0
         public var limits = Limits()
         public var timeouts = Timeouts()
+        /// Reverse proxies that may say for whom they ask.
+        public var trustedProxies: [IPAddressRange] = []
+        public var forwardedField = ForwardedField.xForwardedFor
 
         public init() {}
+
+        /// The field in which proxies say for whom they ask.
+        public enum ForwardedField: String, Sendable, CaseIterable {
+            case xForwardedFor = "x-forwarded-for"
+            /// RFC 7239.
+            case forwarded
+        }
 
         /// Numbers and sizes (in bytes) beyond which a connection or request is refused.
         public struct Limits: Sendable, Hashable {
@@ -22,6 +34,7 @@ extension Configuration {
             public var headerBytes = 16 * 1024
             public var headerFields = 100
             public var bodyBytes = 64 * 1024
+            public var requestsUnderWay = 2048
 
             public init() {}
         }

@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
     public var allowsLoopbackHTTP = false
     /// `rate_limits`
     public var rateLimits = true
+    /// `rate_limit_rules`
+    public var rateLimitRules = RateLimitRules()
     /// `compat`
     public var compatibility = Compatibility()
     /// `log`
@@ -58,6 +60,18 @@ extension Configuration {
 
         public var url = DatabaseURL.standard
         public var synchronous = Synchronous.full
+
+        public init() {}
+    }
+
+    /// Limits on the rate of requests; nil for none.
+    public struct RateLimitRules: Sendable, Hashable {
+        /// Enough for the phones of a town behind one address of their carrier's.
+        public var perAddress: Quota? = Quota(count: 5000, seconds: 10)
+        public var signInsPerAddress: Quota? = Quota(count: 1000, seconds: 10)
+        /// A key is an app's, with all of its users.
+        public var perAPIKey: Quota?
+        public var changesPerUser: Quota? = Quota(count: 60, seconds: 60)
 
         public init() {}
     }

@@ -26,7 +26,19 @@ enum Settings {
             "Origins of web frontends that may call the API from a browser."),
         Setting(
             "rate_limits", .flag("on", "off"), \.rateLimits,
-            "Limits on the rate of requests. This version has none yet; limits on connections and bodies always apply."),
+            "Limits on the rate of requests; limits on connections and bodies always apply."),
+        Setting(
+            "rate_limit_rules.per_address", .quota, \.rateLimitRules.perAddress,
+            "Requests of one address (IPv6: of one /64); more are answered 429. This machine's own addresses are not "
+                + "limited."),
+        Setting(
+            "rate_limit_rules.sign_ins_per_address", .quota, \.rateLimitRules.signInsPerAddress,
+            "Sign-ins, registrations and refreshes of one address."),
+        Setting(
+            "rate_limit_rules.per_api_key", .quota, \.rateLimitRules.perAPIKey, "Requests with one API key."),
+        Setting(
+            "rate_limit_rules.changes_per_user", .quota, \.rateLimitRules.changesPerUser,
+            "Changes of one user's account: profile, identities, sessions, transactions."),
     ]
 
     private static let http: [Setting<Configuration>] = [
@@ -35,6 +47,15 @@ enum Settings {
             "The address or addresses to listen on."),
         Setting("http.port", .port, \.http.port, "The port to listen on; 0 lets the system choose."),
         Setting("http.loops", .integer(0...256), \.http.loops, "Event loops; 0 makes one for each processor."),
+        Setting(
+            "http.trusted_proxies", .list(of: .addressRange, "a list of addresses and ranges"), \.http.trustedProxies,
+            "Reverse proxies that are believed for whom they ask; nobody else is."),
+        Setting(
+            "http.forwarded_field", .choice, \.http.forwardedField,
+            "The one field in which they say so; the other is not looked at."),
+        Setting(
+            "http.limits.max_requests_under_way", .integer(1...1_000_000), \.http.limits.requestsUnderWay,
+            "Requests being handled at a time; more are answered 503 at once, before all become slow."),
         Setting(
             "http.limits.max_connections", .integer(1...1_000_000), \.http.limits.connections,
             "Connections in all; more are answered 503."),

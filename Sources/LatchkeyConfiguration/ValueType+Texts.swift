@@ -122,6 +122,17 @@ extension ValueType where Value == String {
     }
 }
 
+extension ValueType where Value == IPAddressRange {
+    static var addressRange: ValueType<IPAddressRange> {
+        .scalar("an address or range", show: { $0.description }) { (text, _) throws(ValueRefusal) in
+            guard let range = IPAddressRange(text) else {
+                throw ValueRefusal("is not an address or range", "write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32")
+            }
+            return range
+        }
+    }
+}
+
 extension ValueType where Value == Origin {
     static var origin: ValueType<Origin> {
         .scalar("an origin", show: { $0.text }) { (text, _) throws(ValueRefusal) in

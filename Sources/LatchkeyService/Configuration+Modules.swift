@@ -50,6 +50,19 @@ extension Configuration {
             })
     }
 
+    var requestLimits: RequestLimits {
+        var limits = RequestLimits()
+        limits.requestsUnderWay = http.limits.requestsUnderWay
+        limits.proxies = TrustedProxies(
+            http.trustedProxies, field: http.forwardedField == .forwarded ? .forwarded : .xForwardedFor)
+        guard rateLimits else { return limits }
+        limits.perAddress = rateLimitRules.perAddress.map(RequestLimits.Quota.init)
+        limits.signInsPerAddress = rateLimitRules.signInsPerAddress.map(RequestLimits.Quota.init)
+        limits.perAPIKey = rateLimitRules.perAPIKey.map(RequestLimits.Quota.init)
+        limits.changesPerUser = rateLimitRules.changesPerUser.map(RequestLimits.Quota.init)
+        return limits
+    }
+
     /// The clients that an origin may call the API for without an API key, by origin.
     var clientOrigins: [String: Set<String>] {
         var clients: [String: Set<String>] = [:]
@@ -107,6 +120,12 @@ extension Configuration {
         rules.encryptionKeys = transactions.encryptionKeyBytes.compactMap { EncryptionKey($0) }
         if let publicURL { rules.issuer = publicURL.text }
         return rules
+    }
+}
+
+extension RequestLimits.Quota {
+    fileprivate init(_ quota: Quota) {
+        self.init(count: quota.count, seconds: quota.seconds)
     }
 }
 

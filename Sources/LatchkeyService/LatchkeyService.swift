@@ -58,8 +58,8 @@ public final class LatchkeyService: Sendable {
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            pages: pages,
-            publicAddress: publicAddress, compatibility: compatibility, logger: logger)
+            pages: pages, publicAddress: publicAddress, compatibility: compatibility,
+            limits: configuration.requestLimits, logger: logger)
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)

@@ -316,6 +316,30 @@ struct ConfigurationProblemTests {
         #expect(found == [expected + " [test.yaml line 1]"])
     }
 
+    @Test(
+        "A bad rate or range of addresses is reported",
+        arguments: [
+            (
+                "rate_limit_rules: {per_address: 5}",
+                "rate_limit_rules.per_address: 5 is not a rate; give a number and a duration such as 600/1m, or 0 for no limit"
+            ),
+            (
+                "rate_limit_rules: {per_address: 0/1s}",
+                "rate_limit_rules.per_address: 0 is out of range; give a number and a duration such as 600/1m, or 0 for no limit"
+            ),
+            (
+                "rate_limit_rules: {per_api_key: 5/2d}",
+                "rate_limit_rules.per_api_key: 2d is out of range; give a number and a duration such as 600/1m, or 0 for no limit"
+            ),
+            (
+                "http: {trusted_proxies: [10.0.0.1/8]}",
+                "http.trusted_proxies[0]: is not an address or range; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32"
+            ),
+        ])
+    func badLimit(text: String, expected: String) {
+        #expect(problems(text) == [expected + " [test.yaml line 1]"])
+    }
+
     @Test("Everything that serving needs is missed at once")
     func missing() {
         #expect(

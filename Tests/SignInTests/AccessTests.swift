@@ -3,6 +3,7 @@ import HTTPTypes
 import LatchkeyAPI
 import Logging
 import Primitives
+import SignIn
 import Storage
 import TestSupport
 import Testing
@@ -154,8 +155,25 @@ struct AccessTests {
         #expect(page.headers[.contentType] == "text/html; charset=utf-8")
         #expect(page.headers[.xContentTypeOptions] == "nosniff")
         #expect(page.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
+        #expect(page.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
+        #expect(HTTPField.Name("Referrer-Policy").flatMap { page.headers[$0] } == "no-referrer")
         let style = try await app.send(.get, "/style.css", apiKey: nil)
         #expect(style.headers[.contentType] == "text/css; charset=utf-8")
+    }
+
+    @Test("Where browsers come by https, every answer tells them to stay with it; elsewhere none does")
+    func strictTransport() async throws {
+        let app = try TestApp()
+        for path in ["/", "/users/me", "/nothing", "/healthz"] {
+            let answer = try await app.send(.get, path)
+            #expect(answer.headers[.strictTransportSecurity] == "max-age=31536000", "\(path)")
+        }
+        for address in [PublicAddress(), PublicAddress("http://127.0.0.1:8080")] {
+            let api = LatchkeyAPI(
+                useCases: app.useCases, apiKeys: APIKeys(), publicAddress: address, logger: app.log.logger)
+            let answer = Answer(try await api.handler(Request(.get, "/healthz")))
+            #expect(answer.headers[.strictTransportSecurity] == nil)
+        }
     }
 
     @Test("No file takes the place of a route, and an empty API key is none")

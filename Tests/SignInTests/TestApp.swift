@@ -25,7 +25,7 @@ struct TestApp: Sendable {
     init(
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
         client change: (inout SignInConfiguration.Client) -> Void = { _ in },
-        registration: RegistrationRules = RegistrationRules(),
+        registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
         carrier = FakeCarrier(clock: clock)
@@ -45,7 +45,8 @@ struct TestApp: Sendable {
                     + keys.map { (APIKeyDigest(of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
             pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
-            publicAddress: PublicAddress("https://login.example/base"), logger: log.logger)
+            publicAddress: PublicAddress("https://login.example/base"), limits: limits, uptime: uptime.uptime,
+            logger: log.logger)
         handler = api.handler
     }
 
@@ -66,11 +67,13 @@ struct TestApp: Sendable {
     /// Sends a request and reads the answer.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
-        apiKey: String? = TestApp.apiKey
+        apiKey: String? = TestApp.apiKey, from peer: String = "127.0.0.1"
     ) async throws -> Answer {
         var headers = headers
         if let apiKey { headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey }
-        return Answer(try await handler(Request(method, path, headers: headers, body: Array(body.utf8))))
+        let address = SocketAddress(host: peer, port: 1)
+        return Answer(
+            try await handler(Request(method, path, headers: headers, body: Array(body.utf8), peer: address)))
     }
 
     /// Sends a JSON body.

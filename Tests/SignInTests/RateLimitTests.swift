@@ -1,0 +1,253 @@
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+import TestSupport
+import Testing
+
+/// Limits on the rate of requests.
+@Suite("Too many requests")
+struct RateLimitTests {
+    private static let some = "192.0.2.7"
+
+    private func app(_ change: (inout RequestLimits) -> Void) throws -> TestApp {
+        var limits = RequestLimits()
+        change(&limits)
+        return try TestApp(limits: limits)
+    }
+
+    private func field(_ answer: Answer, _ name: String) -> String? {
+        HTTPField.Name(name).flatMap { answer.headers[$0] }
+    }
+
+    private func statuses(
+        _ app: TestApp, _ count: Int, from peer: String, _ headers: HTTPFields = [:], path: String = "/"
+    ) async throws -> [Int] {
+        var statuses: [Int] = []
+        for _ in 0..<count {
+            statuses.append(try await app.send(.get, path, headers, apiKey: nil, from: peer).status)
+        }
+        return statuses
+    }
+
+    @Test("of one address are answered 429, which says for how long and why; others' are not")
+    func perAddress() async throws {
+        let app = try app { $0.perAddress = .init(count: 4, seconds: 8) }
+        #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
+        let refused = try await app.send(.get, "/users/me", from: Self.some)
+        #expect(refused.status == 429)
+        #expect(refused.error == "rate_limited")
+        #expect(refused.headers[.retryAfter] == "2")
+        #expect(field(refused, "RateLimit-Policy") == #""address";q=4;w=8"#)
+        #expect(field(refused, "RateLimit") == #""address";r=0;t=2"#)
+        #expect(refused.requestID != nil)
+        #expect(try await statuses(app, 1, from: "192.0.2.8") == [200])
+        #expect(try await statuses(app, 2, from: Self.some, path: "/healthz") == [200, 200])
+        app.uptime.advance(by: .milliseconds(1999))
+        #expect(try await statuses(app, 1, from: Self.some) == [429])
+        app.uptime.advance(by: .milliseconds(1))
+        #expect(try await statuses(app, 2, from: Self.some) == [200, 429])
+        app.uptime.advance(by: .seconds(1000))
+        #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
+    }
+
+    @Test("are foretold once less than half of the bucket is left")
+    func notice() async throws {
+        let app = try app { $0.perAddress = .init(count: 10, seconds: 10) }
+        var notices: [String?] = []
+        for _ in 0..<10 {
+            notices.append(field(try await app.send(.get, "/nothing", apiKey: nil, from: Self.some), "RateLimit"))
+        }
+        #expect(notices == Array(repeating: nil, count: 5) + (0..<5).map { #""address";r=\#(4 - $0)"# })
+    }
+
+    @Test("of this machine's own addresses are no address's", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
+    func loopback(_ peer: String) async throws {
+        let app = try app { $0.perAddress = .init(count: 1, seconds: 60) }
+        #expect(try await statuses(app, 3, from: peer) == [200, 200, 200])
+    }
+
+    @Test("of one IPv6 subscriber are one address's")
+    func subscriber() async throws {
+        let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
+        #expect(try await statuses(app, 1, from: "2001:db8:0:1::1") == [200])
+        #expect(try await statuses(app, 1, from: "2001:db8:0:1:ffff:ffff:ffff:ffff") == [200])
+        #expect(try await statuses(app, 1, from: "2001:db8:0:1::3") == [429])
+        #expect(try await statuses(app, 1, from: "2001:db8:0:2::1") == [200])
+        #expect(try await statuses(app, 2, from: "192.0.2.1") == [200, 200])
+        #expect(try await statuses(app, 1, from: "::ffff:192.0.2.1") == [429])
+    }
+
+    @Test("are counted on however many other addresses come between")
+    func memory() async throws {
+        let app = try app { $0.perAddress = .init(count: 3, seconds: 3600) }
+        _ = try await statuses(app, 3, from: Self.some)
+        for number in 0..<40_000 {
+            _ = try await app.send(
+                .get, "/nothing", apiKey: nil, from: "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)")
+        }
+        #expect(try await statuses(app, 1, from: Self.some) == [429])
+    }
+
+    @Test("to sign in are counted by themselves, and the code is not posted")
+    func signIns() async throws {
+        let app = try app { $0.signInsPerAddress = .init(count: 2, seconds: 60) }
+        let type: HTTPFields = [.contentType: "application/json"]
+        let paths = [
+            "/auth/zenkey-signin", "/auth/zenkey/sign-in", "/auth/zenkey/attempts", "/users", "/auth/register",
+            "/auth/session", "/auth/token", "/auth/zenkey-async-signin", "/auth/zenkey-async-signin/x",
+        ]
+        for (number, path) in paths.enumerated() {
+            let peer = "192.0.2.\(number)"
+            for _ in 0..<2 {
+                #expect(try await app.send(.post, path, type, body: "{}", from: peer).status != 429, "\(path)")
+            }
+            let answer = try await app.send(.post, path, type, body: SignInBody().json, from: peer)
+            #expect(answer.status == 429, "\(path)")
+            #expect(field(answer, "RateLimit-Policy") == #""sign-ins";q=2;w=60"#)
+            #expect(try await app.send(.get, "/users/me", from: peer).status == 401)
+        }
+        #expect(app.carrier.tokenPosts == 0)
+    }
+
+    @Test("with one API key are that key's, and those with a wrong one nobody's")
+    func perKey() async throws {
+        let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }
+        for _ in 0..<5 { #expect(try await app.send(.get, "/users/me", apiKey: "wrong").status == 401) }
+        for _ in 0..<2 { #expect(try await app.send(.get, "/users/me").error == "invalid_token") }
+        let refused = try await app.send(.get, "/users/me")
+        #expect(refused.status == 429)
+        #expect(field(refused, "RateLimit-Policy") == #""api-key";q=2;w=60"#)
+        #expect(try await app.send(.get, "/users/me", apiKey: TestApp.otherAPIKey).error == "invalid_token")
+    }
+
+    @Test("to change an account are that user's, with whatever session, and change nothing")
+    func changes() async throws {
+        let app = try app { $0.changesPerUser = .init(count: 2, seconds: 60) }
+        let (token, same) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
+        app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
+        let other = try await app.token(SignInBody().code("CODE-3"))
+        #expect(try await app.patch(token, #"{"name":"A"}"#).status == 200)
+        #expect(try await app.patch(same, #"{"name":"B"}"#).status == 200)
+        #expect(try await app.patch(token, #"{"name":"C"}"#).status == 429)
+        let paths = ["/users/me", "/users/me/sessions", "/users/me/sessions/x", "/users/me/identities/x"]
+        for path in paths { #expect(try await app.asUser(.delete, path, same).status == 429, "\(path)") }
+        #expect(try await app.asUser(.post, "/auth/zenkey/authorize", same).status == 429)
+        #expect(try await app.me(token).text("name") == "B")
+        #expect(try await app.patch(other, #"{"name":"D"}"#).status == 200)
+        // Whoever was turned away can still sign out.
+        #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
+    }
+
+    @Test("at a time are answered 503, but health is told")
+    func overload() async throws {
+        let app = try app { $0.requestsUnderWay = 2 }
+        let gate = Gate()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                await gate.pass()
+                return .json("{}", status: 500)
+            }
+        }
+        let waiting = (0..<2).map { number in
+            Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
+        }
+        await gate.untilWaiting()
+        while try await app.send(.get, "/", apiKey: nil).status == 200 { await Task.yield() }
+        let shed = try await app.send(.get, "/", apiKey: nil)
+        #expect(shed.status == 503)
+        #expect(shed.error == "temporarily_unavailable")
+        #expect(shed.headers[.retryAfter] == "1")
+        #expect(try await app.send(.get, "/healthz", apiKey: nil).status == 200)
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 200)
+        gate.open()
+        for task in waiting { #expect(try await task.value == 502) }
+        #expect(try await app.send(.get, "/", apiKey: nil).status == 200)
+    }
+
+    struct Way: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var field = TrustedProxies.Field.xForwardedFor
+        var peer = "10.0.0.1"
+        var headers: [(String, String)]
+        /// Who it comes from.
+        let client: String
+    }
+
+    private static let xff = "X-Forwarded-For"
+    static let ways: [Way] = [
+        Way(testDescription: "one proxy", headers: [(xff, "192.0.2.1")], client: "192.0.2.1"),
+        Way(
+            testDescription: "what the client wrote before counts for nothing",
+            headers: [(xff, "203.0.113.9, 192.0.2.1")], client: "192.0.2.1"),
+        Way(
+            testDescription: "also on a line of its own", headers: [(xff, "203.0.113.9"), (xff, "192.0.2.1")],
+            client: "192.0.2.1"),
+        Way(
+            testDescription: "two proxies", headers: [(xff, "203.0.113.9, 192.0.2.1 , 10.1.2.3")],
+            client: "192.0.2.1"),
+        Way(
+            testDescription: "a peer that is no proxy of ours", peer: "192.0.2.200",
+            headers: [(xff, "203.0.113.9")], client: "192.0.2.200"),
+        Way(
+            testDescription: "what cannot be read is the proxy's", headers: [(xff, "192.0.2.1, unknown")],
+            client: "10.0.0.1"),
+        Way(testDescription: "an empty word is the proxy's", headers: [(xff, "192.0.2.1,")], client: "10.0.0.1"),
+        Way(testDescription: "no field at all", headers: [], client: "10.0.0.1"),
+        Way(testDescription: "the other field", headers: [("Forwarded", "for=203.0.113.9")], client: "10.0.0.1"),
+        Way(testDescription: "with a port", headers: [(xff, "192.0.2.1:5000")], client: "192.0.2.1"),
+        Way(testDescription: "IPv6 with a port", headers: [(xff, "[2001:db8::7]:5000")], client: "2001:db8::7"),
+        Way(testDescription: "an IPv6 proxy", peer: "fd00::5", headers: [(xff, "2001:db8::7")], client: "2001:db8::7"),
+        Way(
+            testDescription: "Forwarded", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9, for=192.0.2.1;proto=https;by=10.0.0.1"#)], client: "192.0.2.1"),
+        Way(
+            testDescription: "Forwarded with IPv6", field: .forwarded,
+            headers: [("Forwarded", #"proto=https; For="[2001:db8::7]:4711""#)], client: "2001:db8::7"),
+        Way(
+            testDescription: "Forwarded with a comma in quotes", field: .forwarded,
+            headers: [("Forwarded", #"for=192.0.2.1;host="a,for=203.0.113.9""#)], client: "192.0.2.1"),
+        Way(
+            testDescription: "Forwarded by one who hides it", field: .forwarded,
+            headers: [("Forwarded", "for=203.0.113.9, for=_hidden")], client: "10.0.0.1"),
+        Way(
+            testDescription: "Forwarded without for", field: .forwarded,
+            headers: [("Forwarded", "for=203.0.113.9, proto=http")], client: "10.0.0.1"),
+        Way(
+            testDescription: "the other field beside Forwarded", field: .forwarded,
+            headers: [(xff, "203.0.113.9"), ("Forwarded", "for=192.0.2.1")], client: "192.0.2.1"),
+    ]
+
+    @Test("come from whom the operator's proxies say", arguments: ways)
+    func proxies(_ way: Way) async throws {
+        let ranges = ["10.0.0.0/8", "fd00::/8"].compactMap(IPAddressRange.init)
+        let app = try app {
+            $0.perAddress = .init(count: 1, seconds: 60)
+            $0.proxies = TrustedProxies(ranges, field: way.field)
+        }
+        var headers: HTTPFields = [:]
+        for (name, value) in way.headers {
+            headers.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
+        #expect(try await statuses(app, 2, from: way.peer, headers) == [200, 429])
+        // The bucket is the client's: whoever the field may also name has one of their own.
+        let same = try #require(HTTPField.Name(Self.xff))
+        if way.field == .xForwardedFor, way.client != way.peer {
+            #expect(try await statuses(app, 1, from: "10.9.9.9", [same: way.client]) == [429])
+            #expect(try await statuses(app, 1, from: "10.9.9.9", [same: "203.0.113.9"]) == [200])
+        } else if way.field == .xForwardedFor {
+            #expect(try await statuses(app, 1, from: way.client) == [429])
+            #expect(try await statuses(app, 1, from: "10.9.9.9", [same: "203.0.113.9"]) == [200])
+        } else {
+            let forwarded = try #require(HTTPField.Name("Forwarded"))
+            let name = way.client.contains(":") ? "\"[\(way.client)]\"" : way.client
+            if way.client == way.peer {
+                #expect(try await statuses(app, 1, from: way.client) == [429])
+            } else {
+                #expect(try await statuses(app, 1, from: "10.9.9.9", [forwarded: "for=\(name)"]) == [429])
+            }
+            #expect(try await statuses(app, 1, from: "10.9.9.9", [forwarded: "for=203.0.113.9"]) == [200])
+        }
+    }
+}
