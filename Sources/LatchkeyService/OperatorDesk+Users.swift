@@ -70,7 +70,7 @@ extension OperatorDesk {
     public func undoMigration(
         of user: Int64, move number: Int64?, reason: String?, applies: Bool
     ) async throws -> [String] {
-        guard (reason?.count ?? 0) <= 280 else { throw OperatorFailure("the reason must have at most 280 characters") }
+        try check(reason)
         let record = try await account(of: user)
         guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
             throw OperatorFailure("user \(user) has no migration that could be undone")
@@ -92,7 +92,7 @@ extension OperatorDesk {
         }
     }
 
-    private func account(of user: Int64) async throws(OperatorFailure) -> AccountRecord {
+    func account(of user: Int64) async throws(OperatorFailure) -> AccountRecord {
         let record = try await storing { () async throws(StorageError) in try await store.account(of: UserID(user)) }
         guard let record else { throw OperatorFailure("there is no user \(user)") }
         return record
@@ -120,7 +120,7 @@ extension UndoObstacle {
 
 extension Identity {
     /// Without the subject.
-    fileprivate var name: String { "\(fingerprint.prefix(16))… of \(issuer)" }
+    var name: String { "\(fingerprint.prefix(16))… of \(issuer)" }
 }
 
 extension AccountRecord.KeptIdentity {

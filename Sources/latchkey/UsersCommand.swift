@@ -10,7 +10,10 @@ struct UsersCommand: AsyncParsableCommand {
             unless --apply is given, and stands in the audit record. Ends with 0 if it was done, 1 if not, 64 if the \
             options are wrong, and 78 if the configuration is bad.
             """,
-        subcommands: [FindUsersCommand.self, ShowUserCommand.self, UndoMigrationCommand.self])
+        subcommands: [
+            FindUsersCommand.self, ShowUserCommand.self, UndoMigrationCommand.self, RelinkUserCommand.self,
+            MergeUsersCommand.self, EraseUserCommand.self,
+        ])
 }
 
 struct FindUsersCommand: AsyncParsableCommand {

@@ -133,11 +133,141 @@ import Testing
         }
     }
 
+    private func newIdentity(_ stage: Stage, _ subject: String) -> OperatorDesk.NewIdentity {
+        OperatorDesk.NewIdentity(issuer: (stage.simulator.baseURL ?? "") + "/carriers/310410", subject: subject)
+    }
+
+    /// The subject a user has at a network.
+    private func subject(_ stage: Stage, _ number: Int64, _ mccmnc: String) async throws -> String {
+        let shown = try await atDesk(stage) { try await $0.show(number, personal: true) }.joined(separator: " ")
+        return String(try #require(shown.split(separator: " ").first { $0.hasPrefix(mccmnc + "-") }))
+    }
+
+    @Test("A user is given another identity, and an account is put into another: tried without effect, then for good")
+    func relinkAndMerge() async throws {
+        try await Stage.with { stage in
+            let first = try await user(stage, "310010")
+            let second = try await user(stage, "310410")
+            let subject = try await subject(stage, second.number, "310410")
+            // What is somebody's is not to be had.
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) {
+                    try await $0.relink(first.number, to: newIdentity(stage, subject), reason: nil, applies: true)
+                }
+            }
+            for applies in [false, true] {
+                let lines = try await atDesk(stage) {
+                    try await $0.merge(second.number, into: first.number, reason: "one Jane", applies: applies)
+                }
+                #expect(lines.joined().contains("sessions ended: 1"))
+                #expect(lines.joined().contains("--apply") == !applies)
+                try await stage.alongside { stage in
+                    #expect(try await stage.app.me(second.token).status == (applies ? 401 : 200))
+                    #expect(try await stage.app.me(first.token).status == 200)
+                }
+            }
+            #expect(try await user(stage, "310410").number == first.number)
+            #expect(try await user(stage, "310010").number == first.number)
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) {
+                    try await $0.merge(second.number, into: first.number, reason: nil, applies: true)
+                }
+            }
+        }
+    }
+
+    @Test("Another identity takes the place of the only one; all sessions end, and the former one is a stranger's")
+    func relink() async throws {
+        try await Stage.with { stage in
+            let jane = try await user(stage, "310010")
+            let stranger = try await user(stage, "310410")
+            let subject = try await subject(stage, stranger.number, "310410")
+            _ = try await atDesk(stage) { try await $0.erase(stranger.number, reason: nil, applies: true) }
+            for applies in [false, true] {
+                let lines = try await atDesk(stage) {
+                    try await $0.relink(
+                        jane.number, to: newIdentity(stage, subject), reason: "new phone", applies: applies)
+                }
+                #expect(lines.joined().contains("--apply") == !applies)
+                #expect(!lines.joined().contains(subject))
+                try await stage.alongside { stage in
+                    #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
+                }
+            }
+            #expect(try await user(stage, "310410").number == jane.number)
+            #expect(try await user(stage, "310010").number > stranger.number)
+            var selection = OperatorDesk.AuditSelection()
+            selection.kind = "identity.relinked"
+            let events = try await atDesk(stage) { [selection] in try await $0.audit(selection, as: .text) }
+            #expect(events.count == 1)
+            #expect(events.first?.contains("by=operator:") == true)
+            #expect(events.first?.contains("new phone") == true)
+            #expect(events.first?.contains(subject) == false)
+        }
+    }
+
+    @Test("A user is erased for the record, after a dry run")
+    func erase() async throws {
+        try await Stage.with { stage in
+            let jane = try await user(stage, "310010")
+            for applies in [false, true] {
+                _ = try await atDesk(stage) { try await $0.erase(jane.number, reason: "asked to", applies: applies) }
+                try await stage.alongside { stage in
+                    #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
+                }
+            }
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) { try await $0.erase(jane.number, reason: nil, applies: true) }
+            }
+            var selection = OperatorDesk.AuditSelection()
+            selection.kind = "user.erased"
+            let events = try await atDesk(stage) { [selection] in try await $0.audit(selection, as: .text) }
+            #expect(events.count == 1)
+            #expect(events.first?.contains("asked to") == true)
+        }
+    }
+
+    @Test("What is no identity, no reason and no two users is refused")
+    func badRepairs() async throws {
+        try await Stage.with { stage in
+            let jane = try await user(stage, "310010")
+            var short = newIdentity(stage, "s")
+            short.replacing = "abc"
+            var unknown = newIdentity(stage, "s")
+            unknown.replacing = "00000000"
+            let identities = [
+                OperatorDesk.NewIdentity(issuer: "carrier", subject: "s"), newIdentity(stage, ""),
+                newIdentity(stage, "a b"), short, unknown,
+            ]
+            for identity in identities {
+                await #expect(throws: OperatorFailure.self) {
+                    try await atDesk(stage) {
+                        try await $0.relink(jane.number, to: identity, reason: nil, applies: true)
+                    }
+                }
+            }
+            let long = String(repeating: "r", count: 281)
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) { try await $0.erase(jane.number, reason: long, applies: true) }
+            }
+            await #expect(throws: OperatorFailure.self) {
+                try await atDesk(stage) {
+                    try await $0.merge(jane.number, into: jane.number, reason: nil, applies: true)
+                }
+            }
+            #expect(try await stage.app.me(jane.token).status == 200)
+        }
+    }
+
     @Test("The commands are there, and a failure ends with 1")
     func commands() async throws {
         let directory = try TemporaryDirectory()
         let environment = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("no.db"))"]
-        for arguments in [["find", "--id", "1"], ["show", "1"], ["undo-migration", "1"]] {
+        for arguments in [
+            ["find", "--id", "1"], ["show", "1"], ["undo-migration", "1"],
+            ["relink", "1", "--issuer", "https://a.example", "--subject", "s"], ["merge", "1", "--into", "2"],
+            ["erase", "1"],
+        ] {
             let process = try LatchkeyProcess(
                 ["users"] + arguments, environment: environment, directory: directory.path)
             let ending = await process.ending()
