@@ -10,7 +10,7 @@ extension AsyncSignInRequest {
         let correlationID = reader.correlationID()
         let clientID = reader.value(
             "client_id", ["clientId"], limit: 255, required: true, demand: "must be ASCII characters", ClientID.init)
-        let loginHint = reader.visibleText("login_hint", ["loginHint"], limit: 255, required: true)
+        let loginHint = reader.loginHint()
         let scopes = reader.scopes()
         let network = reader.network()
         let redirectURI = reader.visibleText(
@@ -34,6 +34,15 @@ extension AsyncSignInRequest {
 }
 
 extension FieldReader {
+    /// In a form, a `+` that is not encoded is a space, and a phone number begins with one.
+    fileprivate mutating func loginHint() -> String? {
+        var demand = "must have visible ASCII characters only"
+        if isForm { demand += " (in a form, + is sent as %2B)" }
+        return value("login_hint", ["loginHint"], limit: 255, required: true, demand: demand) { text in
+            text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
+        }
+    }
+
     fileprivate mutating func scopes() -> [String] {
         guard has("scope") else {
             refuse("scope", "is missing")

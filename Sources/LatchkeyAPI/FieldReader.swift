@@ -12,6 +12,9 @@ struct FieldReader {
         self.fields = fields
     }
 
+    /// Whether the body is a form, where what a client writes may be read otherwise.
+    var isForm: Bool { if case .form = fields { true } else { false } }
+
     mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
 
     /// The value of a field under any of its names; nil also if two names have different values, which is noted.

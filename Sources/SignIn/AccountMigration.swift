@@ -3,20 +3,23 @@ import OpenIDConnect
 import Primitives
 import Storage
 
-/// Account migration: somebody whom the carrier vouches for and nobody here knows may have been known under another
+/// Account migration: a user whom one carrier vouches for and nobody here knows may have been known under another
 /// carrier, which vouches for that by a port token (the guides' section “Account Migration”).
-extension SignInWithCode {
+struct AccountMigration: Sendable {
+    let store: any Store
+
     /// Whom former carriers vouch that the user was, in the order of the port tokens; nobody if the user is known as they
     /// are.
     ///
     /// A port token that is not good is told to the log and otherwise passed over. Only for those that name somebody on
     /// record is a former carrier asked for its keys.
+    /// - Parameter ignored: Is told of each port token that moves no account.
     func formerIdentities(
-        of verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
+        of verified: VerifiedSignIn, for clientID: ClientID, _ relyingParty: RelyingParty,
+        ignored: (IgnoredPortToken) -> Void
     ) async throws(SignInError) -> [PortedIdentity] {
         guard !verified.portTokens.isEmpty else { return [] }
-        log.begin(.migrate)
-        let read = attempt.relyingParty.read(portTokens: verified.portTokens, for: attempt.client.id)
+        let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }
         let standings = try await storing { () async throws(StorageError) in
@@ -24,16 +27,24 @@ extension SignInWithCode {
         }
         let present = standings.first ?? .unknown
         if case .live = present { return [] }
-        for case .failure(let refusal) in read { log.ignored(refusal) }
+        for case .failure(let refusal) in read { ignored(IgnoredPortToken(refusal)) }
         var candidates: [UnverifiedPortToken] = []
         for (token, former) in zip(tokens, standings.dropFirst()) {
             if let reason = Self.obstacle(to: former, becoming: present) {
-                log.ignoredPortToken(reason, issuer: token.issuer, .info)
+                ignored(IgnoredPortToken(reason: reason, issuer: token.issuer, level: .info))
             } else {
                 candidates.append(token)
             }
         }
-        return await verify(candidates, attempt, log)
+        guard !candidates.isEmpty else { return [] }
+        return await relyingParty.verify(candidates).compactMap { result in
+            switch result {
+            case .failure(let refusal):
+                ignored(IgnoredPortToken(refusal))
+                return nil
+            case .success(let token): return PortedIdentity(token)
+            }
+        }
     }
 
     /// Why an account is not moved from an identity, whatever the signature is worth; nil if it may be. The store looks
@@ -44,35 +55,46 @@ extension SignInWithCode {
         return nil
     }
 
-    private func verify(
-        _ tokens: [UnverifiedPortToken], _ attempt: SignInAtCarrier, _ log: SignInLog
-    ) async -> [PortedIdentity] {
-        guard !tokens.isEmpty else { return [] }
-        var identities: [PortedIdentity] = []
-        for result in await attempt.relyingParty.verify(tokens) {
-            switch result {
-            case .failure(let refusal): log.ignored(refusal)
-            case .success(let token):
-                guard let hash = TokenHash(token.digest) else { continue }
-                let identity = Identity(issuer: token.issuer, subject: token.subject)
-                identities.append(PortedIdentity(identity: identity, issuedAt: token.issuedAt, token: hash))
-            }
-        }
-        return identities
-    }
-
     /// An identity that an account was moved from signs nobody in, and may not register either.
     func refuseIfMoved(_ identity: Identity) async throws(SignInError) {
+        if case .moved = try await standing(of: identity) { throw .identityMoved }
+    }
+
+    func standing(of identity: Identity) async throws(SignInError) -> IdentityStanding {
         let standings = try await storing { () async throws(StorageError) in
             try await store.standings(of: [identity])
         }
-        if configuration.registration.isRequired, standings.first == .unknown { return }
-        throw .identityMoved
+        return standings.first ?? .unknown
     }
 }
 
-extension SignInLog {
-    fileprivate func ignored(_ refusal: PortTokenRefusal) {
-        ignoredPortToken(refusal.check.rawValue, issuer: refusal.issuer, .warning)
+/// A port token that moves no account, and why, as the log tells it: without a subject.
+struct IgnoredPortToken: Sendable {
+    let reason: String
+    let issuer: String?
+    let level: Logger.Level
+}
+
+extension IgnoredPortToken {
+    fileprivate init(_ refusal: PortTokenRefusal) {
+        self.init(reason: refusal.check.rawValue, issuer: refusal.issuer, level: .warning)
+    }
+}
+
+extension Logger {
+    /// - Parameter metadata: Of the sign-in.
+    func write(_ ignored: IgnoredPortToken, _ metadata: Logger.Metadata) {
+        var metadata = metadata
+        metadata["reason"] = "\(ignored.reason)"
+        if let issuer = ignored.issuer { metadata["issuer"] = "\(issuer)" }
+        log(level: ignored.level, "port token ignored", metadata: metadata)
+    }
+}
+
+extension PortedIdentity {
+    fileprivate init?(_ token: VerifiedPortToken) {
+        guard let hash = TokenHash(token.digest) else { return nil }
+        self.init(
+            identity: Identity(issuer: token.issuer, subject: token.subject), issuedAt: token.issuedAt, token: hash)
     }
 }

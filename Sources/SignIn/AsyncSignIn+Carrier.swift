@@ -66,7 +66,7 @@ extension AsyncSignIn {
                 contradicts = true
                 record.phase = .failed
                 record.failure = AsyncSignInFailure.contradiction.text
-                record.identity = nil
+                record.forgetUser()
                 return true
             }
             record.carrierRequest = id
@@ -115,7 +115,7 @@ extension AsyncSignIn {
             guard record.notification == token.hash else { return false }
             record.phase = .failed
             record.failure = AsyncSignInFailure(ofSending: error).text
-            record.identity = nil
+            record.forgetUser()
             record.removedAt =
                 record.attempt == 1
                 ? now : max(record.removedAt, now.advanced(bySeconds: configuration.serverInitiated.retention))

@@ -4,31 +4,43 @@ import Storage
 
 extension AsyncSignIn {
     /// Signs in whom the carrier vouched for: makes the user if need be, the session, and the end, in one commit.
-    func end(_ found: AsyncSignInRecord) async throws(SignInError) -> SignInOutcome {
+    ///
+    /// Port tokens count at the first end only: one that is sent again finds what the first one made of them.
+    func end(
+        _ found: AsyncSignInRecord, _ log: inout AsyncSignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        let migration = AccountMigration(store: store)
         var record = found
         for _ in 0..<8 {
             let isFirst = record.phase == .approved
             guard isFirst || record.phase == .done, let identity = record.identity else { throw .asyncUnknown }
+            // The first end has told the audit record.
+            if !isFirst { try await migration.refuseIfMoved(identity) }
             let now = clock.now()
             let issued = try sessions.issue(for: record.terms.clientID)
             let ticket = sessions.cache.ticket(at: now)
             var ended = record
             ended.phase = .done
+            ended.portedFrom = []
             if isFirst { ended.removedAt = now.advanced(bySeconds: configuration.lifetimes.retryWindow) }
             let replacement = ended
             let signIn = SignInRecord(
-                identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst))
+                identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
+                portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
             let ending = try await storing { () async throws(StorageError) in
                 try await store.endAsyncSignIn(replacement, with: signIn)
             }
             switch ending {
             case .signedIn(let signedIn):
+                if signedIn.wasMoved { log.movedAccount() }
                 sessions.remember(issued, of: signedIn.user, ticket)
                 return .signedIn(
                     SignedIn(
                         tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
                         correlationID: try correlationID(of: record)))
-            case .unknownUser: return .mustRegister(try await offer(record, identity))
+            case .unknownUser:
+                try await migration.refuseIfMoved(identity)
+                return .mustRegister(try await offer(record, identity))
             case .changed: record = try await reloaded(record)
             }
         }

@@ -30,7 +30,7 @@ extension AsyncSignIn {
     ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in waits on.
     public func receive(_ notification: AsyncNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
-        try await logged("notification", record.terms) { (_) async throws(SignInError) in
+        try await logged("notification", record.terms) { (log) async throws(SignInError) in
             let id = try TokenHash(sha256Of: notification.requestID.exposed)
             guard record.carrierRequest?.isSame(as: id) ?? true,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
@@ -40,14 +40,14 @@ extension AsyncSignIn {
             case .refused(let code):
                 try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure(carrierCode: code).text }
             case .approved(let idToken, let accessToken):
-                try await approve(notifier, id, notification, idToken, accessToken)
+                try await approve(notifier, id, notification, idToken, accessToken, log)
             }
         }
     }
 
     private func approve(
         _ notifier: Notifier, _ id: TokenHash, _ notification: AsyncNotification, _ idToken: Secret,
-        _ accessToken: Secret?
+        _ accessToken: Secret?, _ log: AsyncSignInLog
     ) async throws(SignInError) {
         let plan: AsyncSignInPlan
         do throws(SignInError) {
@@ -65,10 +65,14 @@ extension AsyncSignIn {
             try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure.idToken(check).text }
             throw SignInError(error, codeWasPosted: true)
         }
+        let ported = try await AccountMigration(store: store).formerIdentities(
+            of: verified, for: plan.client.id, plan.relyingParty
+        ) { log.write($0) }
         let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
         try await settle(notifier, id, .approval) { record in
             record.identity = verified.identity
             record.profile = verified.profile ?? Profile()
+            record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)
         }

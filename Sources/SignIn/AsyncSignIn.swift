@@ -33,8 +33,9 @@ public struct AsyncSignIn: Sendable {
         _ request: AsyncSignInRequest, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> AsyncSignInStarted {
         let correlationID = request.correlationID ?? .random(from: random)
-        return try await logged("start", AsyncSignInRecord.Terms(request, correlationID)) {
-            (terms) async throws(SignInError) in try await begin(terms, for: caller, endpoint)
+        let terms = AsyncSignInRecord.Terms(request, correlationID)
+        return try await logged("start", terms) { (_) async throws(SignInError) in
+            try await begin(terms, for: caller, endpoint)
         }
     }
 
@@ -46,15 +47,13 @@ public struct AsyncSignIn: Sendable {
     public func poll(_ handle: Secret, for caller: Caller) async throws(SignInError) -> AsyncSignInProgress {
         let found = try await find(handle, caller)
         guard pace.admits(found.handle) else { throw .polledTooSoon }
-        switch AsyncSignInStanding(found, at: clock.now()).after(.poll) {
-        case .refused(let standing): throw refusal(standing, found)
-        case .stays where found.phase == .waiting: return .waiting
-        case .becomes, .stays:
-            let outcome = try await logged("end", found.terms) { (_) async throws(SignInError) in
-                try await end(found)
-            }
-            return .ended(outcome)
+        let step = AsyncSignInStanding(found, at: clock.now()).after(.poll)
+        if step == .stays, found.phase == .waiting { return .waiting }
+        let outcome = try await logged("end", found.terms) { (log) async throws(SignInError) in
+            if case .refused(let standing) = step { throw refusal(standing, found) }
+            return try await end(found, &log)
         }
+        return .ended(outcome)
     }
 
     /// Has the carrier ask the user again, under the same handle. What an earlier attempt brings counts no more.
@@ -65,9 +64,9 @@ public struct AsyncSignIn: Sendable {
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> AsyncSignInStarted {
         let found = try await find(handle, caller)
-        return try await logged("retry", found.terms) { (terms) async throws(SignInError) in
+        return try await logged("retry", found.terms) { (_) async throws(SignInError) in
             try checkRetry(of: found, at: clock.now())
-            let plan = try await plan(terms)
+            let plan = try await plan(found.terms)
             let token = try NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
@@ -88,8 +87,7 @@ public struct AsyncSignIn: Sendable {
                 switch AsyncSignInStanding(record, at: now).after(.cancellation) {
                 case .becomes(let phase):
                     record.phase = phase
-                    record.identity = nil
-                    record.profile = Profile()
+                    record.forgetUser()
                     return true
                 case .stays: return false
                 case .refused: throw .asyncAnswered
@@ -184,25 +182,18 @@ public struct AsyncSignIn: Sendable {
         return latest
     }
 
-    /// Does a step, and writes a line about it: of whose app and network, and how it ended; never of which user.
+    /// Does a step, and writes a line about it. An error gets the sign-in's correlation id.
     func logged<Value>(
         _ step: String, _ terms: AsyncSignInRecord.Terms,
-        _ body: (AsyncSignInRecord.Terms) async throws(SignInError) -> Value
+        _ body: (inout AsyncSignInLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
-        var metadata: Logger.Metadata = [
-            "step": "\(step)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
-            "mccmnc": "\(terms.network)",
-        ]
+        var log = AsyncSignInLog(step, terms, logger)
         do throws(SignInError) {
-            let value = try await body(terms)
-            metadata["outcome"] = "ok"
-            logger.info("server-initiated sign-in", metadata: metadata)
+            let value = try await body(&log)
+            log.writeSuccess()
             return value
         } catch {
-            metadata["outcome"] = "\(error.code.text)"
-            metadata["error_type"] = "\(error.errorType.rawValue)"
-            if let check = error.check { metadata["check"] = "\(check.rawValue)" }
-            logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
+            log.write(error)
             guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
             throw error.with(correlationID)
         }
@@ -210,6 +201,13 @@ public struct AsyncSignIn: Sendable {
 }
 
 extension AsyncSignInRecord {
+    /// Forgets whom the carrier vouches for, and all that came with that.
+    mutating func forgetUser() {
+        identity = nil
+        profile = Profile()
+        portedFrom = []
+    }
+
     /// Begins an attempt: whatever an earlier one brought is forgotten.
     fileprivate mutating func becomeWaiting(attempt: Int64, _ token: NotificationToken, sendingUntil end: Timestamp) {
         phase = .waiting
@@ -217,8 +215,7 @@ extension AsyncSignInRecord {
         notification = token.hash
         carrierRequest = nil
         failure = nil
-        identity = nil
-        profile = Profile()
+        forgetUser()
         expiresAt = end
         removedAt = max(removedAt, end)
     }

@@ -44,12 +44,7 @@ struct SignInLog {
     mutating func movedAccount() { hasMoved = true }
 
     /// Tells at once of a port token that moves no account, and why.
-    func ignoredPortToken(_ reason: String, issuer: String?, _ level: Logger.Level) {
-        var metadata = metadata
-        metadata["reason"] = "\(reason)"
-        if let issuer { metadata["issuer"] = "\(issuer)" }
-        logger.log(level: level, "port token ignored", metadata: metadata)
-    }
+    func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
     /// Begins to time a step, and ends the one before.
     mutating func begin(_ step: Step) {

@@ -115,7 +115,11 @@ public struct SignInWithCode: Sendable {
     private func admit(
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
-        let ported = try await formerIdentities(of: verified, attempt, &log)
+        let migration = AccountMigration(store: store)
+        if !verified.portTokens.isEmpty { log.begin(.migrate) }
+        let ported = try await migration.formerIdentities(
+            of: verified, for: attempt.client.id, attempt.relyingParty
+        ) { [log] in log.write($0) }
         log.begin(.store)
         let issued = try sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
         let ticket = sessions.cache.ticket(at: clock.now())
@@ -126,7 +130,9 @@ public struct SignInWithCode: Sendable {
             portedFrom: ported, requestID: attempt.correlationID.text)
         let signedIn = try await storing { () async throws(StorageError) in try await store.signIn(record) }
         guard let signedIn else {
-            try await refuseIfMoved(verified.identity)
+            // Who is not told to register was refused for nothing else.
+            guard configuration.registration.isRequired, try await migration.standing(of: verified.identity) == .unknown
+            else { throw .identityMoved }
             return .mustRegister(try await offerRegistration(verified, attempt))
         }
         if signedIn.wasMoved { log.movedAccount() }

@@ -66,6 +66,8 @@ public struct AsyncSignInRecord: Sendable, Hashable {
     public var identity: Identity?
     /// What the carrier told of them.
     public var profile = Profile()
+    /// Whom former carriers vouch that they were, as ``SignInRecord/portedFrom``.
+    public var portedFrom: [PortedIdentity] = []
     /// When waiting, or approved, comes to nothing.
     public var expiresAt: Timestamp
     /// When it is as if it had never been.

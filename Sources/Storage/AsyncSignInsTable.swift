@@ -85,6 +85,7 @@ enum AsyncSignInsTable {
         statement.bind(record.profile)
         statement.bind(record.expiresAt.secondsSinceEpoch)
         statement.bind(record.removedAt.secondsSinceEpoch)
+        statement.bind(PortedIdentity.text(of: record.portedFrom))
     }
 
     private static func record(
@@ -116,7 +117,8 @@ enum AsyncSignInsTable {
             record.identity = Identity(issuer: issuer, subject: subject)
         }
         record.profile = query.profile(from: 20)
-        record.revision = query.number(29)
+        record.portedFrom = try PortedIdentity.all(in: query.text(29))
+        record.revision = query.number(30)
         return record
     }
 
@@ -130,6 +132,7 @@ enum AsyncSignInsTable {
     private static let state = [
         "phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject", "username",
         "name", "given_name", "family_name", "email", "phone_number", "postal_code", "expires_at", "removed_at",
+        "ported_from",
     ]
     private static let columns =
         [
@@ -154,6 +157,8 @@ enum AsyncSignInsTable {
         SELECT count(*) FROM (SELECT 1 FROM async_sign_ins \
         WHERE login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at > ? LIMIT ?)
         """
+
+    static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"
 
     // Found by the client's handle, or by the token that the carrier's notification bears. Rows live for minutes.
     static let schema = """

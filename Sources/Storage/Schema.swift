@@ -38,6 +38,9 @@ enum Schema {
         migrator.registerMigration("API keys", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: APIKeysTable.schema)
         }
+        migrator.registerMigration("former identities of server-initiated sign-ins", foreignKeyChecks: .immediate) {
+            db in try db.execute(sql: AsyncSignInsTable.formerIdentities)
+        }
         return migrator
     }()
 

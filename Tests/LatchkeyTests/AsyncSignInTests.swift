@@ -13,20 +13,11 @@ import Testing
 @Suite(.serialized) struct AsyncSignInOverSocketsTests {
     typealias Fault = CarrierSimulator.Fault
 
-    /// A stage whose client has a key.
     private func withStage(
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(), registered: P256.Signing.PrivateKey? = nil,
         configure: (inout Configuration) -> Void = { _ in }, _ body: (AsyncStage) async throws -> Void
     ) async throws {
-        let signingKey = try ClientKey(parsing: Secret(key.pemRepresentation))
-        try await Stage.with { configuration in
-            configuration.zenkey.clients[0].signingKey = signingKey
-            configure(&configuration)
-        } register: { client in
-            client.publicKeyPEM = (registered ?? key).publicKey.pemRepresentation
-        } _: { stage in
-            try await body(AsyncStage(stage: stage))
-        }
+        try await AsyncStage.with(key: key, registered: registered, configure: configure, body)
     }
 
     @Test(
@@ -199,7 +190,7 @@ import Testing
 }
 
 /// The calls of server-initiated sign-in on a stage.
-private struct AsyncStage {
+struct AsyncStage {
     static let path = "/auth/zenkey-async-signin"
 
     let stage: Stage
@@ -208,6 +199,22 @@ private struct AsyncStage {
     init(stage: Stage, app: App? = nil) {
         self.stage = stage
         self.app = app ?? stage.app
+    }
+
+    /// A stage whose client has a key.
+    static func with(
+        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(), registered: P256.Signing.PrivateKey? = nil,
+        configure: (inout Configuration) -> Void = { _ in }, _ body: (AsyncStage) async throws -> Void
+    ) async throws {
+        let signingKey = try ClientKey(parsing: Secret(key.pemRepresentation))
+        try await Stage.with { configuration in
+            configuration.zenkey.clients[0].signingKey = signingKey
+            configure(&configuration)
+        } register: { client in
+            client.publicKeyPEM = (registered ?? key).publicKey.pemRepresentation
+        } _: { stage in
+            try await body(AsyncStage(stage: stage))
+        }
     }
 
     var simulator: CarrierSimulator { stage.simulator }

@@ -2,23 +2,28 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README promises a newcomer: its own words, run by a shell.
+/// What the README and the guides promise a newcomer: their own words, run by a shell.
 @Suite(.serialized) struct DemoTests {
-    /// The shell lines of the README that stand under `<!-- snippet: NAME -->`.
-    private func snippet(_ name: String) throws -> String {
+    /// The shell lines of a document that stand under `<!-- snippet: NAME -->`.
+    private func snippet(_ name: String, of document: String = "README.md") throws -> String {
         let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let readme = here.appendingPathComponent("../../README.md")
+        let readme = here.appendingPathComponent("../../" + document)
         let text = try String(contentsOf: readme, encoding: .utf8)
         let start = try #require(text.range(of: "<!-- snippet: \(name) -->\n```sh\n")).upperBound
         let end = try #require(text.range(of: "\n```", range: start..<text.endIndex)).lowerBound
         return String(text[start..<end])
     }
 
-    private func shell(_ script: String, token: String = "") throws -> String {
+    private func shell(
+        _ script: String, token: String = "", environment: [String: String] = [:], in directory: String? = nil
+    ) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", script]
-        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "TOKEN": token]
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let programs = LatchkeyProcess.program?.deletingLastPathComponent().path ?? ""
+        process.environment = ["PATH": programs + ":" + path, "TOKEN": token].merging(environment) { $1 }
+        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()
@@ -54,6 +59,47 @@ import Testing
         #expect(printed.contains("/auth/zenkey-signin"))
         demo.send(SIGINT)
         #expect(await demo.ending().status == 0)
+    }
+
+    private func withDemo(_ body: (_ directory: String, _ here: (String) -> String) async throws -> Void) async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let port = try await demo.port(after: "Latchkey")
+        let simulator = try await demo.port(after: "simulated carriers are at")
+        try await body(directory.path) { script in
+            script.replacingOccurrences(of: ":8080", with: ":\(port)")
+                .replacingOccurrences(of: ":8081", with: ":\(simulator)")
+        }
+        demo.send(SIGINT)
+        #expect(await demo.ending().status == 0)
+    }
+
+    @Test("The lines of docs/server-initiated.md ask a user, approve, and get the session")
+    func serverInitiated() async throws {
+        let document = "docs/server-initiated.md"
+        try await withDemo { _, here in
+            let started = try shell(here(try snippet("start", of: document)))
+            let answer = try #require(
+                try JSONSerialization.jsonObject(with: Data(started.utf8)) as? [String: Any], "\(started)")
+            let handle = try #require(answer["auth_req_id"] as? String, "\(started)")
+            #expect(try shell(here(try snippet("approve", of: document))).contains("204"))
+            let session = try shell(here(try snippet("poll", of: document)), environment: ["AUTH_REQ_ID": handle])
+            #expect(session.contains("refresh_token"), "\(session)")
+        }
+    }
+
+    @Test("The lines of docs/migration.md move an account, and show it to the operator")
+    func migration() async throws {
+        let document = "docs/migration.md"
+        try await withDemo { directory, here in
+            let moved = try shell(here(try snippet("port", of: document)))
+            #expect(moved.components(separatedBy: "\"new_user\":true").count == 2, "\(moved)")
+            #expect(moved.components(separatedBy: "\"new_user\":false").count == 2, "\(moved)")
+            let shown = try shell(here(try snippet("operator", of: document)), in: directory)
+            #expect(shown.contains("identity.moved"), "\(shown)")
+            #expect(shown.contains("user 1 public_id="), "\(shown)")
+            #expect(shown.contains("/carriers/310410"), "\(shown)")
+        }
     }
 
     @Test("The commands under “Run it” are accepted: with a key, a client and a database it would serve")

@@ -95,7 +95,7 @@ final class LatchkeyProcess: Sendable {
     }
 
     /// The program, which is built beside the tests.
-    private static let program: URL? = {
+    static let program: URL? = {
         let here = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let program = here.appendingPathComponent("latchkey")
         return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil

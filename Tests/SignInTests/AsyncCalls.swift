@@ -3,6 +3,7 @@ import HTTPTypes
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
 import TestSupport
 import Testing
 
@@ -47,6 +48,12 @@ struct AsyncCalls: Sendable {
 
     func cancel(_ handle: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
         try await app.send(.delete, Self.path + "/" + handle, apiKey: apiKey)
+    }
+
+    /// Whom former carriers vouch for, as it stands in the store.
+    func formerIdentities(_ handle: String) async throws -> [Identity] {
+        let hash = try #require(TokenHash(SHA256Bytes.of(handle)))
+        return try #require(try await app.store.asyncSignIn(handle: hash, at: app.clock.now)).portedFrom.map(\.identity)
     }
 
     /// The claims of the request object that the carrier got last.

@@ -282,6 +282,85 @@ struct AsyncSignInTests {
         #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).isEmpty)
     }
 
+    @Test("tells whose it was, in the answer and in the log, when it was denied, cancelled or came to nothing")
+    func refusalIsTold() async throws {
+        let calls = try AsyncCalls()
+        let (expired, cancelled) = (try await calls.handle(), try await calls.handle())
+        _ = try await calls.cancel(cancelled)
+        calls.app.clock.advance(bySeconds: 1)
+        let latest = try await calls.start(["login_hint": "\"+13105550100\""])
+        let refused = try #require(latest.text("auth_req_id"))
+        _ = try await calls.notify(["error": "\"access_denied\"", "id_token": nil])
+        calls.app.clock.advance(bySeconds: 299)
+        for (handle, code) in [
+            (refused, "access_denied"), (cancelled, "invalid_request"), (expired, "expired_token"),
+        ] {
+            let before = calls.app.log.lines.count
+            let answer = try await calls.poll(handle)
+            #expect(answer.error == code)
+            #expect(answer.text("correlation_id") == "corr-1")
+            let lines = calls.app.log.lines.dropFirst(before).filter {
+                $0.message == "server-initiated sign-in refused" && $0.metadata["outcome"] == code
+            }
+            #expect(lines.count == 1, "\(code)")
+            #expect(lines.first?.metadata["correlation_id"] == "corr-1")
+        }
+    }
+
+    @Test("is told how a phone number is written in a form, where its + has become a space")
+    func plusInForm() async throws {
+        let calls = try AsyncCalls()
+        let rest = "client_id=client-1&scope=openid&mccmnc=310410&redirect_uri=https://app.example/cb&login_hint="
+        let refused = try await calls.app.form(AsyncCalls.path, rest + "+12025550123")
+        #expect(refused.status == 400)
+        #expect(refused.description.contains("login_hint"))
+        #expect(refused.description.contains("%2B"))
+        #expect(try await calls.app.form(AsyncCalls.path, rest + "%2B12025550123").status == 200)
+        #expect(try calls.asked()["login_hint"]?.string == "+12025550123")
+        #expect(try await !calls.start(["login_hint": "\"two words\""]).description.contains("%2B"))
+    }
+
+    /// What is done to a sign-in whose user brought a port token.
+    enum Event: CaseIterable {
+        case poll
+        case cancellation
+        case retry
+    }
+
+    @Test("keeps whom former carriers vouch for until the account has moved, and no longer", arguments: Event.allCases)
+    func formerIdentities(event: Event) async throws {
+        let calls = try AsyncCalls()
+        let earlier = try await calls.handle()
+        _ = try await calls.notify()
+        let user = try await calls.app.me(try #require(try await calls.poll(earlier).text("token"))).integer("user_id")
+
+        let handle = try await calls.handle()
+        let portToken = calls.app.carrier.portToken(of: "SUBJECT-of-jane")
+        calls.app.carrier.script {
+            $0.subject = "SUBJECT-of-jane-now"
+            $0.claims["aka"] = "[\"junk\",\"\(portToken)\"]"
+        }
+        #expect(try await calls.notify().status == 204)
+        let ignored = calls.app.log.lines.filter { $0.message == "port token ignored" }
+        #expect(ignored.map { $0.metadata["correlation_id"] } == ["corr-1"])
+        #expect(ignored.first?.metadata["reason"] == "format")
+        #expect(try await calls.formerIdentities(handle).map(\.subject) == ["SUBJECT-of-jane"])
+
+        switch event {
+        case .poll:
+            let done = try await calls.poll(handle)
+            #expect(done.json?["new_user"]?.bool == false)
+            #expect(try await calls.app.me(try #require(done.text("token"))).integer("user_id") == user)
+            #expect(calls.app.log.lines.last { $0.metadata["step"] == "end" }?.metadata["moved"] == "true")
+        case .cancellation: #expect(try await calls.cancel(handle).status == 200)
+        case .retry:
+            calls.app.clock.advance(bySeconds: 300)
+            #expect(try await calls.retry(handle).status == 200)
+        }
+        #expect(try await calls.formerIdentities(handle).isEmpty)
+        #expect(!calls.app.log.text.contains("SUBJECT"))
+    }
+
     @Test("needs a client with a key")
     func noKey() async throws {
         let calls = try AsyncCalls()

@@ -50,6 +50,7 @@ final class FakeCarrier: Sendable {
     private func answer(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let script = script.withLock { $0 }
         switch request.url.text.prefix(while: { $0 != "?" }) {
+        case Self.issuer + "/.well-known/openid-configuration": return .json(Self.metadata)
         case Self.discoveryURL: return try await script.discovery?(request) ?? .json(Self.metadata)
         case Self.tokenURL: return try await script.token?(request) ?? tokens()
         case Self.host + "/keys": return try await script.keys?(request) ?? .json(#"{"keys":[\#(key.jwk)]}"#)
@@ -78,6 +79,15 @@ final class FakeCarrier: Sendable {
         claims.merge(script.claims) { _, new in new }
         let members = claims.compactMap { name, json in json.map { (name: name, json: $0) } }
         return (try? key.token(claims: TokenText.object(members))) ?? ""
+    }
+
+    /// A port token by which this carrier vouches for a former user of its own.
+    func portToken(of subject: String) -> String {
+        let claims = TokenText.object([
+            ("iss", "\"\(Self.issuer)\""), ("sub", "\"\(subject)\""), ("aud", "\"client-1\""),
+            ("iat", "\(clock.now.secondsSinceEpoch)"),
+        ])
+        return (try? key.token(claims: claims, type: "port_token+jwt")) ?? ""
     }
 
     static func userInfo(of subject: String) -> String {

@@ -41,6 +41,11 @@ struct AsyncSignInConformanceTests {
         record.identity = Records.identity()
         record.profile = Profile(name: "Jane Doe", email: "jane@example.com")
         record.failure = "carrier:access_denied"
+        record.portedFrom = try (0..<2).map { number in
+            PortedIdentity(
+                identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
+                issuedAt: now.advanced(bySeconds: -Int64(number)), token: try Records.hash())
+        }
         #expect(try await add(record, to: store) == .added)
         #expect(try await store.asyncSignIn(handle: record.handle, at: now) == record)
         #expect(try await store.asyncSignIn(notification: record.notification, at: now) == record)

@@ -34,8 +34,8 @@ public struct TestSigningKey: Sendable {
     }
 
     /// An ES256 token with these claims.
-    public func token(claims: String) throws -> String {
-        let header = #"{"alg":"ES256","typ":"JWT","kid":"\#(keyID)"}"#
+    public func token(claims: String, type: String = "JWT") throws -> String {
+        let header = #"{"alg":"ES256","typ":"\#(type)","kid":"\#(keyID)"}"#
         var failure: (any Error)?
         let text = TokenText.compact(header: header, payload: claims) { signed in
             do {
