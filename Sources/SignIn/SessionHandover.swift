@@ -42,12 +42,15 @@ public struct SessionHandover: Sendable {
             let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json),
             clients == nil || json["client_id"]?.string.map({ clients?.contains($0) ?? true }) == true
         else { throw .handoverUnknown }
-        if let challenge = json["code_challenge"]?.string {
-            guard let codeVerifier, codeVerifier.challenge.hasSameBytes(as: challenge) else {
-                throw .handoverVerifierWrong
-            }
-        }
+        // A verifier without a challenge is refused, too: the app that shows it did not start this sign-in (RFC 9700
+        // section 4.8.2).
+        guard isSame(codeVerifier?.challenge, json["code_challenge"]?.string) else { throw .handoverVerifierWrong }
         return signedIn
+    }
+
+    private func isSame(_ shown: String?, _ asked: String?) -> Bool {
+        guard let shown, let asked else { return shown == nil && asked == nil }
+        return shown.hasSameBytes(as: asked)
     }
 }
 

@@ -143,6 +143,12 @@ import Testing
                 #expect(try await exchange(fields).error == "invalid_token", "a wrong verifier spends the value")
             }
 
+            // Somebody else's sign-in, brought to an app that has a verifier of its own.
+            let foreign = try #require(try await appOutcome(stage).parameters["session_id"])
+            let refused = try await exchange(["session_id": foreign, "code_verifier": verifier])
+            #expect(refused.status == 401)
+            #expect(refused.error == "invalid_grant")
+
             let plain = try #require(try await appOutcome(stage).parameters["session_id"])
             var other = stage.app
             other.apiKey = Self.keyOfAnotherClient
