@@ -41,6 +41,7 @@ extension AsyncSignIn {
             case .unknownUser:
                 try await migration.refuseIfMoved(identity)
                 return .mustRegister(try await offer(record, identity))
+            case .sessionEnded: throw .asyncSignedOutSince
             case .changed: record = try await reloaded(record)
             }
         }

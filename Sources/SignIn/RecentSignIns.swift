@@ -10,8 +10,8 @@ import Synchronization
 final class RecentSignIns: Sendable {
     /// What became of a sign-in, as far as the same one sent again depends on it.
     enum Result: Sendable {
-        /// The user it belongs to.
-        case signedIn(UserID)
+        /// The user it belongs to, and the id of the session that it gave.
+        case signedIn(UserID, session: String)
         /// The carrier vouched for the user, who is not on record yet.
         case verified(VerifiedSignIn)
         /// It failed after the code was posted.
@@ -41,6 +41,7 @@ final class RecentSignIns: Sendable {
     /// Who signed in, and after how many other sign-ins and sign-outs.
     private struct SignedInUser: Sendable {
         let id: UserID
+        let session: String
         let count: UInt64
     }
 
@@ -57,7 +58,7 @@ final class RecentSignIns: Sendable {
             if underWay[key] != nil { return nil }
             if let user = signedIn.value(for: key, at: now) {
                 let isOver = signOuts[user.id].map { $0 > user.count } ?? false
-                return .done(isOver ? .refused(.signedOutSince) : .signedIn(user.id))
+                return .done(isOver ? .refused(.signedOutSince) : .signedIn(user.id, session: user.session))
             }
             if let result = others.value(for: key, at: now) { return .done(result) }
             underWay[key] = []
@@ -65,9 +66,9 @@ final class RecentSignIns: Sendable {
         }
 
         mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
-            if case .signedIn(let user) = result {
+            if case .signedIn(let user, let session) = result {
                 count += 1
-                signedIn.keep(SignedInUser(id: user, count: count), for: key, at: now)
+                signedIn.keep(SignedInUser(id: user, session: session, count: count), for: key, at: now)
             } else {
                 others.keep(result, for: key, at: now)
             }
@@ -78,7 +79,7 @@ final class RecentSignIns: Sendable {
 
     /// - Parameters:
     ///   - window: For how many seconds a sign-in is remembered.
-    ///   - capacity: How many successful ones are remembered at most, at about 100 bytes each; of the others, which are
+    ///   - capacity: How many successful ones are remembered at most, at about 150 bytes each; of the others, which are
     ///     larger and fewer, an eighth of that.
     init(window: Int64, capacity: Int = 32_768) {
         state = Mutex(

@@ -67,18 +67,26 @@ public struct Sessions: Sendable {
             clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
     }
 
-    /// Makes and stores one more session of a user; nil if there is no such user any more.
+    /// Makes and stores one more session of a user, besides one that the same sign-in gave before.
+    ///
+    /// The store has the last word: another process, or an operator, may have ended that one.
+    /// - Throws: `invalid_grant` if there is no such user any more, or the earlier session has ended;
+    ///   `temporarily_unavailable`.
     func start(
-        for user: UserID, clientID: String, on device: String? = nil
-    ) async throws(SignInError) -> SessionTokens? {
+        for user: UserID, besides earlier: String, clientID: String, on device: String? = nil
+    ) async throws(SignInError) -> SessionTokens {
         let issued = try issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
-        let user = try await storing { () async throws(StorageError) in
-            try await store.addSession(issued.record, for: user)
+        let addition = try await storing { () async throws(StorageError) in
+            try await store.addSession(issued.record, for: user, besides: earlier)
         }
-        guard let user else { return nil }
-        remember(issued, of: user, ticket)
-        return issued.tokens
+        switch addition {
+        case .added(let user):
+            remember(issued, of: user, ticket)
+            return issued.tokens
+        case .earlierEnded: throw .signedOutSince
+        case .unknownUser: throw .userErased
+        }
     }
 
     /// Keeps a session that was just refreshed at hand for the first use of its new token.

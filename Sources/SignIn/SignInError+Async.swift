@@ -16,6 +16,11 @@ extension SignInError {
         "This carrier does not offer server-initiated sign-in. Sign the user in with an authorization code instead.",
         fault: .carrier)
 
+    /// The session that was collected has been ended since.
+    static let asyncSignedOutSince = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "This sign-in was collected already, and its user was signed out since. Start a new sign-in.")
+
     static let asyncUnknown = SignInError(
         .notFound, .invalidRequest,
         "auth_req_id is unknown, or is over. Start a new sign-in.")

@@ -79,8 +79,8 @@ public struct SignInWithCode: Sendable {
             throw error
         }
         do throws(SignInError) {
-            let outcome = try await admit(verified, attempt, &log)
-            recentSignIns.end(fingerprint, .result(.init(outcome, verified)), at: clock.now())
+            let (outcome, result) = try await admit(verified, attempt, &log)
+            recentSignIns.end(fingerprint, .result(result), at: clock.now())
             return outcome
         } catch {
             // The carrier has said yes: the same request sent again goes on from here.
@@ -111,10 +111,10 @@ public struct SignInWithCode: Sendable {
         return VerifiedSignIn(idToken, userInfo)
     }
 
-    /// Finds or makes the user, and stores the session.
+    /// Finds or makes the user, and stores the session. Also says what to remember of that.
     private func admit(
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
-    ) async throws(SignInError) -> SignInOutcome {
+    ) async throws(SignInError) -> (SignInOutcome, RecentSignIns.Result) {
         let migration = AccountMigration(store: store)
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await migration.formerIdentities(
@@ -133,14 +133,15 @@ public struct SignInWithCode: Sendable {
             // Who is not told to register was refused for nothing else.
             guard configuration.registration.isRequired, try await migration.standing(of: verified.identity) == .unknown
             else { throw .identityMoved }
-            return .mustRegister(try await offerRegistration(verified, attempt))
+            return (.mustRegister(try await offerRegistration(verified, attempt)), .verified(verified))
         }
         if signedIn.wasMoved { log.movedAccount() }
         sessions.remember(issued, of: signedIn.user, ticket)
-        return .signedIn(
+        let outcome = SignInOutcome.signedIn(
             SignedIn(
                 tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
                 correlationID: attempt.correlationID))
+        return (outcome, .signedIn(signedIn.user.id, session: issued.record.id))
     }
 
     /// Answers a request that was sent before from what became of it.
@@ -152,14 +153,13 @@ public struct SignInWithCode: Sendable {
         case .refused(let error):
             throw error
         case .verified(let verified):
-            let outcome = try await admit(verified, attempt, &log)
-            recentSignIns.keep(.init(outcome, verified), for: fingerprint, at: clock.now())
+            let (outcome, result) = try await admit(verified, attempt, &log)
+            recentSignIns.keep(result, for: fingerprint, at: clock.now())
             return outcome
-        case .signedIn(let userID):
+        case .signedIn(let userID, let session):
             log.begin(.store)
             let tokens = try await sessions.start(
-                for: userID, clientID: attempt.client.id.text, on: attempt.request.device)
-            guard let tokens else { throw .userErased }
+                for: userID, besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
             return .signedIn(
                 SignedIn(tokens: tokens, userID: userID, isNew: false, correlationID: attempt.correlationID))
         }
@@ -170,14 +170,5 @@ public struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> RegistrationOffer {
         try await desk.offer(
             to: verified.identity, verified.profile, clientID: attempt.client.id.text, attempt.correlationID)
-    }
-}
-
-extension RecentSignIns.Result {
-    fileprivate init(_ outcome: SignInOutcome, _ verified: VerifiedSignIn) {
-        switch outcome {
-        case .signedIn(let signedIn): self = .signedIn(signedIn.userID)
-        case .mustRegister: self = .verified(verified)
-        }
     }
 }

@@ -110,6 +110,8 @@ public enum AsyncSignInEnding: Sendable, Hashable {
     case signedIn(SignedInUser)
     /// The identity is unknown, and newcomers are turned away: no session was made.
     case unknownUser
+    /// It was ended before, and the session that it gave then has ended, too: no session was made.
+    case sessionEnded
     /// It was changed since it was read: nothing happened.
     case changed
 }

@@ -39,6 +39,22 @@ enum AsyncSignInsTable {
         return db.changesCount > 0
     }
 
+    /// Notes the session that the first answer gave.
+    static func noteSession(_ id: String, of record: AsyncSignInRecord, in db: Database) throws {
+        var statement = try CachedStatement(
+            db, "UPDATE async_sign_ins SET session_id = ? WHERE handle_hash = ? AND session_id IS NULL")
+        statement.bind(id)
+        statement.bind(record.handle)
+        try statement.run()
+    }
+
+    /// Whether an answer before this one gave a session, and that has ended since.
+    static func hasEndedSession(_ record: AsyncSignInRecord, in db: Database) throws -> Bool {
+        var query = try CachedStatement(db, selectEndedSession)
+        query.bind(record.handle)
+        return try query.next()
+    }
+
     private static func count(
         ofCaller caller: TokenHash, limit: Int, at now: Timestamp, in db: Database
     ) throws -> Int {
@@ -149,6 +165,11 @@ enum AsyncSignInsTable {
         WHERE handle_hash = ? AND revision = ?
         """
     private static let select = "SELECT \(columns.joined(separator: ", ")), revision FROM async_sign_ins"
+    private static let selectEndedSession = """
+        SELECT 1 FROM async_sign_ins AS sign_in JOIN identities USING (issuer, subject) \
+        WHERE handle_hash = ? AND session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sessions \
+        WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id)
+        """
     private static let countOfCaller = """
         SELECT count(*) FROM \
         (SELECT 1 FROM async_sign_ins WHERE caller = ? AND removed_at > ? LIMIT ?)

@@ -113,11 +113,14 @@ extension SQLiteStore: Store {
             })
     }
 
-    public func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
+    public func addSession(
+        _ session: NewSession, for user: UserID, besides earlier: String
+    ) async throws(StorageError) -> SessionAddition {
         try await writes.submit { db in
-            guard let user = try UsersTable.user(user, in: db) else { return nil }
+            guard let user = try UsersTable.user(user, in: db) else { return .unknownUser }
+            guard try SessionsTable.holds(id: earlier, of: user.id, in: db) else { return .earlierEnded }
             try SessionsTable.insert(session, for: user.id, in: db)
-            return user
+            return .added(user)
         }
     }
 

@@ -41,6 +41,10 @@ enum Schema {
         migrator.registerMigration("former identities of server-initiated sign-ins", foreignKeyChecks: .immediate) {
             db in try db.execute(sql: AsyncSignInsTable.formerIdentities)
         }
+        migrator.registerMigration("sessions of server-initiated sign-ins", foreignKeyChecks: .immediate) { db in
+            // NULL until the first answer; of those answered before this migration, for their last minute.
+            try db.execute(sql: "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT")
+        }
         return migrator
     }()
 

@@ -21,6 +21,14 @@ extension SessionsTable {
         return summaries
     }
 
+    /// Whether a user has the session of an id.
+    static func holds(id: String, of user: UserID, in db: Database) throws -> Bool {
+        var query = try CachedStatement(db, "SELECT 1 FROM sessions WHERE user_id = ? AND id = ?")
+        query.bind(user.number)
+        query.bind(id)
+        return try query.next()
+    }
+
     static func deleteAll(of user: UserID, except id: String, in db: Database) throws -> Int {
         var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id <> ?")
         statement.bind(user.number)

@@ -13,8 +13,10 @@ public protocol Store: TransactionStore {
     /// What identities are worth at present, in their order.
     func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding]
 
-    /// Stores one more session for a user; nil if there is no such user any more.
-    func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User?
+    /// Stores one more session for a user, if the one of this id still stands.
+    func addSession(
+        _ session: NewSession, for user: UserID, besides earlier: String
+    ) async throws(StorageError) -> SessionAddition
 
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
@@ -165,6 +167,14 @@ public struct SignInRecord: Sendable {
         self.session = session
         self.newcomers = newcomers
     }
+}
+
+/// Whether a user got one more session.
+public enum SessionAddition: Sendable, Hashable {
+    case added(User)
+    /// The earlier one has ended: no session was made.
+    case earlierEnded
+    case unknownUser
 }
 
 public struct SignedInUser: Sendable, Hashable {

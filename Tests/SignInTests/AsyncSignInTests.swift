@@ -114,6 +114,19 @@ struct AsyncSignInTests {
         #expect(try await calls.poll(handle).status == 404)
     }
 
+    @Test("answered again gives no session once the one it gave has ended")
+    func signedOut() async throws {
+        let calls = try AsyncCalls()
+        let handle = try await calls.handle()
+        _ = try await calls.notify()
+        let token = try #require(try await calls.poll(handle).text("token"))
+        #expect(try await calls.app.asUser(.delete, "/auth/token", token).status == 200)
+        let again = try await calls.poll(handle)
+        #expect(again.status == 401)
+        #expect(again.error == "invalid_grant")
+        #expect(again.description.contains("signed out since"))
+    }
+
     @Test("polled by many at once signs in one new user")
     func concurrentPolls() async throws {
         let calls = try AsyncCalls()

@@ -62,6 +62,18 @@ struct RetryTests {
         #expect(again.description.contains("signed out since"))
     }
 
+    @Test("gets no session once another process has ended the one it gave")
+    func afterEndingElsewhere() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+        #expect(try await app.store.revokeSession(try #require(TokenHash(SHA256Bytes.of(token)))))
+        let again = try await app.signIn()
+        #expect(again.status == 401)
+        #expect(again.error == "invalid_grant")
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
     @Test("is not disturbed by the sign-out of somebody else")
     func afterSomebodyElsesSignOut() async throws {
         let app = try TestApp()

@@ -63,8 +63,12 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.standings(of: identities) }
     }
 
-    func addSession(_ session: NewSession, for user: UserID) async throws(StorageError) -> User? {
-        try await using { store async throws(StorageError) in try await store.addSession(session, for: user) }
+    func addSession(
+        _ session: NewSession, for user: UserID, besides earlier: String
+    ) async throws(StorageError) -> SessionAddition {
+        try await using { store async throws(StorageError) in
+            try await store.addSession(session, for: user, besides: earlier)
+        }
     }
 
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser? {

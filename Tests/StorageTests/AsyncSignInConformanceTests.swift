@@ -114,6 +114,32 @@ struct AsyncSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("The end comes again for as long as the session stands that it gave", arguments: StoreKind.all)
+    func endAgain(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record()
+        record.phase = .done
+        let identity = Records.identity()
+        record.identity = identity
+        _ = try await add(record, to: store)
+        let (elsewhere, first) = (try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(identity, session: elsewhere))
+        for session in [first, try Records.session()] {
+            let ending = try await store.endAsyncSignIn(record, with: Records.signIn(identity, session: session))
+            guard case .signedIn = ending else {
+                Issue.record("not signed in")
+                return
+            }
+            record.revision += 1
+        }
+        #expect(try await store.revokeSession(first.tokenHash))
+        let late = try Records.session()
+        #expect(
+            try await store.endAsyncSignIn(record, with: Records.signIn(identity, session: late)) == .sessionEnded)
+        #expect(try await store.session(late.tokenHash, at: now) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("A caller has so many at once and no more; another caller has its own", arguments: StoreKind.all)
     func perCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
