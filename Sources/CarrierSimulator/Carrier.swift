@@ -42,6 +42,11 @@ extension CarrierSimulator {
         public var tokenRefusal: String?
         /// How long the slow faults wait.
         public var delay: Duration = .seconds(30)
+        /// What tests make of its messages besides.
+        package var tampering = Tampering()
+        /// The network code of the carrier whose keys this one has too, so that tests with many carriers wait for
+        /// few keys to be made; nil for keys of its own.
+        package var keyRing: String?
 
         public init(
             mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,

@@ -21,7 +21,10 @@ extension CarrierSimulator {
     private func addDiscovery(to router: inout Router) {
         let discovery = DiscoveryEndpoint(simulator: self)
         let discoveryUI = DiscoveryUIEndpoint(simulator: self)
-        router.get("/.well-known/openid_configuration") { try await discovery.respond(to: $0) }
+        router.get("/.well-known/openid_configuration") { request in
+            self.tampered(
+                try await discovery.respond(to: request), at: .discovery, Parameters(request.query)["mccmnc"])
+        }
         router.get("/carriers/{mccmnc}/.well-known/openid-configuration") {
             try await discovery.respondWithConfiguration(to: $0)
         }
@@ -48,9 +51,15 @@ extension CarrierSimulator {
         router.post(asked) { try await serverInitiated.start($0) }
         router.post(asked + "/{auth_req_id}/approve") { try await serverInitiated.approve($0) }
         router.post(asked + "/{auth_req_id}/deny") { try await serverInitiated.deny($0) }
-        router.post("/carriers/{mccmnc}/token") { try await token.respond(to: $0) }
-        router.get("/carriers/{mccmnc}/jwks") { try await keys.respond(to: $0) }
-        router.get("/carriers/{mccmnc}/userinfo") { try await userInfo.respond(to: $0) }
+        router.post("/carriers/{mccmnc}/token") { request in
+            self.tampered(try await token.respond(to: request), at: .token, request.parameters["mccmnc"])
+        }
+        router.get("/carriers/{mccmnc}/jwks") { request in
+            self.tampered(try await keys.respond(to: request), at: .keys, request.parameters["mccmnc"])
+        }
+        router.get("/carriers/{mccmnc}/userinfo") { request in
+            self.tampered(try await userInfo.respond(to: request), at: .userInfo, request.parameters["mccmnc"])
+        }
         router.get("/carriers/{mccmnc}/canary/{name}") { try await canary.respond(to: $0) }
         router.post("/carriers/{mccmnc}/canary/{name}") { try await canary.respond(to: $0) }
     }
@@ -74,6 +83,14 @@ extension CarrierSimulator {
         guard let mccmnc = request.parameters["mccmnc"], let site = withState({ $0.site(mccmnc) })
         else { throw HTTPError(.notFound, code: "not_found", message: "There is no carrier of this mccmnc.") }
         return site
+    }
+
+    /// An endpoint's answer, as tests want it.
+    private func tampered(_ response: Response, at endpoint: RequestLog.Endpoint, _ mccmnc: String?) -> Response {
+        guard let mccmnc, let site = withState({ $0.site(mccmnc) }) else { return response }
+        var response = response
+        for edit in site.carrier.tampering.answers[endpoint] ?? [] { edit(&response) }
+        return response
     }
 
     /// Notes a request in the log.

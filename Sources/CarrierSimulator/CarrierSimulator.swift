@@ -75,6 +75,11 @@ extension CarrierSimulator {
         }
     }
 
+    /// Adds a carrier while the simulator runs, in place of one of its network code.
+    package func add(_ carrier: Carrier) {
+        withState { $0.carriers[carrier.mccmnc] = carrier }
+    }
+
     /// Sets what a carrier does wrong from now on, in place of what it did wrong before.
     public func setFaults(_ faults: Set<Fault>, for mccmnc: String) {
         update(mccmnc) { $0.faults = faults }
@@ -98,6 +103,19 @@ extension CarrierSimulator {
             }
             try await group.waitForAll()
         }
+    }
+
+    /// Makes the keys that carriers of a key ring sign with and publish, faults included, so that nothing waits for them.
+    package func prepareKeys(ofRing keyRing: String, generations: Int) async throws {
+        var slots = [
+            KeyPool.Slot(mccmnc: keyRing, purpose: .weak), KeyPool.Slot(mccmnc: keyRing, purpose: .stranger),
+            KeyPool.Slot(mccmnc: keyRing, purpose: .signing(.es256)),
+        ]
+        for number in 0...1 { slots.append(.init(mccmnc: keyRing, purpose: .decoy(.rs256, number))) }
+        for generation in 0..<generations {
+            slots.append(.init(mccmnc: keyRing, purpose: .signing(.rs256), generation: generation))
+        }
+        for slot in slots { _ = try await keyPool.key(slot) }
     }
 
     /// What came in so far.

@@ -22,6 +22,13 @@ struct CarrierSite: Sendable {
     func has(_ fault: CarrierSimulator.Fault) -> Bool { carrier.faults.contains(fault) }
 
     func slot(_ purpose: KeyPool.Slot.Purpose) -> KeyPool.Slot {
-        KeyPool.Slot(mccmnc: mccmnc, purpose: purpose, generation: keyGeneration)
+        KeyPool.Slot(mccmnc: carrier.keyRing ?? mccmnc, purpose: purpose, generation: keyGeneration)
+    }
+
+    /// An object that an endpoint answers with, as tests want it.
+    func tampered(_ object: JSONMembers, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> JSONMembers {
+        var object = object
+        for edit in carrier.tampering.objects[endpoint] ?? [] { edit(&object) }
+        return object
     }
 }

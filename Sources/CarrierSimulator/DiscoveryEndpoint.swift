@@ -35,7 +35,8 @@ struct DiscoveryEndpoint: Sendable {
             return Self.error(.ok, "temporarily_unavailable", "The carrier cannot be asked at present.")
         }
         // Ten days, as the live service says.
-        return .json(ProviderMetadata(site: site).document, cacheControl: "max-age=864000")
+        return .json(
+            site.tampered(ProviderMetadata(site: site).document, at: .discovery), cacheControl: "max-age=864000")
     }
 
     /// The carrier is not known from the request: a page where a person picks it is.

@@ -1,5 +1,5 @@
 import Crypto
-import Primitives
+package import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -8,20 +8,24 @@ import Primitives
 #endif
 
 /// An ID token (OpenID Connect Core section 2) that is not signed yet, so that faults can still spoil it.
-struct IDTokenDraft: Sendable {
-    enum Signature: Sendable {
+package struct IDTokenDraft: Sendable {
+    package enum Signature: Sendable {
         case genuine
         /// Genuine, then every byte changed.
         case changed
         case empty
         /// HMAC with SHA-256, by these bytes.
         case hmac(key: [UInt8])
+        /// Whatever this makes of what is signed.
+        case made(@Sendable ([UInt8]) -> [UInt8])
     }
 
-    var header: JSONMembers
-    var claims: JSONMembers
+    package var header: JSONMembers
+    package var claims: JSONMembers
     var key: SigningKey
-    var signature = Signature.genuine
+    /// The present, as the carrier sees it.
+    package let now: Timestamp
+    package var signature = Signature.genuine
 
     /// A token without a flaw.
     init(grant: Grant, issuer: String, key: SigningKey, now: Timestamp) {
@@ -40,13 +44,15 @@ struct IDTokenDraft: Sendable {
         claims["nonce"] = terms.nonce.map(JSON.text)
         claims["context"] = terms.context.map(JSON.text)
         self.key = key
+        self.now = now
     }
 
     /// A token of another kind.
-    init(header: JSONMembers, claims: JSONMembers, key: SigningKey) {
+    init(header: JSONMembers, claims: JSONMembers, key: SigningKey, now: Timestamp) {
         self.header = header
         self.claims = claims
         self.key = key
+        self.now = now
     }
 
     /// The compact form (RFC 7515 section 3.1).
@@ -56,8 +62,10 @@ struct IDTokenDraft: Sendable {
     }
 
     private func signatureBytes(over input: [UInt8]) throws -> [UInt8] {
-        guard case .text(let algorithm)? = header["alg"] else { return [] }
+        var algorithm = key.algorithm
+        if case .text(let named)? = header["alg"] { algorithm = named }
         switch signature {
+        case .made(let make): return make(input)
         case .genuine: return try key.signature(over: input, algorithm: algorithm)
         case .changed: return try key.signature(over: input, algorithm: algorithm).map { $0 ^ 0x5A }
         case .empty: return []
@@ -69,4 +77,15 @@ struct IDTokenDraft: Sendable {
     static func accessTokenHash(_ accessToken: String) -> String {
         Base64URL.encode(Digest.sha256(Array(accessToken.utf8)).prefix(16))
     }
+}
+
+extension IDTokenDraft {
+    /// The public half of the key that signs, as SubjectPublicKeyInfo in PEM.
+    package var publicPEM: String { key.publicPEM }
+
+    /// The public half of the key that signs, as it stands in the key set.
+    package var publicJWK: JSONMembers { key.publicJWK(keyID: key.keyID) }
+
+    /// A NumericDate so many seconds from ``now``.
+    package func moment(plus seconds: Int64) -> JSON { .number(now.advanced(bySeconds: seconds).secondsSinceEpoch) }
 }

@@ -21,14 +21,16 @@ struct IDTokenIssuer: Sendable {
             draft.claims["urn:openid:params:jwt:claim:auth_req_id"] = .text(
                 site.has(.idTokenOtherRequestID) ? "another-request" : requestID)
         }
-        guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
         let stranger = needsStranger ? try await keys.stranger() : draft.key
         // In one order always, so that a token does not depend on how a set lies in memory.
         for fault in site.carrier.faults.sorted(by: { $0.rawValue < $1.rawValue }) {
             draft.changeClaims(fault, neighbour: neighbour, now: now)
             draft.changeSignature(fault, site: site, stranger: stranger, secret: client.secret)
         }
-        return IDTokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
+        for edit in site.carrier.tampering.idTokens { edit(&draft) }
+        var token = IDTokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
+        for edit in site.carrier.tampering.compactForms { edit(&token) }
+        return token
     }
 
     /// The carrier, after its keys were rotated if that is to happen just before signing.

@@ -1,5 +1,5 @@
 /// A JSON value to be written (RFC 8259). Not a model for reading: some faults need objects no reader should accept.
-enum JSON: Sendable {
+package enum JSON: Sendable {
     case text(String)
     case number(Int64)
     case flag(Bool)
@@ -7,10 +7,10 @@ enum JSON: Sendable {
     case array([JSON])
     case object(JSONMembers)
 
-    static func texts(_ texts: some Sequence<String>) -> JSON { .array(texts.map(JSON.text)) }
+    package static func texts(_ texts: some Sequence<String>) -> JSON { .array(texts.map(JSON.text)) }
 
     /// The value's text, without white space.
-    var serialized: [UInt8] {
+    package var serialized: [UInt8] {
         var bytes: [UInt8] = []
         append(to: &bytes)
         return bytes
@@ -63,11 +63,11 @@ enum JSON: Sendable {
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    init(stringLiteral text: String) { self = .text(text) }
-    init(integerLiteral number: Int64) { self = .number(number) }
-    init(booleanLiteral flag: Bool) { self = .flag(flag) }
-    init(arrayLiteral values: JSON...) { self = .array(values) }
-    init(dictionaryLiteral members: (String, JSON)...) {
+    package init(stringLiteral text: String) { self = .text(text) }
+    package init(integerLiteral number: Int64) { self = .number(number) }
+    package init(booleanLiteral flag: Bool) { self = .flag(flag) }
+    package init(arrayLiteral values: JSON...) { self = .array(values) }
+    package init(dictionaryLiteral members: (String, JSON)...) {
         self = .object(JSONMembers(members: members.map { ($0.0, $0.1) }))
     }
 }

@@ -1,17 +1,17 @@
 /// The members of a JSON object in the order they are written. A name may stand twice where a fault wants it to.
-struct JSONMembers: Sendable, ExpressibleByDictionaryLiteral {
-    var members: [(name: String, value: JSON)]
+package struct JSONMembers: Sendable, ExpressibleByDictionaryLiteral {
+    package var members: [(name: String, value: JSON)]
 
-    init(members: [(name: String, value: JSON)] = []) {
+    package init(members: [(name: String, value: JSON)] = []) {
         self.members = members
     }
 
-    init(dictionaryLiteral members: (String, JSON)...) {
+    package init(dictionaryLiteral members: (String, JSON)...) {
         self.members = members.map { ($0.0, $0.1) }
     }
 
     /// The first member of a name. Setting replaces it where it stands, or adds it; setting nil removes every one.
-    subscript(name: String) -> JSON? {
+    package subscript(name: String) -> JSON? {
         get { members.first { $0.name == name }?.value }
         set {
             guard let newValue else { return members.removeAll { $0.name == name } }
@@ -24,7 +24,7 @@ struct JSONMembers: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Adds a member even where one of its name stands already.
-    mutating func append(_ name: String, _ value: JSON) { members.append((name, value)) }
+    package mutating func append(_ name: String, _ value: JSON) { members.append((name, value)) }
 
-    var serialized: [UInt8] { JSON.object(self).serialized }
+    package var serialized: [UInt8] { JSON.object(self).serialized }
 }

@@ -9,7 +9,7 @@ struct KeysEndpoint: Sendable {
         simulator.note(.keys, request, mccmnc: site.mccmnc)
         if let broken = try await site.disturb(.keys, pause: simulator.pause) { return broken }
         let keys = CarrierKeys(site: site, pool: simulator.keyPool)
-        return .json(try await keys.published(), cacheControl: "max-age=3600")
+        return .json(site.tampered(try await keys.published(), at: .keys), cacheControl: "max-age=3600")
     }
 }
 

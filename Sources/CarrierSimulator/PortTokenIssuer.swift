@@ -36,7 +36,7 @@ struct PortTokenIssuer: Sendable {
                     Subject.identifier(mccmnc: former.mccmnc, clientID: client.id, userID: account.userID)),
                 "iat": .number(now.advanced(bySeconds: -account.age).secondsSinceEpoch),
                 "aud": .text(client.id),
-            ], key: key)
+            ], key: key, now: now)
         guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
         let present = try await CarrierKeys(site: site, pool: simulator.keyPool).signing()
         for fault in site.carrier.faults.sorted(by: { $0.rawValue < $1.rawValue }) {

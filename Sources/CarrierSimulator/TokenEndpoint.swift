@@ -63,7 +63,7 @@ struct TokenEndpoint: Sendable {
             "id_token": .text(try await issuer.issue(for: grant, accessToken: accessToken, now: now)),
         ]
         answer["correlation_id"] = correlationID.map(JSON.text)
-        return TokenFaults(site: site).spoil(answer)
+        return TokenFaults(site: site).spoil(site.tampered(answer, at: .token))
     }
 
     /// The faults in which the endpoint refuses a request it has not looked at.

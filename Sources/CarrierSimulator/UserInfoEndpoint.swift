@@ -16,7 +16,7 @@ struct UserInfoEndpoint: Sendable {
                 "invalid_token", "The access token is missing, unknown, or no longer good.", status: .unauthorized)
             return refusal.response(headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         }
-        return .json(UserInfo(grant: grant, site: site).claims)
+        return .json(site.tampered(UserInfo(grant: grant, site: site).claims, at: .userInfo))
     }
 
     private func grant(of request: Request, site: CarrierSite) -> Grant? {
