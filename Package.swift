@@ -182,6 +182,7 @@ let package = Package(
                 "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -82,6 +82,8 @@ final class LatchkeyProcess: Sendable {
     /// Whether it has ended and all that it said is there.
     private var hasEnded: Bool { !process.isRunning && isDrained.withLock { $0 } }
 
+    var identifier: Int32 { process.processIdentifier }
+
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     /// Waits for its end and for all that it said, at most 60 s; then it is killed.

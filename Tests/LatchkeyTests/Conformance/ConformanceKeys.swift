@@ -1,0 +1,95 @@
+import CarrierSimulator
+import Crypto
+import CryptoExtras
+import Foundation
+import Primitives
+
+/// Keys of the tests' own, and key sets that no carrier should have.
+enum ConformanceKeys {
+    /// Nil only where the machine cannot make a key; the cases that need it fail then.
+    static let rsa = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    static let p384 = P384.Signing.PrivateKey()
+    static let ed25519 = Curve25519.Signing.PrivateKey()
+
+    static func rsaJWK(_ keyID: String?, use: String = "sig", alg: String? = nil) -> JSONMembers {
+        let numbers = try? rsa?.publicKey.getKeyPrimitives()
+        let key: JSONMembers = [
+            "kty": "RSA", "use": .text(use), "n": .text(Base64URL.encode(Array(numbers?.modulus ?? Data()))),
+            "e": .text(Base64URL.encode(Array(numbers?.publicExponent ?? Data()))),
+        ]
+        return key.with("kid", keyID.map(JSON.text)).with("alg", alg.map(JSON.text))
+    }
+
+    static func ecJWK(_ keyID: String?, use: String = "sig", curve: String = "P-256") -> JSONMembers {
+        let point = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation)
+        let key: JSONMembers = [
+            "kty": "EC", "use": .text(use), "crv": .text(curve), "x": .text(Base64URL.encode(Array(point.prefix(32)))),
+            "y": .text(Base64URL.encode(Array(point.suffix(32)))),
+        ]
+        return key.with("kid", keyID.map(JSON.text))
+    }
+
+    static func p384JWK(_ keyID: String?) -> JSONMembers {
+        let point = Array(p384.publicKey.rawRepresentation)
+        let key: JSONMembers = [
+            "kty": "EC", "use": "sig", "crv": "P-384", "x": .text(Base64URL.encode(Array(point.prefix(48)))),
+            "y": .text(Base64URL.encode(Array(point.suffix(48)))),
+        ]
+        return key.with("kid", keyID.map(JSON.text))
+    }
+
+    static func ed25519JWK(_ keyID: String?) -> JSONMembers {
+        let key: JSONMembers = [
+            "kty": "OKP", "use": "sig", "crv": "Ed25519",
+            "x": .text(Base64URL.encode(Array(ed25519.publicKey.rawRepresentation))),
+        ]
+        return key.with("kid", keyID.map(JSON.text))
+    }
+
+    static func rsaSignature(_ input: [UInt8]) -> [UInt8] {
+        let signature = try? rsa?.signature(for: SHA256.hash(data: input), padding: .insecurePKCS1v1_5)
+        return Array(signature?.rawRepresentation ?? Data())
+    }
+
+    /// What a key with the exponent 1 takes for a signature: the padded hash itself (RFC 8017 section 9.2).
+    static func signatureForExponentOne(_ input: [UInt8]) -> [UInt8] {
+        let algorithm: [UInt8] = [
+            0x30, 0x31, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04,
+            0x20,
+        ]
+        let end = [0] + algorithm + Array(SHA256.hash(data: input))
+        return [0, 1] + [UInt8](repeating: 0xFF, count: 254 - end.count) + end
+    }
+
+    /// A number of so many bytes that looks like a modulus.
+    static func modulus(bytes: Int, first: UInt8 = 0xC5, last: UInt8 = 0xC5) -> JSON {
+        var number = [UInt8](repeating: 0xC5, count: bytes)
+        number[0] = first
+        number[bytes - 1] = last
+        return .text(Base64URL.encode(number))
+    }
+
+    /// The texts and bytes that have been taken for a secret where a public key stood (RFC 8725 section 2.1).
+    static func mistakenSecrets(_ draft: IDTokenDraft) -> [String: [UInt8]] {
+        let pem = draft.publicPEM.trimmingCharacters(in: .whitespacesAndNewlines)
+        let base64 = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
+        let der = Array(Data(base64Encoded: base64) ?? Data())
+        // The inner key of a SubjectPublicKeyInfo for RSA with 2048 bits begins after 24 bytes.
+        let pkcs1 = Array(der.dropFirst(24))
+        let pkcs1Base64 = Data(pkcs1).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        let pkcs1PEM = "-----BEGIN RSA PUBLIC KEY-----\n\(pkcs1Base64)\n-----END RSA PUBLIC KEY-----"
+        let jwk = draft.publicJWK
+        return [
+            "spki-pem": Array(pem.utf8), "spki-pem-newline": Array((pem + "\n").utf8), "spki-der": der,
+            "spki-base64": Array(base64.utf8), "pkcs1-pem": Array(pkcs1PEM.utf8),
+            "pkcs1-pem-newline": Array((pkcs1PEM + "\n").utf8), "pkcs1-der": pkcs1, "jwk": jwk.serialized,
+            "n": Array((jwk["n"]?.text ?? "").utf8), "e": Array((jwk["e"]?.text ?? "").utf8), "RSA": Array("RSA".utf8),
+            "RS256": Array("RS256".utf8), "empty": [],
+        ]
+    }
+
+    static let mistakenSecretNames = [
+        "spki-pem", "spki-pem-newline", "spki-der", "spki-base64", "pkcs1-pem", "pkcs1-pem-newline", "pkcs1-der", "jwk",
+        "n", "e", "RSA", "RS256", "empty",
+    ]
+}

@@ -1,0 +1,210 @@
+import CarrierSimulator
+import Foundation
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+/// What was seen of a case.
+struct Outcome: Sendable {
+    var verdict = ConformanceCase.Verdict.unexpected
+    var statuses: [Int] = []
+    var tokenPosts = 0
+    var keyFetches = 0
+    var userInfoCalls = 0
+}
+
+/// One case at a carrier of its own.
+struct ConformanceRun: Sendable {
+    let stage: ConformanceStage
+    let row: ConformanceCase
+    let mccmnc: String
+    private let secrets = Texts()
+
+    private final class Texts: Sendable {
+        let texts = Mutex<[String]>([])
+    }
+
+    init(_ row: ConformanceCase, on stage: ConformanceStage) {
+        self.row = row
+        self.stage = stage
+        mccmnc = stage.newCarrier(of: row)
+    }
+
+    /// Makes the carrier do what is wrong.
+    func misbehave() {
+        stage.front.setScripts(row.scripts, for: mccmnc)
+        stage.simulator.update(mccmnc) { carrier in
+            carrier.faults = row.faults
+            carrier.tampering = row.tampering
+            // What must not be heard of again: tokens, and who it is about.
+            carrier.tampering.compactForms.append { [secrets] token in
+                let text = token
+                secrets.texts.withLock { $0.append(text) }
+            }
+            carrier.tampering.idTokens.append { [secrets] draft in
+                guard let subject = draft.claims["sub"]?.text else { return }
+                secrets.texts.withLock { $0.append(subject) }
+            }
+            carrier.tampering.objects[.token, default: []].append { [secrets] tokens in
+                let texts = ["access_token", "refresh_token"].compactMap { tokens[$0]?.text }
+                secrets.texts.withLock { $0 += texts }
+            }
+        }
+    }
+
+    /// Makes the carrier do what is right.
+    func behave() {
+        stage.front.setScripts([:], for: mccmnc)
+        stage.simulator.update(mccmnc) { carrier in
+            carrier.faults = []
+            carrier.tampering = .init()
+        }
+    }
+
+    func fields() throws -> ConformanceCase.Fields {
+        let fields = try stage.authorizedResponse(mccmnc, scope: row.scope, acr: row.acr, context: row.context)
+        let values = ["code", "code_verifier"].compactMap { fields[$0] }
+        secrets.texts.withLock { $0 += values }
+        return fields
+    }
+
+    /// Signs in as the case's app does.
+    func signIn() async throws -> App.Answer {
+        var fields = try fields()
+        row.appEdit?(&fields)
+        return try await stage.app.signIn(fields)
+    }
+
+    /// Does what the case is about.
+    func answers() async throws -> [App.Answer] {
+        if let steps = row.steps { return try await steps(self) }
+        return [try await signIn()]
+    }
+
+    func outcome(of answers: [App.Answer]) -> Outcome {
+        let front = stage.front
+        var outcome = Outcome(statuses: answers.map(\.status))
+        outcome.tokenPosts = front.count(.token, mccmnc)
+        outcome.keyFetches = front.count(.keys, mccmnc)
+        outcome.userInfoCalls = front.count(.userInfo, mccmnc)
+        let verdicts = Set(answers.map { Self.verdict(of: $0, tokenPosts: outcome.tokenPosts) })
+        if verdicts.count == 1, let verdict = verdicts.first { outcome.verdict = verdict }
+        return outcome
+    }
+
+    private static func verdict(of answer: App.Answer, tokenPosts: Int) -> ConformanceCase.Verdict {
+        switch answer.status {
+        case 200: answer.token == nil ? .unexpected : .signedIn
+        case _ where answer.token != nil || answer.error == nil: .unexpected
+        case 401: .rejected
+        case 502, 504: tokenPosts == 0 ? .configuration : .upstream
+        case 400: .request
+        default: .unexpected
+        }
+    }
+
+    /// What must not have been answered or logged, as far as it is long enough to be told from chance.
+    func secretsHeard(in text: String) -> Bool {
+        secrets.texts.withLock { $0 }.contains { $0.utf8.count >= 16 && text.contains($0) }
+    }
+}
+
+extension ConformanceRun {
+    /// Goes through a case: its positive twin, itself, and a clean sign-in straight after.
+    static func perform(_ row: ConformanceCase, on stage: ConformanceStage) async throws {
+        let twin = ConformanceRun(row.twin, on: stage)
+        let twinAnswer = try await twin.signIn()
+        #expect(twinAnswer.status == 200, "the positive twin: \(twinAnswer.response.text)")
+
+        let run = ConformanceRun(row, on: stage)
+        run.misbehave()
+        let logged = stage.process.said.utf8.count
+        let memory = ProcessMemory(of: stage.process)
+        let start = ContinuousClock.now
+        let answers = try await run.answers()
+        let took = ContinuousClock.now - start
+        let grown = memory.growth()
+
+        let outcome = run.outcome(of: answers)
+        stage.outcomes.withLock { $0[row.id] = outcome }
+        let texts = answers.map(\.response.text)
+        #expect(outcome.verdict == row.verdict, "\(texts)")
+        if !row.says.isEmpty {
+            #expect(answers.allSatisfy { $0.json["error_description"]?.string?.contains(row.says) == true }, "\(texts)")
+        }
+        run.expectTraffic(outcome, answers: answers.count)
+        if row.steps == nil { #expect(took <= ConformanceStage.deadline + .seconds(1)) }
+        if let grown { #expect(grown <= 64, "MiB more than before") }
+        let log = String(decoding: Array(stage.process.said.utf8.dropFirst(logged)), as: UTF8.self)
+        #expect(!texts.contains(where: run.secretsHeard) && !run.secretsHeard(in: log), "a secret was told")
+
+        run.behave()
+        let clean = row.recoversElsewhere ? ConformanceRun(row.twin, on: stage) : run.well
+        let after = try await clean.signIn()
+        #expect(after.status == 200, "the sign-in straight after: \(after.response.text)")
+    }
+
+    private func expectTraffic(_ outcome: Outcome, answers: Int) {
+        #expect(stage.front.count(.canary, mccmnc) == 0, "an address was asked that only a trap named")
+        switch row.verdict {
+        case .signedIn:
+            #expect(outcome.tokenPosts == row.tokenPosts ?? answers)
+            #expect(outcome.userInfoCalls == outcome.tokenPosts)
+        case .rejected:
+            #expect(outcome.tokenPosts == row.tokenPosts ?? answers)
+            if row.says != "userinfo_subject", row.steps == nil { #expect(outcome.userInfoCalls == 0) }
+        case .upstream:
+            if row.steps == nil || row.tokenPosts != nil { #expect(outcome.tokenPosts == row.tokenPosts ?? 1) }
+        case .configuration, .request, .unexpected: #expect(outcome.tokenPosts == row.tokenPosts ?? 0)
+        }
+        if let fetches = row.keyFetches { #expect(fetches.contains(outcome.keyFetches)) }
+    }
+
+    /// The same carrier, and an app that does what it should.
+    private var well: ConformanceRun { ConformanceRun(row.twin, mccmnc, on: stage) }
+
+    private init(_ row: ConformanceCase, _ mccmnc: String, on stage: ConformanceStage) {
+        self.row = row
+        self.stage = stage
+        self.mccmnc = mccmnc
+    }
+}
+
+extension ConformanceCase {
+    /// The same kind of carrier and the same request, with nothing wrong.
+    var twin: ConformanceCase {
+        var twin = ConformanceCase(id, .signedIn, [])
+        twin.nature = nature
+        twin.scope = scope
+        twin.acr = acr
+        twin.context = context
+        return twin
+    }
+}
+
+/// How much memory a process takes more than when this was made. Linux tells; elsewhere there is no measure.
+struct ProcessMemory {
+    private let folder: String
+    private let before: Int?
+
+    init(of process: LatchkeyProcess) {
+        folder = "/proc/\(process.identifier)"
+        before = Self.mebibytes("VmRSS", folder)
+        // Has the peak counted anew (proc(5)).
+        try? Data("5".utf8).write(to: URL(fileURLWithPath: folder + "/clear_refs"))
+    }
+
+    /// MiB from then to the peak since.
+    func growth() -> Int? {
+        guard let before, let peak = Self.mebibytes("VmHWM", folder) else { return nil }
+        return peak - before
+    }
+
+    private static func mebibytes(_ name: String, _ folder: String) -> Int? {
+        guard let status = try? String(contentsOfFile: folder + "/status", encoding: .utf8) else { return nil }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+        return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+            .map { $0 / 1024 }
+    }
+}

@@ -1,0 +1,133 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import HTTPServer
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+/// One built Latchkey, run as a process for all cases one after another, and carriers that misbehave as a case wants.
+final class ConformanceStage: Sendable {
+    @TaskLocal static var current: ConformanceStage?
+
+    /// Of every kind of character that form-encoding changes (RFC 6749 section 2.3.1).
+    static let secret = "s3cret:+%&= /?#@"
+    /// For each request to a carrier.
+    static let deadline = Duration.seconds(2)
+    /// Held to their issuers by the configuration.
+    static let pinnedNetworks = (1...9).map { "31900\($0)" }
+    /// Whose keys all carriers have.
+    static let keyRing = "310010"
+
+    let simulator: CarrierSimulator
+    let front: CarrierFront
+    let app: App
+    let process: LatchkeyProcess
+    let outcomes = Mutex<[String: Outcome]>([:])
+    private let running: CarrierSimulator.Running
+    private let directory: TemporaryDirectory
+    private let networks = Mutex((next: 311_000, pinned: ConformanceStage.pinnedNetworks))
+
+    private init() async throws {
+        directory = try TemporaryDirectory()
+        front = try CarrierFront()
+        simulator = CarrierSimulator(
+            clients: [
+                .init(id: Stage.clientID, secret: Secret(ConformanceStage.secret), redirectURIs: [Stage.redirectURI])
+            ])
+        simulator.baseURL = front.url
+        running = try simulator.start()
+        front.setSimulator(port: running.addresses[0].port)
+        try await ConformanceStage.makeKeys(simulator)
+        let issuers = ConformanceStage.pinnedNetworks.map { [url = front.url] in "\($0)=\(url)/carriers/\($0)" }
+        process = try LatchkeyProcess(
+            ["serve"],
+            environment: [
+                "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.path)/latchkey.db",
+                "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
+                "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):\(ConformanceStage.secret)",
+                "LATCHKEY_RATE_LIMITS": "off",
+                "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1,*.carriers.test",
+                "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
+                "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
+                "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "2s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "2s",
+                "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "2s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "2s",
+            ], directory: directory.path)
+        app = App(port: try await process.port(after: "listening"))
+    }
+
+    /// A carrier that has not been heard of before.
+    func newCarrier(of row: ConformanceCase) -> String {
+        let mccmnc = networks.withLock { networks in
+            if row.isPinned, let pinned = networks.pinned.popLast() { return pinned }
+            networks.next += 1
+            return "\(networks.next)"
+        }
+        var carrier = CarrierSimulator.Carrier(mccmnc: mccmnc, name: "Carrier \(mccmnc)")
+        carrier.keyRing = ConformanceStage.keyRing
+        carrier.delay = ConformanceStage.deadline * 2
+        for edit in row.nature { edit(&carrier) }
+        simulator.add(carrier)
+        return mccmnc
+    }
+
+    /// What the app has once the carrier approved.
+    func authorizedResponse(
+        _ mccmnc: String, scope: String = "openid", acr: String? = nil, context: String? = nil
+    ) throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let nonce = RandomSource.system.token(bytes: 16)
+        let code = try simulator.issueCode(
+            mccmnc: mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: nonce,
+            scope: scope, acr: acr, context: context)
+        var fields = [
+            "client_id": Stage.clientID, "code": code, "mccmnc": mccmnc, "redirect_uri": Stage.redirectURI,
+            "code_verifier": verifier, "nonce": nonce, "scope": scope,
+        ]
+        fields["acr_values"] = acr
+        fields["context"] = context
+        return fields
+    }
+
+    /// Starts everything, runs `body`, and stops everything.
+    static func with(_ body: () async throws -> Void) async throws {
+        let stage = try await ConformanceStage()
+        do {
+            try await $current.withValue(stage) { try await body() }
+        } catch {
+            await stage.stop()
+            throw error
+        }
+        await stage.stop()
+        try ConformanceTable.writeIfAsked(stage.outcomes.withLock { $0 })
+    }
+
+    private func stop() async {
+        process.send(SIGTERM)
+        let ending = await process.ending()
+        #expect(ending.status == 0, "\(ending.output.suffix(2000))")
+        front.stop()
+        await running.shutdown()
+    }
+
+    /// Makes the keys that cases need, so that no case waits for them.
+    private static func makeKeys(_ simulator: CarrierSimulator) async throws {
+        try await simulator.prepareKeys(ofRing: keyRing, generations: 3)
+    }
+}
+
+/// Runs a suite's tests on one ``ConformanceStage``.
+struct OnOneServer: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await ConformanceStage.with { try await function() }
+    }
+}
+
+extension Trait where Self == OnOneServer {
+    /// One server for all tests of the suite, from the first to the last.
+    static var onOneServer: Self { Self() }
+}

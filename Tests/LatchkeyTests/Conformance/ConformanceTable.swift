@@ -1,0 +1,79 @@
+import Foundation
+
+/// `docs/conformance.md`: what the cases are and what was seen of them.
+enum ConformanceTable {
+    /// Set to `write`, the run of all cases writes the table.
+    static let variable = "LATCHKEY_CONFORMANCE_TABLE"
+
+    private static let path = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("docs/conformance.md").path
+
+    static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
+
+    /// Cases and their verdicts as committed, in their order; those that do not apply have the verdict `–`.
+    static func committed() throws -> [String] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count >= 2, cells[0].hasPrefix("`") else { return nil }
+            return cells[0] + " " + cells[1]
+        }
+    }
+
+    /// Cases and their verdicts as they should be.
+    static var expected: [String] {
+        ConformanceCases.sections.flatMap { section in
+            section.cases.map { "`\($0.id)` \($0.verdict.rawValue)" } + section.others.map { "`\($0.id)` –" }
+        }
+    }
+
+    static func writeIfAsked(_ outcomes: [String: Outcome]) throws {
+        guard isToBeWritten, outcomes.count == ConformanceCases.all.count else { return }
+        try Data(text(outcomes).utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    private static func text(_ outcomes: [String: Outcome]) -> String {
+        var lines = [introduction]
+        for section in ConformanceCases.sections {
+            lines += ["## \(section.title)", ""]
+            if !section.cases.isEmpty {
+                lines += ["| case | verdict | status | token posts | key fetches | userinfo |"]
+                lines += ["|---|---|---|---:|---:|---:|"]
+                lines += section.cases.compactMap { row in outcomes[row.id].map { line(row, $0) } }
+                lines += [""]
+            }
+            guard !section.others.isEmpty else { continue }
+            lines += ["| case | verdict | why it does not apply |", "|---|---|---|"]
+            lines += section.others.map { "| `\($0.id)` | – | \($0.reason) |" }
+            lines += [""]
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func line(_ row: ConformanceCase, _ seen: Outcome) -> String {
+        var statuses: [String] = []
+        for status in Set(seen.statuses).sorted() {
+            let count = seen.statuses.count { $0 == status }
+            statuses.append(count == 1 ? "\(status)" : "\(count) × \(status)")
+        }
+        return "| `\(row.id)` | \(seen.verdict.rawValue) | \(statuses.joined(separator: ", ")) "
+            + "| \(seen.tokenPosts) | \(seen.keyFetches) | \(seen.userInfoCalls) |"
+    }
+
+    private static let introduction = """
+        # Conformance
+
+        What Latchkey does with carriers that are right in unusual ways, wrong, or hostile. Each case is a sign-in through
+        the HTTP API of one built server that runs from the first case to the last. Before it the same sign-in at a carrier
+        of the same kind that does nothing wrong must succeed, and straight after it a clean one. No case may sign anybody
+        in who should not be, tell a code, token or `sub` in an answer or the log, ask an address that only a trap names,
+        take 64 MiB more than before, or last longer than the deadline of a request to a carrier and a second.
+
+        Verdicts: `OK` is 200 with a session; `REJ` is 401, and nothing is asked with what the bad token brought; `UP` is
+        502, or 504 at the deadline; `CFG` is the same at discovery, before any token request; `400` asks the app to do
+        something else; `–` does not apply. The other columns are what the case's own carrier saw.
+
+        `make conformance-table` writes this file from a run; `make test` fails where a run differs from it.
+
+        """
+}

@@ -1,0 +1,51 @@
+import CarrierSimulator
+import Testing
+
+/// The relying-party cases of the certification suites and of the security literature, through the HTTP API.
+@Suite(.serialized, .onOneServer) struct ConformanceTests {
+    @Test("A. The older certification suite", arguments: ConformanceCases.olderSuite)
+    func olderSuite(row: ConformanceCase) async throws { try await perform(row) }
+
+    @Test("B. The newer certification suite", arguments: ConformanceCases.newerSuite)
+    func newerSuite(row: ConformanceCase) async throws { try await perform(row) }
+
+    @Test("C. The FAPI 2.0 security profile", arguments: ConformanceCases.fapi)
+    func fapi(row: ConformanceCase) async throws { try await perform(row) }
+
+    @Test("D. What no suite covers", arguments: ConformanceCases.gaps)
+    func gaps(row: ConformanceCase) async throws { try await perform(row) }
+
+    @Test("E. The security literature", arguments: ConformanceCases.literature)
+    func literature(row: ConformanceCase) async throws { try await perform(row) }
+
+    @Test("F. Faults of carriers that none of these has", arguments: ConformanceCases.faults)
+    func faults(row: ConformanceCase) async throws { try await perform(row) }
+
+    private func perform(_ row: ConformanceCase) async throws {
+        try await ConformanceRun.perform(row, on: try #require(ConformanceStage.current))
+    }
+}
+
+/// The list of cases itself.
+@Suite struct ConformanceListTests {
+    @Test("The committed table has the cases and verdicts that a run must see: make conformance-table writes it")
+    func table() throws {
+        guard !ConformanceTable.isToBeWritten else { return }
+        #expect(try ConformanceTable.committed() == ConformanceTable.expected)
+    }
+
+    @Test("No two cases have one name")
+    func names() {
+        let names = ConformanceCases.all.map(\.id) + ConformanceCases.sections.flatMap { $0.others.map(\.id) }
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("Every fault of the simulator that touches a sign-in by code is in a case")
+    func faults() {
+        let used = ConformanceCases.all.reduce(into: Set<CarrierSimulator.Fault>()) { $0.formUnion($1.faults) }
+        let missing = CarrierSimulator.Fault.allCases.filter { fault in
+            !used.contains(fault) && !fault.rawValue.hasPrefix("authorization-")
+        }
+        #expect(missing.isEmpty)
+    }
+}
