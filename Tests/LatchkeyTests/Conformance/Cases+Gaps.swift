@@ -104,7 +104,7 @@ extension ConformanceCases {
             .configuration(
                 "x-disc-fields:algs-unknown", .metadata("id_token_signing_alg_values_supported", ["HS256", "ES512"])),
             .configuration(
-                "x-disc-fields:methods", .metadata("token_endpoint_auth_methods_supported", ["tls_client_auth"])),
+                "x-disc-fields:methods", .metadata("token_endpoint_auth_methods_supported", ["tls_client_auth"]), .elsewhere),
             .configuration("x-disc-fields:methods-number", .metadata("token_endpoint_auth_methods_supported", 7)),
             .configuration("x-disc-fields:other-mccmnc", .metadata("mccmnc", 310_999)),
         ]

@@ -6,8 +6,9 @@ extension ConformanceCases {
             "rp-response_type-code+token", "rp-response_type-code+id_token+token", "rp-id_token-bad-at_hash",
             "rp-id_token-missing-at_hash", "rp-id_token-bad-c_hash", "rp-id_token-missing-c_hash",
             "rp-nonce-unless-code-flow")
-        + others(
-            noCallback, "rp-response_mode-form_post", "rp-response_mode-form_post-error", "rp-3rd_party-init-login")
+        + others(callback + " by form.", "rp-response_mode-form_post")
+        + others(callback + " by form, and with errors.", "rp-response_mode-form_post-error")
+        + others(noThirdParty, "rp-3rd_party-init-login")
         + others(noRequestObjects, "rp-claims_request-id_token", "rp-claims_request-userinfo")
         + others(
             noRequestObjects, "rp-request_uri-unsigned", "rp-request_uri-sig", "rp-request_uri-enc",
@@ -34,7 +35,8 @@ extension ConformanceCases {
         + others(noRegistration, "oidcc-client-test-dynamic-registration")
         + others(noRequestObjects, "oidcc-client-test-request-uri-signed-rs256")
         + others(noRequestObjects, "oidcc-client-test-request-uri-signed-none")
-        + others(noCallback, "oidcc-client-test-form-post-error", "oidcc-client-test-3rd-party-init-login")
+        + others(callback + " by form, and with errors.", "oidcc-client-test-form-post-error")
+        + others(noThirdParty, "oidcc-client-test-3rd-party-init-login")
         + others(
             noCarrierRefresh, "oidcc-client-test-refresh-token", "oidcc-client-test-refresh-token-invalid-issuer",
             "oidcc-client-test-refresh-token-invalid-sub")
@@ -51,12 +53,17 @@ extension ConformanceCases {
             "oidcc-client-test-rp-init-logout", "oidcc-client-test-rp-init-logout-no-state",
             "oidcc-client-test-rp-init-logout-other-state", "oidcc-client-test-session-management")
         + others(
-            "The server of the run signs in with client_secret_basic, and refuses carriers without it (see A).",
-            "auth-post", "auth-secret-jwt", "auth-private-key-jwt")
+            "The client of the run has a secret for Basic; ClientAuthenticationTests shows the others.", "auth-post",
+            "auth-private-key-jwt")
+        + others("Secrets are never used as keys.", "auth-secret-jwt")
 
     static let fapiOthers =
-        others(
-            noCallback, "fapi2-invalid-authorization-response-iss", "fapi2-remove-authorization-response-iss",
+        others(callback + " with the iss of another, and no token request.", "fapi2-invalid-authorization-response-iss")
+        + others(
+            "The iss of an authorization response is checked where it is there.",
+            "fapi2-remove-authorization-response-iss")
+        + others(
+            callback + " with an unknown state and with none.",
             "fapi2-ensure-authorization-response-with-invalid-state-fails",
             "fapi2-ensure-authorization-response-with-invalid-missing-state-fails")
         + others("JARM is not registered.", "fapi2-ensure-jarm")
@@ -66,11 +73,14 @@ extension ConformanceCases {
         + others("Intent ids belong to open banking.", "fapi2-invalid-openbanking-intent-id")
 
     static let gapOthers =
-        others(noCallback, "x-authz-error", "x-response_type:front-channel")
+        others(callback + " with access_denied and server_error.", "x-authz-error")
+        + others(noFrontChannel, "x-response_type:front-channel")
         + others("Sign-in by code asks for no max_age; the check is tested by itself.", "x-max_age")
 
     static let literatureOthers =
-        others(noCallback, "sec-23 replay:callback", "sec-26 mix-up:callback", "sec-43 state-csrf")
+        others(callback + " with a state that was used.", "sec-23 replay:callback")
+        + others(callback + " with the iss of another.", "sec-26 mix-up:callback")
+        + others(callback + " in another browser, and with states unknown, absent and doubled.", "sec-43 state-csrf")
         + others(
             "Names that resolve to other addresses are tested where addresses are: OutboundHTTPTests.",
             "sec-28 dns-rebind")

@@ -32,15 +32,16 @@ extension ConformanceCases {
         .ok("rp-claims-aggregated", .claims("_claim_names", ["address": "a"]), .claims("_claim_sources", aggregated)),
         .ok("rp-claims-distributed", .claims("_claim_names", ["address": "a"]), .object(.userInfo, distributeClaims)),
         .ok("rp-token_endpoint-client_secret_basic", .steps(signInByBasic)),
+        // Other methods than the client has. Metadata that names them is kept like any other, for as long as it says.
         .configuration(
             "rp-token_endpoint-client_secret_post",
-            .metadata("token_endpoint_auth_methods_supported", ["client_secret_post"])),
+            .metadata("token_endpoint_auth_methods_supported", ["client_secret_post"]), .elsewhere),
         .configuration(
             "rp-token_endpoint-client_secret_jwt",
-            .metadata("token_endpoint_auth_methods_supported", ["client_secret_jwt"])),
+            .metadata("token_endpoint_auth_methods_supported", ["client_secret_jwt"]), .elsewhere),
         .configuration(
             "rp-token_endpoint-private_key_jwt",
-            .metadata("token_endpoint_auth_methods_supported", ["private_key_jwt"])),
+            .metadata("token_endpoint_auth_methods_supported", ["private_key_jwt"]), .elsewhere),
         .ok("rp-userinfo-bearer-header", .steps(signInAndCheckBearer)),
         .rejected("rp-userinfo-bad-sub-claim", "userinfo_subject", .claims("sub", "foobar")),
         .ok("rp-discovery-openid-configuration"),

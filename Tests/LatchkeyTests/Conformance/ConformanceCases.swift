@@ -36,7 +36,8 @@ enum ConformanceCases {
     static let noFrontChannel = "Tokens are never taken from the front channel."
     static let noRegistration = "Carriers register their clients by hand."
     static let noWebFinger = "Carriers are found by mccmnc, not by WebFinger."
-    static let noRequestObjects = "Authorization requests are made by the app."
+    static let noRequestObjects = "Authorization requests have plain parameters, without request objects."
     static let noCarrierRefresh = "A carrier's tokens are discarded after the sign-in, so that none is refreshed."
+    static let noThirdParty = "There is no address for others to begin a sign-in at."
     static let noLogout = "This version has no sessions that a provider can end."
 }
