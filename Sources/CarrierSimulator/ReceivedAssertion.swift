@@ -1,14 +1,6 @@
-import Crypto
-import CryptoExtras
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// A client assertion as it came (RFC 7523 section 3), taken apart and not yet believed.
+/// A client assertion as it came (RFC 7523 section 3), not yet believed.
 struct ReceivedAssertion: Sendable {
     /// The claim that is not as it must be.
     enum Fault: String, Sendable {
@@ -20,27 +12,16 @@ struct ReceivedAssertion: Sendable {
     static let maximumLifetime: Int64 = 300
     static let clockSkew: Int64 = 60
 
-    let keyID: String?
-    private let algorithm: String
-    private let claims: JSONObject
-    private let signed: [UInt8]
-    private let signature: [UInt8]
+    private let jws: ReceivedJWS
 
-    /// Nil if the text is no JWS in compact form, with a header and claims in JSON.
+    /// Nil if the text is no ``ReceivedJWS``.
     init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard text.utf8.count <= Self.maximumBytes, parts.count == 3,
-            let header = Base64URL.decode(String(parts[0])), let payload = Base64URL.decode(String(parts[1])),
-            let signature = Base64URL.decode(String(parts[2])),
-            let fields = (try? JSONValue(parsing: header))?.object, fields["crit"] == nil,
-            let algorithm = fields["alg"]?.string, let claims = (try? JSONValue(parsing: payload))?.object
-        else { return nil }
-        keyID = fields["kid"]?.string
-        self.algorithm = algorithm
-        self.claims = claims
-        self.signature = signature
-        signed = Array("\(parts[0]).\(parts[1])".utf8)
+        guard let jws = ReceivedJWS(text, maximumBytes: Self.maximumBytes) else { return nil }
+        self.jws = jws
     }
+
+    var keyID: String? { jws.keyID }
+    private var claims: JSONObject { jws.claims }
 
     var subject: String? { claims["sub"]?.string }
 
@@ -49,21 +30,7 @@ struct ReceivedAssertion: Sendable {
         claims["jti"]?.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
     }
 
-    func isSigned(byKeyInPEM pem: String) -> Bool {
-        let digest = SHA256.hash(data: signed)
-        switch algorithm {
-        case "RS256":
-            guard let key = try? _RSA.Signing.PublicKey(pemRepresentation: pem) else { return false }
-            return key.isValidSignature(
-                .init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
-        case "ES256":
-            guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem),
-                let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
-            else { return false }
-            return key.isValidSignature(signature, for: digest)
-        default: return false
-        }
-    }
+    func isSigned(byKeyInPEM pem: String) -> Bool { jws.isSigned(byKeyInPEM: pem) }
 
     /// The first claim that is not as RFC 7523 section 3 and OpenID Connect Core section 9 want it. An `aud` of several
     /// is refused: another of them could use the assertion here.

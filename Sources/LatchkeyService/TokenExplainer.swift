@@ -18,7 +18,7 @@ public struct TokenExplainer: Sendable {
         /// In seconds.
         public var maximumAuthenticationAge: Int64?
         public var accessToken: Secret?
-        /// An RFC 3339 time in UTC or seconds since 1970; nil for now.
+        /// An RFC 3339 time in UTC or seconds since 1970; nil for the present time.
         public var moment: String?
 
         public init(network: String) {

@@ -1,0 +1,51 @@
+import Crypto
+import CryptoExtras
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A JWS in compact form as a client sent it (RFC 7515 section 7.1), taken apart and not yet believed.
+struct ReceivedJWS: Sendable {
+    let keyID: String?
+    let claims: JSONObject
+    private let algorithm: String
+    private let signed: [UInt8]
+    private let signature: [UInt8]
+
+    /// Nil if the text is no JWS in compact form with a header and claims in JSON, or needs an extension.
+    init?(_ text: String, maximumBytes: Int) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard text.utf8.count <= maximumBytes, parts.count == 3,
+            let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2]),
+            let fields = (try? JSONValue(parsing: header))?.object, fields["crit"] == nil,
+            let algorithm = fields["alg"]?.string, let claims = (try? JSONValue(parsing: payload))?.object
+        else { return nil }
+        keyID = fields["kid"]?.string
+        self.claims = claims
+        self.algorithm = algorithm
+        self.signature = signature
+        signed = Array("\(parts[0]).\(parts[1])".utf8)
+    }
+
+    /// By RS256 or ES256, as its header says.
+    func isSigned(byKeyInPEM pem: String) -> Bool {
+        let digest = SHA256.hash(data: signed)
+        switch algorithm {
+        case "RS256":
+            guard let key = try? _RSA.Signing.PublicKey(pemRepresentation: pem) else { return false }
+            return key.isValidSignature(
+                .init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
+        case "ES256":
+            guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem),
+                let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+            else { return false }
+            return key.isValidSignature(signature, for: digest)
+        default: return false
+        }
+    }
+}
