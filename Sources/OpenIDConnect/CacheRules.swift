@@ -18,7 +18,7 @@ public struct CacheRules: Sendable, Hashable {
     /// How many networks are kept.
     public var maximumNetworks = 1024
     /// Key sets are fetched at most so many times at once, and then once in ``keyFetchInterval``: enough for keys
-    /// rotated seconds after a fetch, and little enough for a flood of tokens with unknown key ids.
+    /// rotated seconds after a fetch, and little enough for a flood of tokens with unknown key ids or bad signatures.
     public var keyFetchBurst: Int64 = 3
     public var keyFetchInterval: Int64 = 10
 

@@ -5,11 +5,14 @@ import Synchronization
 ///
 /// Callers that ask for the same network with the same client at the same time share one request, which runs on its
 /// own: whoever is cancelled takes nothing from the others. A network is held to the issuer that was configured or
-/// first seen for it, so that neither discovery nor a carrier can later put another in its place.
+/// first seen for it, so that neither discovery nor a carrier can later put another in its place; and of networks that
+/// share an issuer, none can bring keys of its own.
 final class CarrierDiscovery: Sendable {
     private struct Known: Sendable {
         let metadata: ProviderMetadata
         var freshUntil: Timestamp
+        /// When it was to be fresh until as it came, whatever happened since.
+        let saidUntil: Timestamp
         let usableUntil: Timestamp
         /// The client that asked; a refresh asks for it again.
         let clientID: ClientID
@@ -164,10 +167,12 @@ final class CarrierDiscovery: Sendable {
                 throw OIDCError(
                     .metadataRefused, reason: "The network's metadata names another issuer than the one it is held to.")
             }
+            try checkClaim(to: metadata.issuer, metadata, question.network, known: state.known, now: now)
             state.issuers.put(metadata.issuer, for: question.network)
             state.answers += 1
             let known = Known(
-                metadata: metadata, freshUntil: fresh, usableUntil: fresh.advanced(bySeconds: rules.staleLifetime),
+                metadata: metadata, freshUntil: fresh, saidUntil: fresh,
+                usableUntil: fresh.advanced(bySeconds: rules.staleLifetime),
                 clientID: question.clientID, refreshAt: refresh, number: state.answers)
             state.known.put(known, for: question.network)
             state.refusals.remove(question)
@@ -187,24 +192,47 @@ final class CarrierDiscovery: Sendable {
         }
         let requirements = ProviderMetadata.Requirements(
             urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts)
-        let metadata = try ProviderMetadata(document, network: network, requirements: requirements)
-        try checkOperator(of: metadata, network: network)
-        return metadata
+        return try ProviderMetadata(document, network: network, requirements: requirements)
     }
 
+    /// Whether a network may speak for the issuer that its metadata names.
+    ///
     /// Metadata that came from the issuer itself would be the issuer's word for it (Discovery section 4.3). Ours comes
     /// from a broker, by network: a carrier could name another's issuer beside keys and endpoints of its own, and so vouch
-    /// for the other's users. A network whose issuer is configured cannot name another's, and is not asked.
-    private func checkOperator(of metadata: ProviderMetadata, network: MCCMNC) throws(OIDCError) {
+    /// for the other's users. So the endpoints have to be of the issuer's operator, and the keys those that the operator's
+    /// other networks name, as long as what these said last is fresh. A network whose issuer is configured cannot name
+    /// another's, and is not asked.
+    private func checkClaim(
+        to issuer: String, _ metadata: ProviderMetadata, _ network: MCCMNC, known: BoundedTable<MCCMNC, Known>,
+        now: Timestamp
+    ) throws(OIDCError) {
         guard configuration.pinnedIssuers[network] == nil else { return }
-        let issuer = EndpointURL(metadata.issuer, policy: configuration.urlPolicy)
+        let url = EndpointURL(issuer, policy: configuration.urlPolicy)
         let endpoints = [metadata.tokenEndpoint, metadata.jwksURI] + [metadata.userInfoEndpoint].compactMap(\.self)
-        for endpoint in endpoints {
-            guard let issuer, configuration.trustedHosts.areOfOneOperator(endpoint.host, issuer.host) else {
-                throw OIDCError(
-                    .metadataRefused,
-                    reason: "The network's metadata names an issuer and endpoints that are not of one operator: "
-                        + "configure the network's issuer if they are.")
+        let areOfOneOperator = endpoints.allSatisfy { endpoint in
+            url.map { configuration.trustedHosts.areOfOneOperator(endpoint.host, $0.host) } ?? false
+        }
+        let othersAgree = known.entries.allSatisfy { other, known in
+            other == network || known.saidUntil <= now || !known.metadata.issuer.hasSameBytes(as: issuer)
+                || known.metadata.jwksURI == metadata.jwksURI
+        }
+        guard areOfOneOperator, othersAgree else {
+            let what = areOfOneOperator ? "another network's issuer, with other keys" : "an issuer of another operator"
+            throw OIDCError(
+                .metadataRefused,
+                reason: "The network's metadata names \(what): configure the network's issuer if that is right.")
+        }
+    }
+
+    /// Asks for a provider's metadata again soon, because it cannot be used as it is: whoever mends it need not wait until
+    /// it is old.
+    func distrust(_ provider: ProviderMetadata) {
+        let soon = clock.now().advanced(bySeconds: configuration.cache.retryInterval)
+        state.withLock { state in
+            for (network, var known) in state.known.entries where known.metadata == provider {
+                guard soon < known.freshUntil else { continue }
+                known.freshUntil = soon
+                state.known.put(known, for: network)
             }
         }
     }

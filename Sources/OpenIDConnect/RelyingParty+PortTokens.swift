@@ -21,7 +21,7 @@ extension RelyingParty {
     ///
     /// For each issuer, at most ``PortTokenRules/maximumIssuers`` of them, its OpenID configuration and its keys are
     /// fetched where they are not at hand: one request of each kind, and one more for the keys if the token's is not
-    /// among those held.
+    /// among those held, or is another now.
     public func verify(
         _ portTokens: [UnverifiedPortToken]
     ) async -> [Result<VerifiedPortToken, PortTokenRefusal>] {
@@ -58,7 +58,9 @@ extension RelyingParty {
         do throws(PortTokenRefusal) {
             return .success(try VerifiedPortToken(token, keys: held.keys))
         } catch {
-            guard error.check == .key, let newer = await cache.newer(than: held) else { return .failure(error) }
+            guard [.key, .signature].contains(error.check), let newer = await cache.newer(than: held) else {
+                return .failure(error)
+            }
             return Result { () throws(PortTokenRefusal) in try VerifiedPortToken(token, keys: newer.keys) }
         }
     }

@@ -78,6 +78,12 @@ public final class RelyingParty: Sendable {
         let request = TokenRequest(
             code: code, redirectURI: redirectURI, codeVerifier: codeVerifier, client: client,
             correlationID: correlationID)
+        do throws(OIDCError) {
+            try provider.check(client.authentication)
+        } catch {
+            discovery.distrust(provider)
+            throw error
+        }
         let outbound = try request.outbound(
             to: provider, limits: configuration.limits, now: clock.now(), random: random)
         let response: OutboundResponse
@@ -105,7 +111,7 @@ public final class RelyingParty: Sendable {
         do throws(OIDCError) {
             return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())
         } catch {
-            guard Self.suggestsNewKeys(error, token), let newer = await cache.newer(than: held) else { throw error }
+            guard error.suggestsNewKeys, let newer = await cache.newer(than: held) else { throw error }
             return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
         }
     }
@@ -136,10 +142,10 @@ public final class RelyingParty: Sendable {
         }
         return try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
     }
+}
 
-    /// A key that is not among those held may have been published since. So may the key of a token that names none, of
-    /// which a signature that does not hold is the only sign; where a key is named and held, the signature is just wrong.
-    private static func suggestsNewKeys(_ error: OIDCError, _ token: SignedToken) -> Bool {
-        error.check == .key || (error.check == .signature && token.keyID == nil)
-    }
+extension OIDCError {
+    /// A key that is not among those held may have been published since; and one that is may have been replaced under its
+    /// id, of which a signature that does not hold is the only sign.
+    fileprivate var suggestsNewKeys: Bool { check == .key || check == .signature }
 }

@@ -14,11 +14,11 @@ struct TokenRequest {
     let client: ClientCredentials
     let correlationID: CorrelationID
 
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the provider does not take the client's way to prove who it is.
+    /// - Parameter provider: Takes the client's way to prove who it is.
+    /// - Throws: What ``ClientKey`` throws if it cannot sign.
     func outbound(
         to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
-        try provider.check(client.authentication)
         var form = grant
         var headers = [
             (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),

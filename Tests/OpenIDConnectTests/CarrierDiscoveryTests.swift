@@ -220,6 +220,46 @@ struct CarrierDiscoveryTests {
         #expect(await error(same, subjects) == nil)
     }
 
+    @Test("Networks may share an issuer, but none can bring other keys for it while what the others said is fresh")
+    func sharedIssuer() async throws {
+        let metadata = FakeCarrier.metadata.with("mccmnc", nil)
+        let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
+        let third = try SignInSubjects(network: "310997")
+        let pinned = try carrier.relyingParty { $0.pinnedIssuers = [third.network: TokenDraft.issuer] }
+        let unpinned = try carrier.relyingParty()
+        for relyingParty in [pinned, unpinned] {
+            for network in ["310999", "310998"] {
+                #expect(await error(relyingParty, try SignInSubjects(network: network)) == nil)
+            }
+        }
+        let moved = metadata.with("jwks_uri", "\"\(FakeCarrier.keysURL)-of-another\"")
+        carrier.change { $0.discovery = .json(moved.text, cacheControl: "max-age=60") }
+        #expect(await error(unpinned, third)?.code == .metadataRefused)
+        // The operator knows better.
+        #expect(await error(pinned, third) == nil)
+        // Keys may move all the same: one network says so when the others' word is old, and then they do.
+        carrier.clock.advance(bySeconds: 60)
+        for network in ["310999", "310998", "310997"] {
+            let provider = try await unpinned.provider(SignInSubjects(network: network))
+            #expect(provider.jwksURI.text == FakeCarrier.keysURL + "-of-another")
+        }
+    }
+
+    @Test("A network whose discovery fails does not keep the others from moving their keys")
+    func sharedIssuerOfFailingNetwork() async throws {
+        let metadata = FakeCarrier.metadata.with("mccmnc", nil)
+        let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
+        let relyingParty = try carrier.relyingParty()
+        let first = try SignInSubjects()
+        #expect(await error(relyingParty, first) == nil)
+        carrier.clock.advance(bySeconds: 60)
+        carrier.change { $0.discovery = OutboundResponse(status: 500) }
+        #expect(try await relyingParty.provider(first).jwksURI.text == FakeCarrier.keysURL)
+        let moved = metadata.with("jwks_uri", "\"\(FakeCarrier.keysURL)-moved\"")
+        carrier.change { $0.discovery = .json(moved.text, cacheControl: "max-age=60") }
+        #expect(await error(relyingParty, try SignInSubjects(network: "310998")) == nil)
+    }
+
     @Test("Many who ask at once share one request, even if the first of them is cancelled")
     func singleFlight() async throws {
         let gate = Gate()

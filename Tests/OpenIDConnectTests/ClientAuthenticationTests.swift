@@ -171,4 +171,31 @@ struct ClientAuthenticationTests {
             try await exchange(.privateKeyJWT(key()), at: carrier)?.code == (isTaken ? nil : .clientRefused))
         #expect(try await exchange(.clientSecretBasic(Secret("s")), at: carrier) == nil)
     }
+
+    @Test(
+        "A provider that mends what it lists is asked again after a minute, and not before; one that need not, is not",
+        arguments: [
+            ("token_endpoint_auth_methods_supported", "[\"client_secret_basic\"]"),
+            ("token_endpoint_auth_signing_alg_values_supported", "[\"RS256\"]"),
+        ])
+    func mended(_ name: String, _ json: String) async throws {
+        let whole = FakeCarrier.metadata
+        let carrier = FakeCarrier { $0.discovery = .json(whole.with(name, json).text, cacheControl: "max-age=86400") }
+        let relyingParty = try carrier.relyingParty()
+        func attempt() async throws -> OIDCError? {
+            try await exchange(.privateKeyJWT(key()), at: carrier, by: relyingParty)
+        }
+        var questions: Int { carrier.http.requests(to: FakeCarrier.discoveryURL).count }
+        #expect(try await attempt()?.code == .clientRefused)
+        carrier.change { $0.discovery = .json(whole.text, cacheControl: "max-age=86400") }
+        carrier.clock.advance(bySeconds: 59)
+        #expect(try await attempt()?.code == .clientRefused, "a second failure does not put it off")
+        #expect(questions == 1)
+        carrier.clock.advance(bySeconds: 1)
+        #expect(try await attempt() == nil)
+        #expect(questions == 2)
+        carrier.clock.advance(bySeconds: 600)
+        #expect(try await attempt() == nil)
+        #expect(questions == 2, "metadata that can be used is kept as long as it says")
+    }
 }

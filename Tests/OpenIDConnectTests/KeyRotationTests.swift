@@ -76,11 +76,38 @@ struct KeyRotationTests {
         #expect(stage.fetches == 2)
     }
 
-    @Test("A signature that does not hold under a known key asks for no other keys")
+    @Test("A key that another one has replaced under the same id works", arguments: ["rsa-1", "kid"])
+    func replacement(keyID: String) async throws {
+        let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1.named(keyID))) })
+        #expect(await stage.error(.rsa1, keyID: keyID) == nil)
+        stage.carrier.change { $0.keys = .json(TestKey.keySet(.rsa2.named(keyID))) }
+        #expect(await stage.error(.rsa2, keyID: keyID) == nil)
+        #expect(stage.fetches == 2)
+        #expect(await stage.error(.rsa1, keyID: keyID) == .failed(.signature), "the former key is none any more")
+    }
+
+    @Test("A signature that does not hold under a known key costs one fetch")
     func badSignature() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa2, keyID: "rsa-1") == .failed(.signature))
-        #expect(stage.fetches == 1)
+        #expect(stage.fetches == 2)
+        #expect(await stage.error(.rsa1) == nil)
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("A flood of signatures that do not hold costs no more than one of unknown key ids, and both together too")
+    func signatureFlood() async throws {
+        let stage = try await Stage()
+        #expect(await stage.error(.rsa1) == nil)
+        for index in 0..<100 {
+            #expect(await stage.error(.rsa2, keyID: "rsa-1") == .failed(.signature))
+            #expect(await stage.error(.ec1, keyID: "random-\(index)") == .failed(.key))
+        }
+        #expect(stage.fetches == 3)
+        #expect(await stage.error(.rsa1) == nil)
+        stage.carrier.clock.advance(bySeconds: 10)
+        for _ in 0..<10 { #expect(await stage.error(.rsa2, keyID: "rsa-1") == .failed(.signature)) }
+        #expect(stage.fetches == 4)
     }
 
     @Test("An unknown key id costs one fetch and falls back to no other key")

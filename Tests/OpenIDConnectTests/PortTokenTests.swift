@@ -247,6 +247,19 @@ struct PortTokenTests {
         #expect(carriers.keyRequests == 3)
     }
 
+    @Test("A key that another one has replaced under the same id works")
+    func replacement() async throws {
+        let carriers = FormerCarriers()
+        let party = try carriers.relyingParty()
+        #expect(try await checks([PortTokenDraft(key: .rsa1).text], party) == [nil])
+        let successor = TestKey.rsa2.named("rsa-1")
+        carriers.change { $0.keys = .json(TestKey.keySet(successor)) }
+        #expect(try await checks([PortTokenDraft(key: successor).text], party) == [nil])
+        #expect(carriers.keyRequests == 2)
+        for _ in 0..<20 { #expect(try await checks([PortTokenDraft(key: .rsa1).text], party) == [.signature]) }
+        #expect(carriers.keyRequests == 3)
+    }
+
     struct Unusable: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let check: PortTokenCheck
