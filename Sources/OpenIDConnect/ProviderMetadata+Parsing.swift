@@ -22,6 +22,7 @@ extension ProviderMetadata {
         signingAlgorithms = try reader.signingAlgorithms()
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
+        namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
         try reader.checkList("response_types_supported", includes: "code")
         try reader.checkNetwork(network)
     }

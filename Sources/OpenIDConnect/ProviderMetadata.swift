@@ -16,4 +16,6 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let clientAuthenticationMethods: Set<ClientAuthenticationMethod>?
     /// How client assertions may be signed: the listed ones that we know; nil if none are listed.
     public let assertionAlgorithms: Set<SigningAlgorithm>?
+    /// Whether every authorization response names its issuer (RFC 9207 section 3).
+    public let namesIssuerInResponses: Bool
 }

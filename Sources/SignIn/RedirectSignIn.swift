@@ -157,17 +157,22 @@ public struct RedirectSignIn: Sendable {
         return attempt
     }
 
-    /// An answer that names its issuer must name the one that was asked (RFC 9207 section 2.4).
+    /// An answer that names its issuer must name the one that was asked, and one of a carrier that says it always names it
+    /// must do so (RFC 9207 section 2.4).
     private func checkIssuer(
         _ answer: RedirectAnswer, _ network: MCCMNC, _ attempt: RedirectAttempt
     ) async throws(SignInError) {
-        guard let issuer = answer.issuer, let relyingParty = relyingParties[attempt.provider] else { return }
+        guard let relyingParty = relyingParties[attempt.provider] else { throw .unknownProvider }
         let carrier: ProviderMetadata
         do throws(OIDCError) {
             carrier = try await relyingParty.provider(
                 for: network, clientID: attempt.clientID, correlationID: attempt.correlationID)
         } catch {
             throw SignInError(error)
+        }
+        guard let issuer = answer.issuer else {
+            guard carrier.namesIssuerInResponses else { return }
+            throw .issuerNotNamed
         }
         guard carrier.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
     }

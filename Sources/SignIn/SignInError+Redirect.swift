@@ -31,6 +31,10 @@ extension SignInError {
         .carrierError, .serverError,
         "The answer names another issuer than the carrier that was asked. Start a new sign-in.", fault: .carrier)
 
+    static let issuerNotNamed = SignInError(
+        .carrierError, .serverError,
+        "The answer does not name its issuer, although the carrier's always do. Start a new sign-in.", fault: .carrier)
+
     static let tooManyStarts = SignInError(
         .temporarilyUnavailable, .serverError, "Too many sign-ins are being started. Try again in a moment.",
         retryAfter: 1, fault: .ours)

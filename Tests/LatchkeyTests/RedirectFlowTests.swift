@@ -175,6 +175,7 @@ import Testing
             Failure(fault: .authorizationDenied, error: "access_denied"),
             Failure(fault: .authorizationServerError, error: "server_error"),
             Failure(fault: .authorizationOtherIssuer, error: "carrier_error"),
+            Failure(fault: .authorizationMissingIssuer, error: "carrier_error"),
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
@@ -197,7 +198,7 @@ import Testing
                 #expect(done.parameters["session_id"] == nil)
                 #expect(browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"] == nil)
             }
-            if row.fault == .authorizationOtherIssuer {
+            if [.authorizationOtherIssuer, .authorizationMissingIssuer].contains(row.fault) {
                 #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 0, "a mixed-up answer's code goes nowhere")
             }
         }
