@@ -4,10 +4,10 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser conformance fuzz bench lint format clean
+.PHONY: help run build test browser conformance conformance-table fuzz bench lint format clean
 
 help:  ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
 
 run:  ## start Latchkey and carriers to sign in with, on this machine
 	@scripts/setup
@@ -35,6 +35,11 @@ conformance: build  ## drive the release build against the misbehaving carrier o
 fuzz:  ## give the readers of carriers' answers what a fuzzer thinks up, FUZZ_SECONDS (600) each
 	@scripts/setup
 	scripts/fuzz
+
+conformance-table:  ## write docs/conformance.md from a run of the conformance suite
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
 
 bench: build  ## measure the release build
 	@scripts/setup --bench

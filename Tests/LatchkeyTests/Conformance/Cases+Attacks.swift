@@ -4,19 +4,20 @@ import TestSupport
 import Testing
 
 extension ConformanceCases {
-    static let attacks: [ConformanceCase] = [
-        .rejected("sec-23 replay:id-token", "nonce", .steps(reuse(.token)), .posts(2)),
-        .rejected("sec-23 replay:code", "", .steps(signInWithUsedCode), .posts(2)),
-        .rejected("sec-25 spoof-iss:neighbour", "issuer", .fault(.idTokenNeighbourIssuer)),
-        .rejected("sec-25 spoof-iss:empty", "issuer", .claim("iss", "")),
-        .rejected("sec-25 spoof-iss:slash", "issuer", .claim("iss", plus: "/")),
-        .rejected(
-            "sec-25 spoof-iss:array", "issuer", .draft { $0.claims["iss"] = .array([$0.claims["iss"] ?? .null]) }),
-        .configuration("sec-25 spoof-iss:metadata-of-another", .steps(signInWithIssuerOfAnother)),
-        .ok("sec-25 spoof-sub", .steps(signInWithSubjectOfAnother)),
-        .rejected("sec-26 mix-up:mccmnc-of-another", "", .steps(signInAtAnother), .posts(0)),
-        .rejected("sec-44 code-injection", "", .steps(signInWithStolenCode)),
-    ]
+    static let attacks: [ConformanceCase] =
+        callbackAttacks + [
+            .rejected("sec-23 replay:id-token", "nonce", .steps(reuse(.token)), .posts(2)),
+            .rejected("sec-23 replay:code", "", .steps(signInWithUsedCode), .posts(2)),
+            .rejected("sec-25 spoof-iss:neighbour", "issuer", .fault(.idTokenNeighbourIssuer)),
+            .rejected("sec-25 spoof-iss:empty", "issuer", .claim("iss", "")),
+            .rejected("sec-25 spoof-iss:slash", "issuer", .claim("iss", plus: "/")),
+            .rejected(
+                "sec-25 spoof-iss:array", "issuer", .draft { $0.claims["iss"] = .array([$0.claims["iss"] ?? .null]) }),
+            .configuration("sec-25 spoof-iss:metadata-of-another", .steps(signInWithIssuerOfAnother)),
+            .ok("sec-25 spoof-sub", .steps(signInWithSubjectOfAnother)),
+            .rejected("sec-26 mix-up:mccmnc-of-another", "", .steps(signInAtAnother), .posts(0)),
+            .rejected("sec-44 code-injection", "", .steps(signInWithStolenCode)),
+        ]
 
     /// What is taken from an earlier token.
     enum Reused: Sendable { case token, signature }
@@ -49,16 +50,16 @@ extension ConformanceCases {
 
     private static let signInWithUsedCode: ConformanceCase.Steps = { run in
         var fields = try run.fields()
-        #expect(try await run.stage.app.signIn(fields).status == 200)
+        #expect(try await run.post(fields).status == 200)
         fields["state"] = "another request with the same code"
-        return [try await run.stage.app.signIn(fields)]
+        return [try await run.post(fields)]
     }
 
     private static let signInWithStolenCode: ConformanceCase.Steps = { run in
         let victim = try run.fields()
         var attacker = try run.fields()
         attacker["code"] = victim["code"]
-        return [try await run.stage.app.signIn(attacker)]
+        return [try await run.post(attacker)]
     }
 
     /// A code of the case's carrier with another carrier's mccmnc: it goes where it was said to go, and is worth nothing
@@ -67,7 +68,7 @@ extension ConformanceCases {
         let other = ConformanceRun(run.row, on: run.stage)
         var fields = try run.fields()
         fields["mccmnc"] = other.mccmnc
-        let answer = try await run.stage.app.signIn(fields)
+        let answer = try await run.post(fields)
         #expect(run.stage.front.count(.token, other.mccmnc) == 1)
         return [answer]
     }

@@ -2,7 +2,9 @@ import CarrierSimulator
 
 extension ConformanceCases {
     /// Faults of the simulator by name, and discovery's own ways to refuse.
-    static let faults: [ConformanceCase] = [
+    static let faults = namedFaults + portTokens + serverInitiated
+
+    private static let namedFaults: [ConformanceCase] = [
         .rejected("id-token-other-audience", "audience", .fault(.idTokenOtherAudience)),
         .rejected("id-token-empty-audience", "audience", .fault(.idTokenEmptyAudience)),
         .rejected("id-token-extra-audience", "audience", .fault(.idTokenExtraAudience)),
@@ -16,6 +18,7 @@ extension ConformanceCases {
         .rejected("id-token-missing-context", "context", .asks(context: "Pay $10"), .fault(.idTokenMissingContext)),
         .ok("id-token-right-context", .asks(acr: "a3", context: "Pay $10")),
         .ok("id-token-old-authentication", .fault(.idTokenOldAuthentication)),
+        .ok("id-token-future-authentication", .fault(.idTokenFutureAuthentication)),
         .ok("id-token-missing-authentication-time", .fault(.idTokenMissingAuthenticationTime)),
         .rejected("id-token-duplicate-claim", "claims", .fault(.idTokenDuplicateClaim)),
         .upstream("token-temporarily-unavailable", .fault(.tokenTemporarilyUnavailable)),
@@ -25,12 +28,20 @@ extension ConformanceCases {
         .ok("userinfo-flat", .carrier { $0.userInfoShape = .flat }),
         .configuration("discovery-500", .fault(.discovery500)),
         .configuration("discovery-not-json", .fault(.discoveryNotJSON)),
-        .request("discovery-error-redirect-uri", .fault(.discoveryErrorRedirectURI), .elsewhere),
+        .request("discovery-error-redirect-uri", .fault(.discoveryErrorRedirectURI), .later(30)),
         .configuration("discovery-error-description", .fault(.discoveryErrorDescription)),
         .configuration("discovery-missing-fields", .fault(.discoveryMissingFields)),
         .configuration("discovery-other-issuer", .fault(.discoveryOtherIssuer)),
         .configuration("discovery-relative-urls", .fault(.discoveryRelativeURLs)),
         .ok("discovery-bare-grant-type", .fault(.discoveryBareGrantType)),
+        // A code is posted once, even where it would be taken again.
+        .ok("token-reusable-code", .fault(.tokenReusableCode), .steps(signInTwiceTheSame), .posts(1)),
+        .rejected(
+            "token-reusable-code:transaction", "", .transaction, .fault(.tokenReusableCode), .steps(approveTwice),
+            .posts(2)),
+        .ok(
+            "jwks-other-key-of-one-kid", .header("kid", "k"), .keys { $0 = $0.map { $0.with("kid", "k") } },
+            .steps(rotateBetween), .fetches(2...2)),
         .upstream("jwks-500", .fault(.keys500)),
         .upstream("jwks-not-json", .fault(.keysNotJSON)),
     ]

@@ -92,7 +92,34 @@ extension ConformanceCase {
         static func app(_ edit: @escaping @Sendable (inout Fields) -> Void) -> Change { Change { $0.appEdit = edit } }
         static func posts(_ count: Int) -> Change { Change { $0.tokenPosts = count } }
         static func fetches(_ counts: ClosedRange<Int>) -> Change { Change { $0.keyFetches = counts } }
+        /// As long as its metadata says, which is days.
         static let elsewhere = Change { $0.recoversElsewhere = true }
+        static func later(_ seconds: Int) -> Change {
+            Change { row in
+                row.recoversElsewhere = true
+                row.recovery = seconds
+            }
+        }
+        static func client(_ id: String) -> Change { Change { $0.clientID = id } }
+        static let redirect = Change { $0.flow = .redirect }
+        static let phone = Change { $0.flow = .phone }
+        static let transaction = Change { $0.flow = .transaction }
+        static func notified(_ statuses: Int...) -> Change { Change { $0.notified = statuses } }
+        static func callback(_ edit: @escaping @Sendable (inout [Returned.Item]) -> Void) -> Change {
+            Change { $0.callbackEdit = edit }
+        }
+        /// A parameter of the authorization response.
+        static func callback(_ name: String, _ value: String?) -> Change {
+            callback { items in
+                items.removeAll { $0.name == name }
+                if let value { items.append(.init(name: name, value: value)) }
+            }
+        }
+        static func callback(_ name: String, plus suffix: String) -> Change {
+            callback { items in
+                for index in items.indices where items[index].name == name { items[index].value += suffix }
+            }
+        }
         /// The carrier's network is held to its issuer by the configuration.
         static let pinned = Change { $0.isPinned = true }
         static func steps(_ steps: @escaping Steps) -> Change { Change { $0.steps = steps } }

@@ -19,12 +19,31 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
         case configuration = "CFG"
         /// 400: the app has to do something else; no token request.
         case request = "400"
+        /// Refused where the browser comes back: told to the frontend, or on a page if there is none to tell. No token
+        /// request.
+        case callback = "CB"
+        /// The user was asked on the phone, and the carrier's word was not taken for an answer: nobody is signed in yet.
+        case waiting = "WAIT"
         /// None of these.
         case unexpected = "?"
     }
 
+    /// How users sign in.
+    enum Flow: Sendable {
+        /// The app has the code.
+        case code
+        /// A browser is sent to the carrier and back.
+        case redirect
+        /// The carrier asks its user on the phone.
+        case phone
+        /// Who is signed in approves a transaction with a code of its own.
+        case transaction
+    }
+
     let id: String
     let verdict: Verdict
+    var flow = Flow.code
+    var clientID = Stage.clientID
     /// What the description has to contain: the name of the check, where it matters.
     var says = ""
     /// What kind of carrier it is. Nothing of this is wrong, so that it holds for the positive twin as well.
@@ -38,15 +57,21 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     var context: String?
     /// What the app sends otherwise than it should.
     var appEdit: (@Sendable (inout Fields) -> Void)?
+    /// What the browser brings back otherwise than it was given.
+    var callbackEdit: (@Sendable (inout [Returned.Item]) -> Void)?
+    /// What the carrier is answered when it tells of the user's approval.
+    var notified = [204]
     /// What happens instead of one sign-in; all its answers must be the verdict's.
     var steps: Steps?
     var isPinned = false
-    /// What the carrier must have seen, where it is not what the verdict says.
+    /// What the carrier must have seen, where it is not what verdict and flow say.
     var tokenPosts: Int?
     var keyFetches: ClosedRange<Int>?
     /// Whether the carrier cannot be well again at once, because what it said is kept for a while as it should be; then
     /// another one must be.
     var recoversElsewhere = false
+    /// Seconds after which it must be well again all the same.
+    var recovery: Int?
 
     var testDescription: String { id }
 
@@ -63,5 +88,6 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     }
     static func upstream(_ id: String, _ changes: Change...) -> Self { Self(id, .upstream, changes) }
     static func configuration(_ id: String, _ changes: Change...) -> Self { Self(id, .configuration, changes) }
+    static func callback(_ id: String, _ changes: Change...) -> Self { Self(id, .callback, [.redirect] + changes) }
     static func request(_ id: String, _ changes: Change...) -> Self { Self(id, .request, changes) }
 }

@@ -19,7 +19,7 @@ enum ConformanceCases {
         Section(title: "A. The older certification suite", cases: olderSuite, others: olderOthers),
         Section(title: "B. The newer certification suite", cases: newerSuite, others: newerOthers),
         Section(title: "C. The FAPI 2.0 security profile", cases: fapi, others: fapiOthers),
-        Section(title: "D. What no suite covers", cases: gaps, others: gapOthers),
+        Section(title: "D. What no suite covers", cases: gaps),
         Section(title: "E. The security literature", cases: literature, others: literatureOthers),
         Section(title: "F. Faults of carriers that none of these has", cases: faults),
     ]
@@ -30,14 +30,14 @@ enum ConformanceCases {
 
     static func others(_ reason: String, _ ids: String...) -> [Other] { ids.map { Other(id: $0, reason: reason) } }
 
-    /// In these cases the app hands over the code. Where Latchkey's own callback takes it, other tests show what comes.
-    static let callback = "The callback is not taken here; RedirectFlowTests shows it"
     static let noEncryption = "No encryption is registered; encrypted answers are refused (see sec-22)."
     static let noFrontChannel = "Tokens are never taken from the front channel."
     static let noRegistration = "Carriers register their clients by hand."
     static let noWebFinger = "Carriers are found by mccmnc, not by WebFinger."
-    static let noRequestObjects = "Authorization requests have plain parameters, without request objects."
+    static let noRequestURIs =
+        "Authorization requests have plain parameters; request objects, with which users are asked on the phone, go by value."
+    static let noClaimsParameter = "Claims are asked for by scope, without the claims parameter."
     static let noCarrierRefresh = "A carrier's tokens are discarded after the sign-in, so that none is refreshed."
-    static let noThirdParty = "There is no address for others to begin a sign-in at."
+    static let noThirdParty = "Sign-ins begin at /auth/{provider}/start with an mccmnc; no issuer of others is taken."
     static let noLogout = "This version has no sessions that a provider can end."
 }
