@@ -60,6 +60,11 @@ extension OperatorDesk {
         }
     }
 
+    /// As ``createAPIKey(_:clients:)``, for the clients of a configuration.
+    public func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
+        try await createAPIKey(request, clients: configuration.zenkey.clients.map(\.id.text))
+    }
+
     /// For how many seconds a new key may be unknown to a running server, and a revoked one be taken.
     public static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LatchkeyService
+import Primitives
 
 struct APIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,8 +40,7 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
         request.clients = client
         request.origins = origin
         try await AtTheDesk.print(options) { [request] desk, configuration in
-            let key = try await desk.createAPIKey(
-                request, clients: configuration.zenkey.clients.map(\.id.text))
+            let key = try await desk.createAPIKey(request, in: configuration)
             StandardError.print(
                 "\(request.name) is made; a running server takes it within \(OperatorDesk.apiKeyDelay) seconds.")
             return [key.exposed]
