@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
+import Primitives
 import Testing
 
 /// Users who take their number to another carrier, and are asked on their phone there.

@@ -144,8 +144,8 @@ import Testing
             }
 
             // Somebody else's sign-in, brought to an app that has a verifier of its own.
-            let foreign = try #require(try await appOutcome(stage).parameters["session_id"])
-            let refused = try await exchange(["session_id": foreign, "code_verifier": verifier])
+            let injected = try #require(try await appOutcome(stage).parameters["session_id"])
+            let refused = try await exchange(["session_id": injected, "code_verifier": verifier])
             #expect(refused.status == 401)
             #expect(refused.error == "invalid_grant")
 

@@ -106,7 +106,7 @@ import Testing
             }
             #expect(done.joined().contains("was undone"))
             // On a server that has none of the sessions at hand.
-            try await stage.alongside { stage in
+            try await stage.alongside { (stage: Stage) async throws in
                 for token in [former.token, moved.token] {
                     let answer = try await stage.app.me(token)
                     #expect(answer.status == 401)
@@ -161,7 +161,7 @@ import Testing
                 }
                 #expect(lines.joined().contains("sessions ended: 1"))
                 #expect(lines.joined().contains("--apply") == !applies)
-                try await stage.alongside { stage in
+                try await stage.alongside { (stage: Stage) async throws in
                     #expect(try await stage.app.me(second.token).status == (applies ? 401 : 200))
                     #expect(try await stage.app.me(first.token).status == 200)
                 }
@@ -190,7 +190,7 @@ import Testing
                 }
                 #expect(lines.joined().contains("--apply") == !applies)
                 #expect(!lines.joined().contains(subject))
-                try await stage.alongside { stage in
+                try await stage.alongside { (stage: Stage) async throws in
                     #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
                 }
             }
@@ -212,7 +212,7 @@ import Testing
             let jane = try await user(stage, "310010")
             for applies in [false, true] {
                 _ = try await atDesk(stage) { try await $0.erase(jane.number, reason: "asked to", applies: applies) }
-                try await stage.alongside { stage in
+                try await stage.alongside { (stage: Stage) async throws in
                     #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
                 }
             }
