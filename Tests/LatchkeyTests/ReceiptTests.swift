@@ -141,7 +141,12 @@ import Testing
         let clock = ManualClock()
         let late = WallClock { clock.now.advanced(bySeconds: -50) }
         try await Stage.with(
-            clock: clock.wallClock, configure: { $0.transactions.keyLifetime = .seconds(2 * 86_400) }
+            clock: clock.wallClock,
+            configure: {
+                $0.transactions.keyLifetime = .seconds(2 * 86_400)
+                // A week of one user's receipts, in seconds.
+                $0.rateLimits = false
+            }
         ) { stage in
             try await stage.withCopy(clock: late) { copy, copyService in
                 var reader = try await stage.app.receiptReader()
