@@ -16,9 +16,9 @@ enum BrowserPages {
     ]
 
     /// Says why a sign-in cannot go on, where there is no frontend to say so.
-    static func failure(_ error: APIError) -> Response {
+    static func failure(_ error: APIError, below path: String) -> Response {
         var response = page(
-            error.status, title: "This sign-in cannot go on",
+            error.status, below: path, title: "This sign-in cannot go on",
             """
             <p>\(HTML.escaped(error.description))</p>
             <p><small>\(HTML.escaped(error.code))</small></p>
@@ -28,7 +28,7 @@ enum BrowserPages {
     }
 
     /// Tells the page that opened this window how it ended, and closes the window.
-    static func popup(_ end: RedirectEnd) -> Response {
+    static func popup(_ end: RedirectEnd, below path: String) -> Response {
         var outcome = JSONObjectWriter()
         for item in end.items { outcome.add(named: item.name, item.value) }
         let text = String(decoding: outcome.finish(), as: UTF8.self)
@@ -39,11 +39,11 @@ enum BrowserPages {
             case .failed(let error): error.description
             }
         return page(
-            .ok, title: "Sign-in",
+            .ok, below: path, title: "Sign-in",
             """
             <p id="outcome" data-origin="\(HTML.escaped(end.origin ?? ""))" data-outcome="\(HTML.escaped(text))">\
             \(HTML.escaped(words))</p>
-            <script src="/auth/popup.js"></script>
+            <script src="\(HTML.escaped(path))/auth/popup.js"></script>
             """)
     }
 
@@ -64,7 +64,9 @@ enum BrowserPages {
 
             """.utf8))
 
-    private static func page(_ status: HTTPResponse.Status, title: String, _ main: String) -> Response {
+    private static func page(
+        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String
+    ) -> Response {
         let html = """
             <!DOCTYPE html>
             <html lang="en">
@@ -72,8 +74,8 @@ enum BrowserPages {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(HTML.escaped(title))</title>
-            <link rel="icon" href="/favicon.svg">
-            <link rel="stylesheet" href="/style.css">
+            <link rel="icon" href="\(HTML.escaped(path))/favicon.svg">
+            <link rel="stylesheet" href="\(HTML.escaped(path))/style.css">
             </head>
             <body>
             <main>

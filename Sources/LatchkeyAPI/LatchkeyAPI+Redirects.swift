@@ -58,7 +58,8 @@ extension LatchkeyAPI {
         }
         let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
         let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
-        return .redirect(to: request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
+        return .redirect(
+            to: publicAddress.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
     }
 
     /// `POST /auth/session`: an app gets the session that a browser signed it in to.
@@ -83,7 +84,9 @@ extension LatchkeyAPI {
             if let browser { response.headers.append(cookies.setBrowser(browser)) }
             return response
         case .finished(let end):
-            var response = end.clientType == .popup ? BrowserPages.popup(end) : .redirect(to: end.location)
+            var response =
+                end.clientType == .popup
+                ? BrowserPages.popup(end, below: publicAddress.path) : .redirect(to: end.location)
             if case .signedIn(let signedIn) = end.result {
                 response.headers.append(
                     cookies.setSession(signedIn.tokens.token, expiresIn: signedIn.tokens.expiresIn))
@@ -100,7 +103,7 @@ extension LatchkeyAPI {
             } catch {
                 let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error)
+                return BrowserPages.failure(error, below: self.publicAddress.path)
             }
         }
     }

@@ -228,7 +228,9 @@ extension LatchkeyAPI {
         guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
             return try request.bearerToken()
         }
-        guard request.method == .get || request.method == .head || SameOrigin.isSent(by: request, to: publicAddress.url)
+        guard
+            request.method == .get || request.method == .head
+                || SameOrigin.isSent(by: request, to: publicAddress.origin)
         else { throw .crossSiteRequest }
         return token
     }

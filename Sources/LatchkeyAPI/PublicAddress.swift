@@ -1,3 +1,4 @@
+import SignIn
 import Synchronization
 
 /// Where browsers and carriers reach this server: as configured, or, for a server that only this machine reaches, the
@@ -20,6 +21,18 @@ public final class PublicAddress: Sendable {
 
     /// The URL without a slash at its end.
     var url: String? { base.withLock { $0 } }
+
+    /// Scheme, host and port of ``url``, as browsers write an origin.
+    var origin: String? { url.flatMap(AppRedirectURI.origin) }
+
+    /// The path of ``url``, below which a proxy has this server; empty if that is the root.
+    var path: String {
+        guard let url, let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/")
+        else {
+            return ""
+        }
+        return String(url[slash...])
+    }
 
     private static func withoutSlash(_ url: String) -> String {
         url.hasSuffix("/") ? String(url.dropLast()) : url

@@ -280,7 +280,8 @@ import Testing
             "https://web.example/Done", "https://web.example.evil.example/done",
             "https://web.example@evil.example/done",
             "com.example.app:/signed-in/more", "http://127.0.0.1.evil.example/done", "http://127.0.0.1:80@evil/done",
-            "http://127.0.0.1:123456/done", "http://localhost/done", "//evil.example/done", "javascript:alert(1)",
+            "http://127.0.0.1:123456/done", "http://localhost/done", "http://127.0.0.1/other",
+            "http://127.0.0.1:80/done/more", "//evil.example/done", "javascript:alert(1)",
         ])
     func openRedirect(uri: String) async throws {
         try await onStage { stage in
@@ -345,6 +346,8 @@ import Testing
             let callback = "http://127.0.0.1:\(stage.app.port)/auth/zenkey/callback"
             let passed = try await Browser().post(callback, form: form)
             #expect(passed.status == 303)
+            #expect(form["iss"] != nil)
+            #expect(passed.parameters["iss"] == form["iss"], "who answers is not lost on the way")
             let done = try await browser.get("http://127.0.0.1:\(stage.app.port)" + passed.location)
             #expect(done.parameters["status"] == "success")
         }

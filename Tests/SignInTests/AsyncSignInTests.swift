@@ -643,18 +643,20 @@ struct AsyncSignInAttackTests {
         #expect(try await calls.poll(handle).text("token") != nil)
     }
 
-    @Test("The acr and the context asked for are demanded of the ID token")
-    func demanded() async throws {
+    @Test(
+        "The acr and the context asked for are demanded of the ID token",
+        arguments: [("a1", "Pay $1000", "context"), ("a3", "Pay $10", "acr")])
+    func demanded(acr: String, context: String, check: String) async throws {
         let calls = try AsyncCalls()
         let started = try await calls.start(["acr_values": "\"a1\"", "context": "\"Pay $10\""])
         let handle = try #require(started.text("auth_req_id"))
         #expect(try calls.asked()["context"]?.string == "Pay $10")
         calls.app.carrier.script {
-            $0.claims["acr"] = "\"a1\""
-            $0.claims["context"] = "\"Pay $1000\""
+            $0.claims["acr"] = "\"\(acr)\""
+            $0.claims["context"] = "\"\(context)\""
         }
         #expect(try await calls.notify().status == 400)
-        #expect(try await calls.poll(handle).description.contains("(context)"))
+        #expect(try await calls.poll(handle).description.contains("(\(check))"))
     }
 
     @Test("A carrier that names another request in its answer than in its notification is not believed")
