@@ -56,6 +56,8 @@ extension LatchkeyAPI {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
+        // Of a name that is configured nothing needs to be encoded in the place that is answered.
+        try useCases.signIn.checkProvider(request.provider)
         let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
         let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(

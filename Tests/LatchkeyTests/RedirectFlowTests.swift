@@ -350,6 +350,12 @@ import Testing
             #expect(passed.parameters["iss"] == form["iss"], "who answers is not lost on the way")
             let done = try await browser.get("http://127.0.0.1:\(stage.app.port)" + passed.location)
             #expect(done.parameters["status"] == "success")
+            for name in ["zenkey%3Fx", "zenkey%23", "zenkey%2F..", "%0D%0AX:"] {
+                let elsewhere = "http://127.0.0.1:\(stage.app.port)/auth/\(name)/callback"
+                let refused = try await Browser().post(elsewhere, form: form)
+                #expect([400, 404].contains(refused.status), "\(name)")
+                #expect(refused.location.isEmpty)
+            }
         }
     }
 
