@@ -23,7 +23,8 @@ final class TLSPeer: Sendable {
         port = try #require(text.flatMap { Int($0) }, "python3 did not start a server")
     }
 
-    func stop() { process.withLock { $0.terminate() } }
+    /// By SIGKILL: what was started on one of Dispatch's threads has that thread's signal mask, and takes no SIGTERM.
+    func stop() { process.withLock { _ = kill($0.processIdentifier, SIGKILL) } }
 
     func url(_ host: String = "127.0.0.1") -> String { "https://\(host):\(port)/" }
 
