@@ -23,9 +23,10 @@ struct AuthorizationResponse: Sendable {
     }
 
     private var parameters: [(name: String, value: String?)] {
-        let shared: [(name: String, value: String?)] = [
-            ("state", state), ("mccmnc", site.mccmnc), ("correlation_id", returning.correlationID), ("iss", issuer),
+        let ofCarrier: [(name: String, value: String?)] = [
+            ("mccmnc", site.mccmnc), ("correlation_id", returning.correlationID),
         ]
+        let shared = [("state", state)] + (site.carrier.isFoundByIssuer ? [] : ofCarrier) + [("iss", issuer)]
         return switch outcome {
         case .code(let code): [("code", code)] + shared
         case .refusal(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared

@@ -1,5 +1,6 @@
 extension CarrierSimulator {
-    /// A mobile carrier, and the ways in which it differs from the others.
+    /// A mobile carrier, and the ways in which it differs from the others; or an OpenID provider that is none and is found
+    /// by its issuer.
     public struct Carrier: Sendable {
         /// How the ID tokens of a carrier are signed (RFC 7518 section 3.1).
         public enum SigningAlgorithm: String, Sendable, CaseIterable {
@@ -22,8 +23,10 @@ extension CarrierSimulator {
             case requestDenied = "request_denied"
         }
 
-        /// Mobile country code and network code: 5 or 6 digits.
+        /// Mobile country code and network code: 5 or 6 digits. Of a provider that is no carrier, its name in paths.
         public var mccmnc: String
+        /// Whether it is no carrier: then discovery by network does not know it, and it knows no ZenKey parameters.
+        public var isFoundByIssuer = false
         public var name: String
         /// The first one signs in where nobody is named.
         public var users: [User]
@@ -74,6 +77,22 @@ extension CarrierSimulator {
                 mccmnc: "311870", name: "Juniper Cellular", signingAlgorithm: .es256, userInfoShape: .flat,
                 includesAccessTokenHash: true),
         ]
+
+        /// Two OpenID providers that are no carriers, and know the same people.
+        public static let openIDProviders = [
+            openIDProvider("acme", name: "Acme Accounts"),
+            openIDProvider("globex", name: "Globex ID", signingAlgorithm: .es256),
+        ]
+
+        private static func openIDProvider(
+            _ id: String, name: String, signingAlgorithm: SigningAlgorithm = .rs256
+        ) -> Carrier {
+            var provider = Carrier(
+                mccmnc: id, name: name, signingAlgorithm: signingAlgorithm, userInfoShape: .flat,
+                includesAccessTokenHash: true)
+            provider.isFoundByIssuer = true
+            return provider
+        }
 
         func user(_ id: String?) -> User? {
             guard let id else { return users.first }

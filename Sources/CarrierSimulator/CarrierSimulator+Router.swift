@@ -18,6 +18,9 @@ extension CarrierSimulator {
         router.get("/style.css") { _ in StyleSheet.response }
     }
 
+    /// What each carrier and provider has stands below these.
+    private static let roots = ["/carriers/{mccmnc}", "/providers/{mccmnc}"]
+
     private func addDiscovery(to router: inout Router) {
         let discovery = DiscoveryEndpoint(simulator: self)
         let discoveryUI = DiscoveryUIEndpoint(simulator: self)
@@ -25,8 +28,10 @@ extension CarrierSimulator {
             self.tampered(
                 try await discovery.respond(to: request), at: .discovery, Parameters(request.query)["mccmnc"])
         }
-        router.get("/carriers/{mccmnc}/.well-known/openid-configuration") {
-            try await discovery.respondWithConfiguration(to: $0)
+        for root in Self.roots {
+            router.get(root + "/.well-known/openid-configuration") {
+                try await discovery.respondWithConfiguration(to: $0)
+            }
         }
         router.get("/ui/discovery-ui") { discoveryUI.show($0) }
         router.post("/ui/discovery-ui") { discoveryUI.choose($0) }
@@ -34,11 +39,13 @@ extension CarrierSimulator {
 
     private func addAuthorization(to router: inout Router) {
         let authorization = AuthorizationEndpoint(simulator: self)
-        // OpenID Connect Core section 3.1.2.1: both methods.
-        router.get("/carriers/{mccmnc}/authorize") { try authorization.show($0) }
-        router.post("/carriers/{mccmnc}/authorize") { try authorization.show($0) }
-        router.post("/carriers/{mccmnc}/authorize/approve") { try authorization.approve($0) }
-        router.post("/carriers/{mccmnc}/authorize/deny") { try authorization.deny($0) }
+        for root in Self.roots {
+            // OpenID Connect Core section 3.1.2.1: both methods.
+            router.get(root + "/authorize") { try authorization.show($0) }
+            router.post(root + "/authorize") { try authorization.show($0) }
+            router.post(root + "/authorize/approve") { try authorization.approve($0) }
+            router.post(root + "/authorize/deny") { try authorization.deny($0) }
+        }
     }
 
     private func addBackChannel(to router: inout Router) {
@@ -51,25 +58,29 @@ extension CarrierSimulator {
         router.post(asked) { try await serverInitiated.start($0) }
         router.post(asked + "/{auth_req_id}/approve") { try await serverInitiated.approve($0) }
         router.post(asked + "/{auth_req_id}/deny") { try await serverInitiated.deny($0) }
-        router.post("/carriers/{mccmnc}/token") { request in
-            self.tampered(try await token.respond(to: request), at: .token, request.parameters["mccmnc"])
+        for root in Self.roots {
+            router.post(root + "/token") { request in
+                self.tampered(try await token.respond(to: request), at: .token, request.parameters["mccmnc"])
+            }
+            router.get(root + "/jwks") { request in
+                self.tampered(try await keys.respond(to: request), at: .keys, request.parameters["mccmnc"])
+            }
+            router.get(root + "/userinfo") { request in
+                self.tampered(try await userInfo.respond(to: request), at: .userInfo, request.parameters["mccmnc"])
+            }
+            router.get(root + "/canary/{name}") { try await canary.respond(to: $0) }
+            router.post(root + "/canary/{name}") { try await canary.respond(to: $0) }
         }
-        router.get("/carriers/{mccmnc}/jwks") { request in
-            self.tampered(try await keys.respond(to: request), at: .keys, request.parameters["mccmnc"])
-        }
-        router.get("/carriers/{mccmnc}/userinfo") { request in
-            self.tampered(try await userInfo.respond(to: request), at: .userInfo, request.parameters["mccmnc"])
-        }
-        router.get("/carriers/{mccmnc}/canary/{name}") { try await canary.respond(to: $0) }
-        router.post("/carriers/{mccmnc}/canary/{name}") { try await canary.respond(to: $0) }
     }
 
     private func addControls(to router: inout Router) {
         let faults = FaultsEndpoint(simulator: self)
         let demo = DemoEndpoint(simulator: self)
-        router.get("/carriers/{mccmnc}/faults") { try faults.list($0) }
-        router.post("/carriers/{mccmnc}/faults") { try faults.set($0) }
-        router.post("/carriers/{mccmnc}/keys/rotate") { try faults.rotateKeys($0) }
+        for root in Self.roots {
+            router.get(root + "/faults") { try faults.list($0) }
+            router.post(root + "/faults") { try faults.set($0) }
+            router.post(root + "/keys/rotate") { try faults.rotateKeys($0) }
+        }
         let ports = PortsEndpoint(simulator: self)
         router.post("/carriers/{mccmnc}/ports") { try ports.add($0) }
         router.post("/demo/codes") { demo.issueCode($0) }
@@ -77,10 +88,11 @@ extension CarrierSimulator {
 }
 
 extension CarrierSimulator {
-    /// The carrier that a request's path names.
+    /// The carrier or provider that a request's path names.
     /// - Throws: 404 if there is none.
     func site(of request: Request) throws(HTTPError) -> CarrierSite {
-        guard let mccmnc = request.parameters["mccmnc"], let site = withState({ $0.site(mccmnc) })
+        guard let mccmnc = request.parameters["mccmnc"], let site = withState({ $0.site(mccmnc) }),
+            site.carrier.isFoundByIssuer == request.path.hasPrefix("/providers/")
         else { throw HTTPError(.notFound, code: "not_found", message: "There is no carrier of this mccmnc.") }
         return site
     }
@@ -91,6 +103,11 @@ extension CarrierSimulator {
         var response = response
         for edit in site.carrier.tampering.answers[endpoint] ?? [] { edit(&response) }
         return response
+    }
+
+    /// The carrier of a network code.
+    func carrierSite(_ mccmnc: String) -> CarrierSite? {
+        withState { $0.site(mccmnc) }.flatMap { $0.carrier.isFoundByIssuer ? nil : $0 }
     }
 
     /// Notes a request in the log.

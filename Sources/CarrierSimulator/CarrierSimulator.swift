@@ -3,7 +3,7 @@ public import Primitives
 import Synchronization
 
 /// Mobile carriers to sign in with where there are none: discovery by network code, an authorization page, and each
-/// carrier's token, key and userinfo endpoints, in ZenKey's forms.
+/// carrier's token, key and userinfo endpoints, in ZenKey's forms. Beside them, OpenID providers that are no carriers.
 ///
 /// ```swift
 /// let simulator = CarrierSimulator(clients: [.init(id: "shop", secret: Secret("…"), redirectURIs: ["app:/back"])])
@@ -30,7 +30,7 @@ public final class CarrierSimulator: Sendable {
     ///   - clients: of two with one id, the later counts.
     ///   - pause: how the slow faults wait.
     public init(
-        carriers: [Carrier] = Carrier.defaults, clients: [Client], clock: WallClock = .system,
+        carriers: [Carrier] = Carrier.defaults + Carrier.openIDProviders, clients: [Client], clock: WallClock = .system,
         random: RandomSource = .system, pause: @escaping Pause = { try await Task.sleep(for: $0) }
     ) {
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { _, later in later }
@@ -61,10 +61,15 @@ extension CarrierSimulator {
     /// Where a relying party sends a browser whose carrier it does not know.
     public var discoveryUIURL: String? { baseURL.map { $0 + "/ui/discovery-ui" } }
 
-    /// The carriers as they are now, in the order of their network codes.
+    /// The carriers as they are now, in the order of their network codes; without providers that are none.
     public var carriers: [Carrier] {
-        withState { state in state.carriers.values.sorted { $0.mccmnc < $1.mccmnc } }
+        withState { state in
+            state.carriers.values.filter { !$0.isFoundByIssuer }.sorted { $0.mccmnc < $1.mccmnc }
+        }
     }
+
+    /// The issuer of a carrier or provider; nil if there is none of the name.
+    public func issuer(of name: String) -> String? { withState { $0.site(name)?.issuer } }
 
     /// Changes a carrier while it runs. An unknown network code changes nothing.
     public func update(_ mccmnc: String, _ change: (inout Carrier) -> Void) {
@@ -96,7 +101,9 @@ extension CarrierSimulator {
 
     /// Makes every carrier's present key now, so that the first sign-ins do not wait for it.
     public func prepareKeys() async throws {
-        let sites = withState { state in state.carriers.keys.sorted().compactMap { state.site($0) } }
+        let sites = withState { state in
+            state.carriers.keys.sorted().compactMap { state.site($0) }.filter { !$0.carrier.isFoundByIssuer }
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for site in sites {
                 group.addTask { [keyPool] in _ = try await CarrierKeys(site: site, pool: keyPool).signing() }

@@ -21,7 +21,7 @@ struct DiscoveryUIEndpoint: Sendable {
         do throws(CarrierSimulator.Refusal) {
             let parameters = try Parameters(contentOf: request)
             let returnURI = try check(parameters)
-            guard let site = parameters["mccmnc"].flatMap({ mccmnc in simulator.withState { $0.site(mccmnc) } })
+            guard let site = parameters["mccmnc"].flatMap({ mccmnc in simulator.carrierSite(mccmnc) })
             else { throw CarrierSimulator.Refusal.invalidRequest("Choose one of the carriers.") }
             let hint = parameters["secondary_device"] == nil ? nil : simulator.makeLoginHint(site)
             return .redirect(

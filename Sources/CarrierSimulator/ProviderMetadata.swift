@@ -1,4 +1,5 @@
-/// A carrier's OpenID configuration (OpenID Connect Discovery section 3, RFC 8414 section 2), in ZenKey's form.
+/// A carrier's OpenID configuration (OpenID Connect Discovery section 3, RFC 8414 section 2), in ZenKey's form, or a
+/// provider's without what is ZenKey's.
 struct ProviderMetadata: Sendable {
     let site: CarrierSite
 
@@ -27,6 +28,12 @@ struct ProviderMetadata: Sendable {
             // A number on the wire, so that a reader must put leading zeros back itself.
             "mccmnc": Int64(site.mccmnc).map(JSON.number) ?? .text(site.mccmnc),
         ]
+        if site.carrier.isFoundByIssuer {
+            for name in ["server_initiated_authorization_endpoint", "acr_values_supported", "mccmnc"] {
+                document[name] = nil
+            }
+            document["response_types_supported"] = ["code"]
+        }
         for fault in site.carrier.faults { Self.spoil(&document, fault) }
         return document
     }

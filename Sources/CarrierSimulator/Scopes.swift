@@ -4,6 +4,7 @@ enum Scopes {
     static let known: [(name: String, meaning: String)] = [
         ("openid", "Proof that it is you"),
         ("name", "Your name"),
+        ("profile", "Your name"),
         ("email", "Your e-mail address"),
         ("phone", "Your phone number"),
         ("address", "Your postal address"),

@@ -30,7 +30,7 @@ struct UserInfo: Sendable {
     /// The form of OpenID Connect Core section 5.1, with the flags as strings that carriers send.
     private func addFlat(_ scope: String, to claims: inout JSONMembers) {
         switch scope {
-        case "name":
+        case "name", "profile":
             claims["name"] = .text(user.name)
             claims["given_name"] = .text(user.givenName)
             claims["family_name"] = .text(user.familyName)
@@ -50,7 +50,7 @@ struct UserInfo: Sendable {
     /// ZenKey's form, with an object for each attribute.
     private func addNested(_ scope: String, to claims: inout JSONMembers) {
         switch scope {
-        case "name":
+        case "name", "profile":
             claims["name"] = [
                 "value": .text(user.name), "given_name": .text(user.givenName), "family_name": .text(user.familyName),
             ]

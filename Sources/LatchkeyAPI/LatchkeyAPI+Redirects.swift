@@ -18,12 +18,12 @@ extension LatchkeyAPI {
 
     private func listProviders() throws -> Response {
         let base = publicAddress.url ?? ""
-        let providers = useCases.redirectSignIn.providers.map { name in
+        let providers = useCases.redirectSignIn.providers.map { (id, provider) in
             var json = JSONObjectWriter(capacity: 128)
-            json.add("id", name)
-            json.add("name", name == "zenkey" ? "ZenKey" : name)
-            json.add("kind", "zenkey")
-            json.add("start_url", "\(base)/auth/\(name)/start")
+            json.add("id", id)
+            json.add("name", provider.name)
+            json.add("kind", provider.kind.rawValue)
+            json.add("start_url", "\(base)/auth/\(id)/start")
             return String(decoding: json.finish(), as: UTF8.self)
         }
         return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]}".utf8))
@@ -57,7 +57,7 @@ extension LatchkeyAPI {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
         // Of a name that is configured nothing needs to be encoded in the place that is answered.
-        try useCases.signIn.checkProvider(request.provider)
+        _ = try useCases.signIn.kind(ofProvider: request.provider)
         let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
         let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(

@@ -8,8 +8,8 @@ import Storage
 /// What the routes do: read the request, ask the use case, write the answer.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
-        try useCases.signIn.checkProvider(provider)
-        var signIn = try SignInRequest(BodyFields(request), provider: provider)
+        let kind = try useCases.signIn.kind(ofProvider: provider)
+        var signIn = try SignInRequest(BodyFields(request), provider: provider, kind: kind)
         try admission.check(signIn.clientID.text)
         signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {

@@ -10,8 +10,9 @@ extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, provider: String) async throws -> Response {
         let token = try sessionToken(of: request)
         guard let session = try await useCases.sessions.authenticate(token) else { throw APIError.sessionInvalid }
-        try useCases.signIn.checkProvider(provider)
-        let transaction = try SignInRequest(BodyFields(request), provider: provider, isTransaction: true)
+        let kind = try useCases.signIn.kind(ofProvider: provider)
+        let transaction = try SignInRequest(
+            BodyFields(request), provider: provider, kind: kind, isTransaction: true)
         return try await useCases.authorizeTransaction(transaction, token: token, session: session).response
     }
 

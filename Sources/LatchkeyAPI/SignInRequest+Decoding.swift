@@ -5,14 +5,17 @@ import SignIn
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction,
     /// which must name what was approved and how (docs/transactions.md).
+    /// - Parameter kind: The provider's; carriers are found by `mccmnc`, and for others it is not read.
     /// - Throws: 400 that names everything that is missing or malformed.
-    init(_ fields: BodyFields, provider: String, isTransaction: Bool = false) throws(APIError) {
+    init(
+        _ fields: BodyFields, provider: String, kind: SignInConfiguration.Provider.Kind, isTransaction: Bool = false
+    ) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.value(
             "client_id", ["clientId"], limit: 255, required: true, demand: "must be ASCII characters", ClientID.init)
         let code = reader.visibleText("code", limit: 4096, required: true, allowingSpaces: true)
-        let network = reader.network()
+        let network = kind == .zenkey ? reader.network() : nil
         let redirectURI = reader.visibleText(
             "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: true)
         let codeVerifier = reader.value(
@@ -23,7 +26,7 @@ extension SignInRequest {
         let context = reader.context(required: isTransaction)
         let state = reader.text("state", limit: 1024)
         let scopes = reader.words("scope", limit: 1024)
-        guard reader.problems.isEmpty, let clientID, let code, let network, let redirectURI else {
+        guard reader.problems.isEmpty, let clientID, let code, let redirectURI else {
             throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
         }
         self.init(

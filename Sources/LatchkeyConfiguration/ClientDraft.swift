@@ -1,7 +1,8 @@
 internal import OpenIDConnect
 internal import Primitives
 
-/// A client of `zenkey.clients` as far as it is known: the file may leave its secret to the environment.
+/// A client of `zenkey.clients`, or of a provider, as far as it is known: the file may leave the secret of the former to
+/// the environment.
 struct ClientDraft: Sendable {
     var id: ClientID?
     var secret: Secret?
@@ -70,17 +71,21 @@ struct ClientDraft: Sendable {
         "zenkey.clients", "a list of clients, or id:secret,id2:secret2", isSecret: true, isMerged: true,
         "The apps registered with the carriers. Given in the environment too, only the clients named there count, and "
             + "their secrets are those; the rest of what the file says of them holds.",
-        set: { node, _, context in read(node, &context) },
+        set: { node, _, context in
+            if let drafts = read(node, known: context.clients, &context) { context.clients = drafts }
+        },
         show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
 
     /// The client, or nil if its id or what proves it is missing, after reporting so.
-    func finished(_ context: inout ReadingContext) -> Configuration.Client? {
+    func finished(
+        _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS"
+    ) -> Configuration.Client? {
         guard !isBroken else { return nil }
         guard let id else {
             context.refuse(origin, "has no id", "give it")
             return nil
         }
-        guard let authentication = authentication(&context) else { return nil }
+        guard let authentication = authentication(&context, secretRemedy) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.scopes = scopes
@@ -98,7 +103,9 @@ struct ClientDraft: Sendable {
         return privateKey.named(privateKeyID)
     }
 
-    private func authentication(_ context: inout ReadingContext) -> ClientAuthentication? {
+    private func authentication(
+        _ context: inout ReadingContext, _ secretRemedy: String
+    ) -> ClientAuthentication? {
         let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
         if method == .privateKeyJWT {
             guard let key = namedKey else {
@@ -109,7 +116,7 @@ struct ClientDraft: Sendable {
             return .privateKeyJWT(key, audience: assertionAudience)
         }
         guard let secret else {
-            context.refuse(origin, "has no secret", "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS")
+            context.refuse(origin, "has no secret", secretRemedy)
             return nil
         }
         return method == .clientSecretPost ? .clientSecretPost(secret) : .clientSecretBasic(secret)
@@ -117,15 +124,18 @@ struct ClientDraft: Sendable {
 }
 
 extension ClientDraft {
-    /// Reads clients into the context: a list makes them, `id:secret` pairs replace what is known of the secrets.
-    private static func read(_ node: ConfigurationNode, _ context: inout ReadingContext) {
+    /// Reads clients: a list makes them, `id:secret` pairs replace what is known of the secrets. Nil after reporting that
+    /// there is no list.
+    static func read(
+        _ node: ConfigurationNode, known: [ClientDraft], _ context: inout ReadingContext
+    ) -> [ClientDraft]? {
         guard let items = ListText.items(of: node, "a list of clients, or id:secret,id2:secret2", &context) else {
-            return
+            return nil
         }
         var drafts: [ClientDraft] = []
         for (index, item) in items.enumerated() {
             context.beneath("[\(index)]") { context in
-                var draft = read(item: item, &context)
+                var draft = read(item: item, known, &context)
                 draft.origin = item.origin
                 if let id = draft.id, drafts.contains(where: { $0.id == id }) {
                     context.refuse(item.origin, "has the id of another client", "keep one of them")
@@ -133,10 +143,12 @@ extension ClientDraft {
                 drafts.append(draft)
             }
         }
-        context.clients = drafts
+        return drafts
     }
 
-    private static func read(item: ConfigurationNode, _ context: inout ReadingContext) -> ClientDraft {
+    private static func read(
+        item: ConfigurationNode, _ known: [ClientDraft], _ context: inout ReadingContext
+    ) -> ClientDraft {
         let before = context.problems
         var draft: ClientDraft
         switch item.value {
@@ -144,7 +156,7 @@ extension ClientDraft {
             draft = ClientDraft()
             readMapping(entries, into: &draft, &context)
         case .text(let text):
-            draft = readPair(text, item, &context)
+            draft = readPair(text, item, known, &context)
         case .list, .empty:
             draft = ClientDraft()
             context.refuse(item.origin, "is \(item.kind)", "give id, secret and what else the client has")
@@ -169,7 +181,7 @@ extension ClientDraft {
 
     /// `id:secret`, with what the file says of that client.
     private static func readPair(
-        _ text: String, _ item: ConfigurationNode, _ context: inout ReadingContext
+        _ text: String, _ item: ConfigurationNode, _ known: [ClientDraft], _ context: inout ReadingContext
     ) -> ClientDraft {
         guard let colon = text.firstIndex(of: ":") else {
             context.refuse(item.origin, "has no colon", "write id:secret")
@@ -180,7 +192,7 @@ extension ClientDraft {
         secretNode.value = .text(String(text[text.index(after: colon)...]))
         let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
         let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
-        var draft = context.clients.first { $0.id != nil && $0.id == id } ?? ClientDraft()
+        var draft = known.first { $0.id != nil && $0.id == id } ?? ClientDraft()
         draft.id = id
         draft.secret = secret
         return draft

@@ -16,6 +16,8 @@ public struct Configuration: Sendable {
     public var apiKeys: [APIKey] = []
     /// `zenkey`: the mobile carriers.
     public var zenkey = ZenKey()
+    /// `providers`: ways to sign in beside the carriers.
+    public var providers: [Provider] = []
     /// `registration` and `registration_rules`
     public var registration = Registration()
     /// `sessions`
@@ -43,7 +45,7 @@ public struct Configuration: Sendable {
 
     public init() {}
 
-    /// What carriers' URLs may be besides https.
+    /// What carriers' and providers' URLs may be besides https.
     public var endpointPolicy: EndpointURL.Policy { allowsLoopbackHTTP ? .allowLoopbackHTTP : .httpsOnly }
 }
 

@@ -40,7 +40,7 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
-        let inFile = ["api_keys", "zenkey.clients", "outbound.proxy"].filter(standsInFile)
+        let inFile = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"].filter(standsInFile)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
             warn(
                 "api_keys", "keys stand in the file as they are",
@@ -62,8 +62,10 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfClients() {
-        for client in configuration.zenkey.clients {
-            let name = "zenkey.clients"
+        let ofProviders = configuration.providers.flatMap { provider in
+            provider.clients.map { (name: "providers", client: $0) }
+        }
+        for (name, client) in configuration.zenkey.clients.map({ (name: "zenkey.clients", client: $0) }) + ofProviders {
             if client.redirectURIs.isEmpty {
                 warn(
                     name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any",

@@ -15,10 +15,14 @@ struct ConfigurationCheck {
 
     /// - Parameter given: The keys that stand in the file or the environment, be their values good or not.
     mutating func requireWhatServingNeeds(given: Set<String>) {
+        let (hasURL, hasClients) = (configuration.zenkey.discoveryURL != nil, !configuration.zenkey.clients.isEmpty)
+        // Whoever has other providers may do without carriers, but not have half of what carriers need.
+        let needsCarriers = !given.contains("providers") || hasURL || hasClients
         let needed = [
             ("api_keys", configuration.apiKeys.isEmpty, "without it no app could call the API"),
-            ("zenkey.discovery_url", configuration.zenkey.discoveryURL == nil, "without it no carrier can be found"),
-            ("zenkey.clients", configuration.zenkey.clients.isEmpty, "without one nobody can sign in"),
+            ("zenkey.discovery_url", needsCarriers && !hasURL, "without it no carrier can be found"),
+            ("zenkey.clients", needsCarriers && !hasClients, "without one nobody can sign in"),
+            ("providers", given.contains("providers") && configuration.providers.isEmpty, "there is none in it"),
         ]
         for (key, isMissing, why) in needed where isMissing {
             let variable = ConfigurationReference.environmentName(of: key)

@@ -1,7 +1,7 @@
 /// Every key there is.
 public enum ConfigurationReference {
-    /// The keys in the reference's order; those of a client (`zenkey.clients[].id`) and of an API key
-    /// follow the list they belong to.
+    /// The keys in the reference's order; those of a client (`zenkey.clients[].id`), of an API key and of a provider
+    /// (`providers[].kind`) follow the list or group they belong to.
     public static let keys: [ConfigurationKey] = Settings.all.flatMap { setting in
         let key = ConfigurationKey(setting, defaults: Configuration())
         switch setting.name {
@@ -9,6 +9,9 @@ public enum ConfigurationReference {
             return [key] + ClientDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ClientDraft()) }
         case "api_keys":
             return [key] + APIKeyDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: APIKeyDraft()) }
+        case ProviderDraft.setting.name:
+            return [key]
+                + ProviderDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ProviderDraft()) }
         default: return [key]
         }
     }
@@ -33,7 +36,7 @@ public enum ConfigurationReference {
 public struct ConfigurationKey: Sendable, Hashable {
     /// As in the file: `http.port`; `zenkey.clients[].id` for one of the keys of each client.
     public let name: String
-    /// The environment variable that sets it; nil for the keys of each client and API key.
+    /// The environment variable that sets it; nil for the keys of each client, API key and provider.
     public let environmentName: String?
     /// What values it takes, with an article: `a whole number from 0 to 65535`.
     public let type: String

@@ -103,6 +103,7 @@ enum Settings {
         Setting(
             "zenkey.issuers", .issuers, \.zenkey.issuers,
             "Issuers known beforehand, by mccmnc; any other network is held to the issuer first seen."),
+        ProviderDraft.setting,
     ]
 
     private static let accounts: [Setting<Configuration>] = [

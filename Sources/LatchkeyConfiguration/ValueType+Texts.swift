@@ -41,6 +41,18 @@ extension ValueType where Value == EndpointURL {
         }
     }
 
+    /// An issuer (OpenID Connect Discovery section 3): such a URL without a query.
+    static var issuer: ValueType<EndpointURL> {
+        ValueType("the https URL of an issuer", show: { $0.text }) { node, context in
+            guard let url = ValueType<EndpointURL>.carrierURL.read(node, &context) else { return nil }
+            guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
+                context.refuse(node.origin, "has a query", "give the issuer as the provider's metadata spells it")
+                return nil
+            }
+            return url
+        }
+    }
+
     /// The URL of this server: https, or http on loopback.
     static var publicURL: ValueType<EndpointURL> {
         .scalar("an https URL", show: { $0.text }) { (text, _) throws(ValueRefusal) in
@@ -106,6 +118,16 @@ extension ValueType where Value == String {
         .scalar("a name", show: { $0 }) { (text, _) throws(ValueRefusal) in
             guard APIKey.isName(text) else {
                 throw ValueRefusal("is not a name", "give 1 to 64 letters, digits and signs of . _ -")
+            }
+            return text
+        }
+    }
+
+    /// A name that people are shown.
+    static var shownName: ValueType<String> {
+        .scalar("a name of up to 64 characters", show: Printable.line) { (text, _) throws(ValueRefusal) in
+            guard (1...64).contains(text.count), Printable.line(text) == text else {
+                throw ValueRefusal("is not a name that can be shown")
             }
             return text
         }

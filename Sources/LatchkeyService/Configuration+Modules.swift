@@ -77,10 +77,32 @@ extension Configuration {
     }
 
     func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {
-        var configuration = RelyingParty.Configuration(discoveryURL: discoveryURL)
-        configuration.urlPolicy = endpointPolicy
+        var configuration = limited(RelyingParty.Configuration(discoveryURL: discoveryURL))
         configuration.trustedHosts = zenkey.trustedHosts
         configuration.pinnedIssuers = zenkey.issuers.mapValues(\.text)
+        return configuration
+    }
+
+    func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
+        limited(RelyingParty.Configuration(issuer: provider.issuer))
+    }
+
+    /// One for each way to sign in, under its name in paths.
+    func relyingParties(http: any HTTPClient, clock: WallClock) -> [String: RelyingParty] {
+        var parties: [String: RelyingParty] = [:]
+        if let discoveryURL = zenkey.discoveryURL {
+            parties["zenkey"] = RelyingParty(
+                configuration: relyingParty(discoveryURL: discoveryURL), http: http, clock: clock)
+        }
+        for provider in providers {
+            parties[provider.id] = RelyingParty(configuration: relyingParty(of: provider), http: http, clock: clock)
+        }
+        return parties
+    }
+
+    private func limited(_ base: RelyingParty.Configuration) -> RelyingParty.Configuration {
+        var configuration = base
+        configuration.urlPolicy = endpointPolicy
         configuration.idTokenRules.clockSkewSeconds = idToken.clockSkew.components.seconds
         configuration.idTokenRules.maximumAgeSeconds = idToken.maximumAgeOfIssue.components.seconds
         configuration.gate.maximumUnderWay = outbound.requestsPerCarrier
@@ -94,10 +116,7 @@ extension Configuration {
     }
 
     var signIn: SignInConfiguration {
-        let clients = zenkey.clients.map(SignInConfiguration.Client.init)
-        var configuration = SignInConfiguration(providers: [
-            "zenkey": .init(clients: clients, discoveryUI: zenkey.discoveryUIURL)
-        ])
+        var configuration = SignInConfiguration(providers: signInProviders)
         configuration.registration.isRequired = registration.mode == .required
         configuration.registration.requiredAttributes = registration.requiredAttributes.compactMap {
             RegistrationRules.Attribute(rawValue: $0.rawValue)
@@ -110,6 +129,20 @@ extension Configuration {
         configuration.lifetimes.refreshGrace = sessions.refreshGrace.components.seconds
         configuration.transactions = transactionRules
         return configuration
+    }
+
+    private var signInProviders: [String: SignInConfiguration.Provider] {
+        var providers: [String: SignInConfiguration.Provider] = [:]
+        if zenkey.discoveryURL != nil {
+            providers["zenkey"] = .init(
+                clients: zenkey.clients.map(SignInConfiguration.Client.init), discoveryUI: zenkey.discoveryUIURL)
+        }
+        for provider in self.providers {
+            providers[provider.id] = .init(
+                kind: .init(provider.kind), name: provider.name,
+                clients: provider.clients.map(SignInConfiguration.Client.init))
+        }
+        return providers
     }
 
     private var transactionRules: SignInConfiguration.Transactions {
@@ -126,6 +159,14 @@ extension Configuration {
 extension RequestLimits.Quota {
     fileprivate init(_ quota: Quota) {
         self.init(count: quota.count, seconds: quota.seconds)
+    }
+}
+
+extension SignInConfiguration.Provider.Kind {
+    fileprivate init(_ kind: Configuration.Provider.Kind) {
+        switch kind {
+        case .oidc: self = .oidc
+        }
     }
 }
 

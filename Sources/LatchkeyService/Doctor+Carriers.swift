@@ -13,6 +13,7 @@ extension Doctor {
 
     func examineCarriers() async -> [Finding] {
         guard let discoveryURL = configuration.zenkey.discoveryURL else {
+            guard configuration.providers.isEmpty else { return [] }
             return [.problem(.discovery, "zenkey.discovery_url is not set", fix: "set it")]
         }
         let recorder = ExchangeRecorder(http, clock: clock)
@@ -27,13 +28,14 @@ extension Doctor {
                 let provider = try await relyingParty.provider(
                     for: question.network, clientID: question.clientID, correlationID: .random(from: .system))
                 findings.append(.ok(.discovery, question.subject, "discovery answers"))
-                findings += examineAuthentication(of: question, at: provider)
+                let client = configuration.zenkey.clients.first { $0.id == question.clientID }
+                findings += examineAuthentication(of: client, at: provider, question.subject, key: "zenkey.clients")
                 guard seen.insert(provider).inserted else { continue }
                 findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
-                findings += await examineKeys(of: provider, question.network, relyingParty, recorder)
-                findings += await reachEndpoints(of: provider, question.network, recorder)
+                findings += await examineKeys(of: provider, question.network.text, relyingParty, recorder)
+                findings += await reachEndpoints(of: provider, question.network.text, recorder)
             } catch {
-                findings.append(Self.finding(error, question, recorder.exchanges.last))
+                findings.append(Self.finding(error, question.subject, recorder.exchanges.last))
             }
         }
         return findings + ClockExamination(configuration).findings(recorder.exchanges)
@@ -49,6 +51,31 @@ extension Doctor {
             + networks.dropFirst().map { Question(network: $0, clientID: firstClient) }
     }
 
+    /// Each provider beside the carriers is asked for its metadata and keys.
+    func examineProviders() async -> [Finding] {
+        let recorder = ExchangeRecorder(http, clock: clock)
+        var findings: [Finding] = []
+        for known in configuration.providers {
+            let relyingParty = RelyingParty(
+                configuration: configuration.relyingParty(of: known), http: recorder, clock: clock)
+            guard let first = known.clients.first else { continue }
+            do throws(OIDCError) {
+                let provider = try await relyingParty.provider(
+                    for: nil, clientID: first.id, correlationID: .random(from: .system))
+                findings.append(.ok(.metadata, known.id, "the issuer is \(provider.issuer)"))
+                for client in known.clients {
+                    findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
+                }
+                findings += await examineKeys(of: provider, known.id, relyingParty, recorder)
+                findings += await reachEndpoints(of: provider, known.id, recorder)
+            } catch {
+                findings.append(Self.finding(error, known.id, recorder.exchanges.last))
+            }
+        }
+        return findings + ClockExamination(configuration).findings(recorder.exchanges)
+            + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
+    }
+
     private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {
         let client = configuration.zenkey.clients.first?.id.text ?? ""
         let skipped = Finding.warning(
@@ -61,7 +88,7 @@ extension Doctor {
         do throws(OutboundError) {
             let status = try await recorder.send(request).status
             guard status < 500 else {
-                let fix = "see that zenkey.discovery_url is right; else tell whoever runs discovery"
+                let fix = "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
                 return [.problem(.discovery, url.host, "answers \(status)", fix: fix), skipped]
             }
             return [.ok(.discovery, url.host, "answers"), skipped]
@@ -71,19 +98,21 @@ extension Doctor {
     }
 
     /// The token request would be refused before it is sent.
-    private func examineAuthentication(of question: Question, at provider: ProviderMetadata) -> [Finding] {
-        guard let client = configuration.zenkey.clients.first(where: { $0.id == question.clientID }) else { return [] }
+    private func examineAuthentication(
+        of client: Configuration.Client?, at provider: ProviderMetadata, _ subject: String, key: String
+    ) -> [Finding] {
+        guard let client else { return [] }
         do throws(OIDCError) {
             try provider.check(client.authentication)
             return []
         } catch {
-            let fix = "set the client's token_endpoint_auth_method in zenkey.clients to one that the carrier lists"
-            return [.problem(.metadata, question.subject, error.reason, fix: fix)]
+            let fix = "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
+            return [.problem(.metadata, subject, error.reason, fix: fix)]
         }
     }
 
     private static func finding(
-        _ error: OIDCError, _ question: Question, _ last: ExchangeRecorder.Exchange?
+        _ error: OIDCError, _ subject: String, _ last: ExchangeRecorder.Exchange?
     ) -> Finding {
         var message = error.reason
         if let code = error.carrierError { message += " (\(code))" }
@@ -91,13 +120,13 @@ extension Doctor {
         if let status = last?.response?.status, status != 200 { message += " (HTTP status \(status))" }
         let area: Finding.Area = error.code == .metadataRefused ? .metadata : .discovery
         let fix = last?.failure?.code.remedy ?? error.code.remedy
-        return .problem(area, question.subject, message, fix: fix)
+        return .problem(area, subject, message, fix: fix)
     }
 
     /// A host that has not been asked yet is asked for its token or userinfo endpoint, with nothing in the request: that
     /// it answers at all is what counts.
     private func reachEndpoints(
-        of provider: ProviderMetadata, _ network: MCCMNC, _ recorder: ExchangeRecorder
+        of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         var findings: [Finding] = []
         for url in [provider.tokenEndpoint, provider.userInfoEndpoint].compactMap({ $0 }) {
@@ -107,9 +136,9 @@ extension Doctor {
                 method: .get, url: url, timeout: configuration.outbound.timeouts.userInfo, maximumBodyBytes: 65_536)
             do throws(OutboundError) {
                 _ = try await recorder.send(request)
-                findings.append(.ok(.endpoints, network.text, "\(host) answers"))
+                findings.append(.ok(.endpoints, subject, "\(host) answers"))
             } catch {
-                findings.append(.problem(.endpoints, network.text, error.reason, fix: error.code.remedy))
+                findings.append(.problem(.endpoints, subject, error.reason, fix: error.code.remedy))
             }
         }
         return findings
@@ -124,8 +153,9 @@ extension OIDCError.Code {
         case .discoveryRefused: "ask whoever runs discovery what its error means"
         case .clientRefused: "see that the client's id in zenkey.clients is the one that was registered"
         case .metadataRefused:
-            "if the carrier's hosts are right, add them to zenkey.trusted_issuers; else tell the carrier"
-        case .unusableAnswer: "see that zenkey.discovery_url is right; else tell whoever runs discovery"
+            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; of a provider, see that its issuer is "
+                + "spelled as in its metadata; else tell the carrier or provider"
+        case .unusableAnswer: "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
         case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
             "see that this machine reaches the carrier; try again later"

@@ -4,7 +4,7 @@ import Primitives
 // The keys that a carrier signs with: whether sign-ins can use them, and why not.
 extension Doctor {
     func examineKeys(
-        of provider: ProviderMetadata, _ network: MCCMNC, _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
+        of provider: ProviderMetadata, _ subject: String, _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         let failure: OIDCError?
         do throws(OIDCError) {
@@ -23,22 +23,22 @@ extension Doctor {
             if let status = exchange?.response?.status, status != 200 { message += " (HTTP status \(status))" }
             findings.append(
                 .problem(
-                    .keys, network.text, message,
+                    .keys, subject, message,
                     fix: fix ?? "tell the carrier: sign-ins with it fail until it publishes usable keys"))
         } else {
-            findings += usable(entries, provider, network, relyingParty.idTokenRules)
+            findings += usable(entries, provider, subject, relyingParty.idTokenRules)
         }
-        return findings + entries.compactMap { finding($0, network) }
+        return findings + entries.compactMap { finding($0, subject) }
     }
 
     private func usable(
-        _ entries: [KeySetSurvey.Entry], _ provider: ProviderMetadata, _ network: MCCMNC, _ rules: IDTokenRules
+        _ entries: [KeySetSurvey.Entry], _ provider: ProviderMetadata, _ subject: String, _ rules: IDTokenRules
     ) -> [Finding] {
         let usable = entries.filter { $0.algorithm != nil }
         let names = usable.map { "\($0.name) (\($0.algorithm?.rawValue ?? ""), \($0.kind), \($0.bits ?? 0) bits)" }
         let more = names.count > 8 ? ", …" : ""
         var findings: [Finding] = [
-            .ok(.keys, network.text, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")
+            .ok(.keys, subject, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")
         ]
         let wanted = provider.signingAlgorithms.intersection(rules.algorithms)
         let there = Set(usable.compactMap(\.algorithm))
@@ -46,7 +46,7 @@ extension Doctor {
             let names = wanted.map(\.rawValue).sorted().joined(separator: ", ")
             findings.append(
                 .problem(
-                    .keys, network.text, "no key is for the algorithms that tokens may have (\(names))",
+                    .keys, subject, "no key is for the algorithms that tokens may have (\(names))",
                     fix: "tell the carrier: its metadata and its keys do not go together"))
         }
         for algorithm in there.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -54,7 +54,7 @@ extension Doctor {
             guard nameless.count > 1 else { continue }
             findings.append(
                 .warning(
-                    .keys, network.text,
+                    .keys, subject,
                     "\(nameless.count) keys for \(algorithm.rawValue) have no kid, so none is used",
                     fix: "tell the carrier to name its keys"))
         }
@@ -62,10 +62,10 @@ extension Doctor {
     }
 
     /// Keys for other purposes and of other kinds are no mistake, and passed over in silence.
-    private func finding(_ entry: KeySetSurvey.Entry, _ network: MCCMNC) -> Finding? {
+    private func finding(_ entry: KeySetSurvey.Entry, _ subject: String) -> Finding? {
         guard let refusal = entry.refusal, let reason = refusal.reason(entry) else { return nil }
         return .warning(
-            .keys, network.text, "\(entry.name) is not used: \(reason)",
+            .keys, subject, "\(entry.name) is not used: \(reason)",
             fix: "tell the carrier, if it signs with it: such tokens are refused")
     }
 }

@@ -60,6 +60,7 @@ public struct Doctor: Sendable {
         findings.append(contentsOf: examineRedirectURIs())
         findings.append(contentsOf: examineDatabase())
         findings.append(contentsOf: await examineCarriers())
+        findings.append(contentsOf: await examineProviders())
         return DoctorReport(findings)
     }
 

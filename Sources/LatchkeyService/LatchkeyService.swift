@@ -37,13 +37,12 @@ public final class LatchkeyService: Sendable {
         self.logger = logger
         store = try LatchkeyService.openStore(configuration)
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        guard let discoveryURL = configuration.zenkey.discoveryURL else {
-            throw LatchkeyStartError(.configuration, "zenkey.discovery_url is not set")
+        let relyingParties = configuration.relyingParties(http: client, clock: clock)
+        guard !relyingParties.isEmpty else {
+            throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
-        let relyingParty = RelyingParty(
-            configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: client, clock: clock)
         let useCases = UseCases(
-            configuration: configuration.signIn, relyingParties: ["zenkey": relyingParty], store: store,
+            configuration: configuration.signIn, relyingParties: relyingParties, store: store,
             logger: logger, clock: clock)
         let publicAddress = PublicAddress(configuration.publicURL?.text)
         self.publicAddress = publicAddress
@@ -63,7 +62,7 @@ public final class LatchkeyService: Sendable {
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
-        refresh = BackgroundRefresh(relyingParty: relyingParty, logger: logger)
+        refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
             sessions: useCases.sessions,

@@ -1,17 +1,18 @@
 public import Primitives
 
-/// What a browser is sent to a carrier with, to ask its user for a sign-in (OpenID Connect Core section 3.1.2.1,
-/// RFC 7636 section 4.3, and ZenKey's parameters).
+/// What a browser is sent to a carrier or another provider with, to ask its user for a sign-in (OpenID Connect Core
+/// section 3.1.2.1, RFC 7636 section 4.3, and ZenKey's parameters).
 public struct AuthorizationRequest: Sendable {
     public var clientID: ClientID
-    /// Where the carrier sends the browser back to.
+    /// Where the provider sends the browser back to.
     public var redirectURI: String
     public var scopes: [String]
     public var state: Secret
     public var nonce: Secret
     /// The S256 challenge of the code verifier.
     public var codeChallenge: String
-    public var correlationID: CorrelationID
+    /// For carriers; nil for a provider that knows none.
+    public var correlationID: CorrelationID?
     /// The carrier's own word for the user, from the discovery of a secondary device.
     public var loginHintToken: String?
     public var loginHint: String?
@@ -22,7 +23,7 @@ public struct AuthorizationRequest: Sendable {
 
     public init(
         clientID: ClientID, redirectURI: String, scopes: [String], state: Secret, nonce: Secret, codeChallenge: String,
-        correlationID: CorrelationID
+        correlationID: CorrelationID? = nil
     ) {
         self.clientID = clientID
         self.redirectURI = redirectURI
@@ -39,8 +40,8 @@ public struct AuthorizationRequest: Sendable {
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
             ("scope", scopes.joined(separator: " ")), ("state", state.exposed), ("nonce", nonce.exposed),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
-            ("correlation_id", correlationID.text),
         ]
+        if let correlationID { items.append(("correlation_id", correlationID.text)) }
         if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
             ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context), ("prompt", prompt),

@@ -42,7 +42,8 @@ extension VerifiedIDToken {
         self.init(
             issuer: evidence.issuer, subject: subject, clientID: evidence.expectation.clientID, issuedAt: issuedAt,
             expiresAt: expiresAt, authTime: evidence.authTime, acr: claims["acr"]?.string,
-            context: claims["context"]?.string, portTokens: Self.portTokens(claims))
+            context: claims["context"]?.string, portTokens: Self.portTokens(claims),
+            attributes: UserInfo(claims))
     }
 
     /// At most eight, of an array or a single text; what is neither is passed over.

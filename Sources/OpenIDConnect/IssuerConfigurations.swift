@@ -79,10 +79,7 @@ final class IssuerConfigurations: Sendable {
     }
 
     private func send(_ issuer: EndpointURL) async throws(OIDCError) -> OutboundResponse {
-        let base = issuer.text.hasSuffix("/") ? String(issuer.text.dropLast()) : issuer.text
-        guard let url = EndpointURL(base + "/.well-known/openid-configuration", policy: configuration.urlPolicy) else {
-            throw OIDCError(.metadataRefused, reason: "The issuer's name is too long for a URL of its configuration.")
-        }
+        let url = try issuer.openIDConfiguration(configuration.urlPolicy)
         do throws(OutboundError) {
             return try await http.send(
                 OutboundRequest(
@@ -130,5 +127,16 @@ final class IssuerConfigurations: Sendable {
             state.refusals.put(Refusal(error: error, until: until), for: issuer)
             return .failure(error)
         }
+    }
+}
+
+extension EndpointURL {
+    /// Where an issuer has its OpenID configuration (OpenID Connect Discovery section 4.1).
+    func openIDConfiguration(_ policy: Policy) throws(OIDCError) -> EndpointURL {
+        let base = text.hasSuffix("/") ? String(text.dropLast()) : text
+        guard let url = EndpointURL(base + "/.well-known/openid-configuration", policy: policy) else {
+            throw OIDCError(.metadataRefused, reason: "The issuer's name is too long for a URL of its configuration.")
+        }
+        return url
     }
 }

@@ -9,9 +9,9 @@ extension ProviderMetadata {
 
     /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
     ///
-    /// - Parameter network: The network asked for; a document that names one must name this one.
+    /// - Parameter network: The network asked for, if one was; a document that names one must name this one.
     /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
-    init(_ document: JSONObject, network: MCCMNC, requirements: Requirements) throws(OIDCError) {
+    init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
         let reader = MetadataReader(document: document, requirements: requirements)
         issuer = try reader.issuer()
         authorizationEndpoint = try reader.endpoint("authorization_endpoint")
@@ -24,6 +24,6 @@ extension ProviderMetadata {
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
         try reader.checkList("response_types_supported", includes: "code")
-        try reader.checkNetwork(network)
+        if let network { try reader.checkNetwork(network) }
     }
 }

@@ -1,6 +1,7 @@
 public import Primitives
 
-/// The relying party's side of a sign-in with mobile carriers: discovery, token request, ID token, userinfo.
+/// The relying party's side of a sign-in with mobile carriers, or with one OpenID provider: discovery, token request, ID
+/// token, userinfo.
 ///
 /// ```swift
 /// let carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
@@ -12,8 +13,15 @@ public import Primitives
 /// Safe to share; keeps providers' metadata and keys.
 public final class RelyingParty: Sendable {
     public struct Configuration: Sendable {
-        /// Where a network's OpenID configuration is asked for, with `client_id` and `mccmnc`.
-        public var discoveryURL: EndpointURL
+        /// How a provider's metadata is found.
+        public enum Discovery: Sendable, Hashable {
+            /// Asked here, with `client_id` and `mccmnc`: carriers.
+            case byNetwork(EndpointURL)
+            /// Asked of the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
+            case ofIssuer(EndpointURL)
+        }
+
+        public var discovery: Discovery
         /// What the carriers' URLs may be besides https.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
@@ -26,8 +34,15 @@ public final class RelyingParty: Sendable {
         public var cache = CacheRules()
         public var gate = CarrierGateRules()
 
+        /// For carriers.
         public init(discoveryURL: EndpointURL) {
-            self.discoveryURL = discoveryURL
+            discovery = .byNetwork(discoveryURL)
+        }
+
+        /// For one OpenID provider. Its endpoints may be on any host: its issuer says which, and nobody else.
+        public init(issuer: EndpointURL) {
+            discovery = .ofIssuer(issuer)
+            trustedHosts = .all
         }
     }
 
@@ -35,7 +50,7 @@ public final class RelyingParty: Sendable {
     let http: any HTTPClient
     let clock: WallClock
     let random: RandomSource
-    let discovery: CarrierDiscovery
+    let discovery: ProviderDiscovery
     let keyCaches: KeyCaches
     let issuerConfigurations: IssuerConfigurations
 
@@ -47,20 +62,27 @@ public final class RelyingParty: Sendable {
         self.http = http
         self.clock = clock
         self.random = random
-        discovery = CarrierDiscovery(configuration: configuration, http: http, clock: clock, random: random)
+        discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
         keyCaches = KeyCaches(
             http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random)
         issuerConfigurations = IssuerConfigurations(configuration: configuration, http: http, clock: clock)
     }
 
-    /// The carrier that serves a network: from the cache, or by discovery, which is told the correlation id as the
-    /// query item `correlation_id`.
+    /// Whether this is about carriers, which are found by network, know what correlation ids are, and vouch for each
+    /// other's users.
+    public var isOfCarriers: Bool {
+        guard case .byNetwork = configuration.discovery else { return false }
+        return true
+    }
+
+    /// The carrier that serves a network, or the one OpenID provider, whatever the network: from the cache, or by
+    /// discovery, which is told the correlation id as the query item `correlation_id` where it is the carriers'.
     ///
     /// - Throws: ``OIDCError/Code/unknownNetwork``, ``OIDCError/Code/discoveryRefused``,
     ///   ``OIDCError/Code/clientRefused``, ``OIDCError/Code/metadataRefused``, ``OIDCError/Code/unusableAnswer``, or a
     ///   transport code. The authorization code is untouched in every case.
     public func provider(
-        for network: MCCMNC, clientID: ClientID, correlationID: CorrelationID
+        for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
     }
@@ -77,7 +99,7 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> TokenResponse {
         let request = TokenRequest(
             code: code, redirectURI: redirectURI, codeVerifier: codeVerifier, client: client,
-            correlationID: correlationID)
+            correlationID: isOfCarriers ? correlationID : nil)
         do throws(OIDCError) {
             try provider.check(client.authentication)
         } catch {
@@ -116,21 +138,24 @@ public final class RelyingParty: Sendable {
         }
     }
 
-    /// The attributes of the user an ID token is about. The endpoint is told the correlation id as the query item
-    /// `correlation_id`: proxies drop header fields with an underscore.
+    /// The attributes of the user an ID token is about. A carrier's endpoint is told the correlation id as the query
+    /// item `correlation_id`: proxies drop header fields with an underscore. An OpenID provider that has no userinfo
+    /// endpoint has said what it tells in the ID token.
     ///
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the answer is not about the
-    ///   same subject; ``OIDCError/Code/metadataRefused`` if the provider has no userinfo endpoint;
+    ///   same subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableAnswer``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, about idToken: VerifiedIDToken, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
         guard let endpoint = provider.userInfoEndpoint else {
+            guard isOfCarriers else { return idToken.attributes }
             throw OIDCError(
                 .metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
         }
         let request = OutboundRequest(
-            method: .get, url: endpoint.appending(query: [("correlation_id", correlationID.text)]),
+            method: .get,
+            url: isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
             headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes,
             lane: .init(carrier: provider.issuer, step: .userInfo))

@@ -12,7 +12,8 @@ struct TokenRequest {
     let redirectURI: String
     let codeVerifier: CodeVerifier?
     let client: ClientCredentials
-    let correlationID: CorrelationID
+    /// Nil for a provider that knows none.
+    let correlationID: CorrelationID?
 
     /// - Parameter provider: Takes the client's way to prove who it is.
     /// - Throws: What ``ClientKey`` throws if it cannot sign.
@@ -46,8 +47,8 @@ struct TokenRequest {
     private var grant: [(name: String, value: String)] {
         var items = [
             (name: "grant_type", value: "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI),
-            ("correlation_id", correlationID.text),
         ]
+        if let correlationID { items.append(("correlation_id", correlationID.text)) }
         if let codeVerifier { items.append(("code_verifier", codeVerifier.secret.exposed)) }
         return items
     }

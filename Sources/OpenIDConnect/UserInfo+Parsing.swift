@@ -17,10 +17,11 @@ extension UserInfo {
         guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }
-        self.init(attributes: object)
+        self.init(object)
     }
 
-    private init(attributes: JSONObject) {
+    /// Of claims about a user, in either shape; what is no proper attribute is left out.
+    init(_ attributes: JSONObject) {
         self.init()
         let nestedName = attributes["name"]?.object
         name = Self.text(attributes["name"])

@@ -17,6 +17,8 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let context: String?
     /// The `aka` claim: port tokens in compact form, not yet verified, by which a former carrier vouches for the user.
     public let portTokens: [Secret]
+    /// What the token itself tells of the user.
+    public let attributes: UserInfo
 }
 
 extension VerifiedIDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

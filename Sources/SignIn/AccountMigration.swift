@@ -18,7 +18,8 @@ struct AccountMigration: Sendable {
         of verified: VerifiedSignIn, for clientID: ClientID, _ relyingParty: RelyingParty,
         ignored: (IgnoredPortToken) -> Void
     ) async throws(SignInError) -> [PortedIdentity] {
-        guard !verified.portTokens.isEmpty else { return [] }
+        // Carriers vouch for each other's users; of any other provider such a token says nothing.
+        guard !verified.portTokens.isEmpty, relyingParty.isOfCarriers else { return [] }
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }

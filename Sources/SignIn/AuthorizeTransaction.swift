@@ -122,6 +122,6 @@ public struct AuthorizeTransaction: Sendable {
     /// One text for one code of one carrier: neither a provider's name nor a network's digits have a space in them, and
     /// a code has no line break.
     private static func name(ofCodeIn request: SignInRequest) -> String {
-        "\(request.provider) \(request.network.text) \(request.code.exposed)"
+        "\(request.provider) \(request.network?.text ?? "") \(request.code.exposed)"
     }
 }

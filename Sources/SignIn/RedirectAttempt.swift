@@ -6,8 +6,8 @@ struct RedirectAttempt: Sendable, Equatable {
     enum Leg: Sendable, Equatable {
         /// The user is asked for the carrier.
         case carrierChoice
-        /// The carrier asks the user.
-        case authorization(network: MCCMNC, nonce: Secret, codeVerifier: CodeVerifier)
+        /// The carrier, or another provider, which no network leads to, asks the user.
+        case authorization(network: MCCMNC?, nonce: Secret, codeVerifier: CodeVerifier)
     }
 
     var leg: Leg
@@ -57,7 +57,7 @@ extension RedirectAttempt {
     var bytes: [UInt8] {
         var json = JSONObjectWriter(capacity: 768)
         if case .authorization(let network, let nonce, let codeVerifier) = leg {
-            json.add("mccmnc", network.text)
+            json.add("mccmnc", ifPresent: network?.text)
             json.add("nonce", nonce.exposed)
             json.add("code_verifier", codeVerifier.secret.exposed)
         }
@@ -85,10 +85,11 @@ extension RedirectAttempt {
             let redirectURI = json["redirect_uri"]?.string, let callbackURL = json["callback_url"]?.string,
             let correlationID = json["correlation_id"]?.string.flatMap(CorrelationID.init)
         else { return nil }
-        if let network = json["mccmnc"]?.string.flatMap(MCCMNC.init), let nonce = json["nonce"]?.string,
+        if let nonce = json["nonce"]?.string,
             let codeVerifier = json["code_verifier"]?.string.flatMap(CodeVerifier.init)
         {
-            leg = .authorization(network: network, nonce: Secret(nonce), codeVerifier: codeVerifier)
+            leg = .authorization(
+                network: json["mccmnc"]?.string.flatMap(MCCMNC.init), nonce: Secret(nonce), codeVerifier: codeVerifier)
         } else {
             leg = .carrierChoice
         }

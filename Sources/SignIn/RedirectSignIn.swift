@@ -2,7 +2,7 @@ import Crypto
 import OpenIDConnect
 public import Primitives
 
-/// Signs a user in whose browser is sent to the carrier and back: for web frontends, secondary devices, and apps that
+/// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here; each `state` is good once, for ten minutes.
@@ -19,8 +19,11 @@ public struct RedirectSignIn: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// The names of the providers that users can sign in with.
-    public var providers: [String] { configuration.providers.keys.filter { relyingParties[$0] != nil }.sorted() }
+    /// The providers that users can sign in with, in the order of their names in paths.
+    public var providers: [(id: String, provider: SignInConfiguration.Provider)] {
+        configuration.providers.filter { relyingParties[$0.key] != nil }.sorted { $0.key < $1.key }
+            .map { (id: $0.key, provider: $0.value) }
+    }
 
     /// Begins: says where the browser goes.
     /// - Parameter browser: What the browser's cookie holds from before, so that several tabs share it.
@@ -34,8 +37,10 @@ public struct RedirectSignIn: Sendable {
                 request, clientID: client.id, scopes: Self.scopes(request.scopes, client),
                 correlationID: correlationID, browserHash: browser.map(Self.hash))
             guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
-            guard let network = request.network else { return try await askForCarrier(attempt, browser) }
-            return try await askCarrier(attempt, network, loginHintToken: nil, browser)
+            let isFoundByNetwork = configuration.providers[request.provider]?.kind == .zenkey
+            guard !isFoundByNetwork || request.network != nil else { return try await askForCarrier(attempt, browser) }
+            return try await askProvider(
+                attempt, isFoundByNetwork ? request.network : nil, loginHintToken: nil, browser)
         } catch {
             throw error.with(correlationID)
         }
@@ -53,7 +58,7 @@ public struct RedirectSignIn: Sendable {
             switch attempt.leg {
             case .carrierChoice:
                 guard let network = answer.network else { throw .carrierNotChosen }
-                return try await askCarrier(attempt, network, loginHintToken: answer.loginHintToken, browser)
+                return try await askProvider(attempt, network, loginHintToken: answer.loginHintToken, browser)
             case .authorization(let network, let nonce, let codeVerifier):
                 try await checkIssuer(answer, network, attempt)
                 guard let code = answer.code else { throw .codeMissing }
@@ -114,10 +119,9 @@ public struct RedirectSignIn: Sendable {
         return .goOn(to: request.url(at: discoveryUI).text, browser: browser)
     }
 
-    /// Sends the browser to the carrier that serves a network. A network that no carrier serves leads to the choice of
-    /// one, unless the network is what came of it.
-    private func askCarrier(
-        _ attempt: RedirectAttempt, _ network: MCCMNC, loginHintToken: String?, _ browser: Secret?
+    /// Sends the browser to the carrier that serves a network, or to the provider that none leads to.
+    private func askProvider(
+        _ attempt: RedirectAttempt, _ network: MCCMNC?, loginHintToken: String?, _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
         guard let relyingParty = relyingParties[attempt.provider] else { throw .unknownProvider }
         let discoveryUI = configuration.providers[attempt.provider]?.discoveryUI
@@ -136,7 +140,8 @@ public struct RedirectSignIn: Sendable {
         try await notes.keep(attempt.bytes, for: .redirectAttempt, under: state, seconds: Self.lifetime)
         var request = AuthorizationRequest(
             clientID: attempt.clientID, redirectURI: attempt.callbackURL, scopes: attempt.scopes, state: state,
-            nonce: nonce, codeChallenge: codeVerifier.challenge, correlationID: attempt.correlationID)
+            nonce: nonce, codeChallenge: codeVerifier.challenge,
+            correlationID: relyingParty.isOfCarriers ? attempt.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.loginHint = attempt.loginHint
         request.acrValues = attempt.acrValues
@@ -157,10 +162,10 @@ public struct RedirectSignIn: Sendable {
         return attempt
     }
 
-    /// An answer that names its issuer must name the one that was asked, and one of a carrier that says it always names it
-    /// must do so (RFC 9207 section 2.4).
+    /// An answer that names its issuer must name the one that was asked, and one of a provider that says that it always
+    /// does must have it (RFC 9207 section 2.4).
     private func checkIssuer(
-        _ answer: RedirectAnswer, _ network: MCCMNC, _ attempt: RedirectAttempt
+        _ answer: RedirectAnswer, _ network: MCCMNC?, _ attempt: RedirectAttempt
     ) async throws(SignInError) {
         guard let relyingParty = relyingParties[attempt.provider] else { throw .unknownProvider }
         let carrier: ProviderMetadata
@@ -185,7 +190,7 @@ public struct RedirectSignIn: Sendable {
 extension SignInRequest {
     /// The sign-in that a browser came back with.
     fileprivate init(
-        _ attempt: RedirectAttempt, _ code: Secret, _ network: MCCMNC, _ nonce: Secret, _ codeVerifier: CodeVerifier
+        _ attempt: RedirectAttempt, _ code: Secret, _ network: MCCMNC?, _ nonce: Secret, _ codeVerifier: CodeVerifier
     ) {
         self.init(
             provider: attempt.provider, clientID: attempt.clientID, code: code, network: network,

@@ -17,11 +17,26 @@ public struct SignInConfiguration: Sendable {
 
     /// A way to sign in, and the apps that may use it.
     public struct Provider: Sendable {
+        /// How the provider is found, as the API spells it.
+        public enum Kind: String, Sendable, Hashable {
+            /// Mobile carriers, each found by its network.
+            case zenkey
+            /// An OpenID provider, found by its issuer.
+            case oidc
+        }
+
+        public var kind: Kind
+        /// For people.
+        public var name: String
         public var clients: [ClientID: Client]
         /// Where users choose their carrier; named to clients whose network is not known.
         public var discoveryUI: EndpointURL?
 
-        public init(clients: [Client], discoveryUI: EndpointURL? = nil) {
+        public init(
+            kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil
+        ) {
+            self.kind = kind
+            self.name = name
             self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             self.discoveryUI = discoveryUI
         }

@@ -14,7 +14,7 @@ package struct SignInFingerprint: Sendable, Hashable {
         hasher.add(request.provider)
         hasher.add(request.clientID.text)
         hasher.add(request.code.exposed)
-        hasher.add(request.network.text)
+        hasher.add(request.network?.text)
         hasher.add(request.redirectURI)
         hasher.add(request.codeVerifier?.secret.exposed)
         hasher.add(request.nonce?.exposed)

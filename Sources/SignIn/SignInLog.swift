@@ -86,8 +86,9 @@ struct SignInLog {
 
     private var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "correlation_id": "\(correlationID)", "client_id": "\(request.clientID)", "mccmnc": "\(request.network)",
+            "correlation_id": "\(correlationID)", "client_id": "\(request.clientID)",
         ]
+        if let network = request.network { metadata["mccmnc"] = "\(network)" }
         if providerIsKnown { metadata["provider"] = "\(request.provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }

@@ -7,8 +7,8 @@ public struct SignInRequest: Sendable {
     public var provider: String
     public var clientID: ClientID
     public var code: Secret
-    /// The network that picks the carrier.
-    public var network: MCCMNC
+    /// The network that picks the carrier; nil where the provider is none.
+    public var network: MCCMNC?
     /// As it stood in the authorization request.
     public var redirectURI: String
     public var codeVerifier: CodeVerifier?
@@ -28,7 +28,7 @@ public struct SignInRequest: Sendable {
     /// What the user would call the device that asks; for the list of sessions.
     public var device: String?
 
-    public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC, redirectURI: String) {
+    public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
         self.provider = provider
         self.clientID = clientID
         self.code = code

@@ -3,7 +3,7 @@ import OpenIDConnect
 import Primitives
 import Storage
 
-/// Signs a user in with the authorization code that an app got from a carrier.
+/// Signs a user in with the authorization code that an app got from a carrier or another provider.
 ///
 /// ```swift
 /// switch try await signIn(request) {
@@ -40,8 +40,9 @@ public struct SignInWithCode: Sendable {
     }
 
     /// - Throws: `not_found` if no provider of this name is configured.
-    public func checkProvider(_ name: String) throws(SignInError) {
-        guard configuration.providers[name] != nil else { throw .unknownProvider }
+    public func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
+        guard let provider = configuration.providers[name] else { throw .unknownProvider }
+        return provider.kind
     }
 
     /// How many callers wait for somebody else's sign-in, because theirs is the same.

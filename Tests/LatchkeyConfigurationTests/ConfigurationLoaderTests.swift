@@ -50,11 +50,12 @@ struct ConfigurationLoaderTests {
         #expect(loaded.origins["http.port"] == .environment("LATCHKEY_HTTP_PORT"))
     }
 
-    @Test("Every key can be set by its variable, but those of a client or an API key")
+    @Test("Every key can be set by its variable, but those of a client, an API key or a provider")
     func environmentNames() {
         for key in ConfigurationReference.keys {
             guard let name = key.environmentName else {
-                #expect(["zenkey.clients[].", "api_keys[]."].contains { key.name.hasPrefix($0) }, "\(key.name)")
+                let lists = ["zenkey.clients[].", "api_keys[].", "providers[]."]
+                #expect(lists.contains { key.name.hasPrefix($0) }, "\(key.name)")
                 continue
             }
             #expect(name == "LATCHKEY_" + key.name.uppercased().split(separator: ".").joined(separator: "_"))

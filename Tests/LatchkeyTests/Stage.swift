@@ -30,7 +30,8 @@ struct Stage: Sendable {
     ) async throws {
         let directory = try TemporaryDirectory()
         var client = CarrierSimulator.Client(
-            id: clientID, secret: Secret(secret), redirectURIs: [redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
+            id: clientID, secret: Secret(secret),
+            redirectURIs: [redirectURI] + ["zenkey", "acme", "globex"].map { "http://127.0.0.1/auth/\($0)/callback" })
         register(&client)
         let simulator = CarrierSimulator(clients: [client], clock: clock)
         let running = try simulator.start()
@@ -121,6 +122,11 @@ struct Stage: Sendable {
             var client = Configuration.Client(id: id, secret: Secret(secret))
             client.redirectURIs = [redirectURI]
             configuration.zenkey.clients = [client]
+            configuration.providers = ["acme", "globex"].compactMap { name in
+                EndpointURL(simulator.issuer(of: name) ?? "", policy: .allowLoopbackHTTP).map {
+                    .init(id: name, name: name.capitalized, issuer: $0, clients: [client])
+                }
+            }
         }
         return configuration
     }

@@ -69,6 +69,12 @@ final class FakeCarrier: Sendable {
         return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock, random: random)
     }
 
+    /// A relying party of one issuer, which the metadata has to name.
+    func relyingParty(ofIssuer issuer: String) throws -> RelyingParty {
+        let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
+        return RelyingParty(configuration: .init(issuer: url), http: http, clock: clock.wallClock)
+    }
+
     private func answer(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let url = request.url.text
         let gate = answers.withLock { $0.gates.first { url.hasPrefix($0.key) }?.value }
@@ -76,6 +82,7 @@ final class FakeCarrier: Sendable {
         let answers = answers.withLock { $0 }
         if let failure = answers.failures.first(where: { url.hasPrefix($0.key) })?.value { throw failure }
         if url.hasPrefix(Self.discoveryURL) { return answers.discovery }
+        if url.hasSuffix("/.well-known/openid-configuration") { return answers.discovery }
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
         if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.serverInitiated }

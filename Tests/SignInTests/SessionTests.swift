@@ -172,7 +172,7 @@ struct BoundedTableTests {
         SignInFingerprint(
             SignInRequest(
                 provider: "zenkey", clientID: try #require(ClientID("client-1")), code: Secret("\(number)"),
-                network: try #require(MCCMNC("310410")), redirectURI: "a:b"))
+                network: MCCMNC("310410"), redirectURI: "a:b"))
     }
 
     private let start = Timestamp(secondsSinceEpoch: 1000)

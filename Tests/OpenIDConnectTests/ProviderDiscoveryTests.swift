@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-struct CarrierDiscoveryTests {
+struct ProviderDiscoveryTests {
     private func error(_ relyingParty: RelyingParty, _ subjects: SignInSubjects) async -> OIDCError? {
         await failure { () throws(OIDCError) in try await relyingParty.provider(subjects) }
     }

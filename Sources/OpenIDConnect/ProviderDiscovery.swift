@@ -1,21 +1,35 @@
 import Primitives
 import Synchronization
 
-/// Finds the carrier that serves a network, and remembers it.
+/// Finds a provider's metadata, and remembers it: the carrier's that serves a network, or that of the one issuer there is.
 ///
 /// Callers that ask for the same network with the same client at the same time share one request, which runs on its
 /// own: whoever is cancelled takes nothing from the others. A network is held to the issuer that was configured or
 /// first seen for it, so that neither discovery nor a carrier can later put another in its place; and of networks that
-/// share an issuer, none can bring keys of its own.
-final class CarrierDiscovery: Sendable {
+/// share an issuer, none can bring keys of its own. Metadata that comes from an issuer must name that very issuer.
+final class ProviderDiscovery: Sendable {
+    /// Whose metadata is asked for.
+    private enum Place: Hashable, Sendable {
+        case network(MCCMNC)
+        case issuer(EndpointURL)
+
+        /// As the gate counts requests.
+        var name: String {
+            switch self {
+            case .network(let network): network.text
+            case .issuer(let issuer): issuer.text
+            }
+        }
+    }
+
     private struct Known: Sendable {
         let metadata: ProviderMetadata
         var freshUntil: Timestamp
         /// When it was to be fresh until as it came, whatever happened since.
         let saidUntil: Timestamp
         let usableUntil: Timestamp
-        /// The client that asked; a refresh asks for it again.
-        let clientID: ClientID
+        /// As it was asked; a refresh asks it again.
+        let question: Question
         var refreshAt: Timestamp
         /// Counts what discovery has answered, to tell a renewed one from the one before.
         let number: Int
@@ -29,14 +43,15 @@ final class CarrierDiscovery: Sendable {
     }
 
     private struct Question: Hashable, Sendable {
-        let network: MCCMNC
-        let clientID: ClientID
+        let place: Place
+        /// An issuer tells every client the same, and is not told which one asks.
+        let clientID: ClientID?
     }
 
     private struct State {
-        var known: BoundedTable<MCCMNC, Known>
+        var known: BoundedTable<Place, Known>
         var refusals: BoundedTable<Question, Refusal>
-        var issuers: BoundedTable<MCCMNC, String>
+        var issuers: BoundedTable<Place, String>
         var answers = 0
         var requests: [Question: Task<Result<ProviderMetadata, OIDCError>, Never>] = [:]
     }
@@ -62,13 +77,22 @@ final class CarrierDiscovery: Sendable {
                 issuers: BoundedTable(capacity: max(capacity, 4096))))
     }
 
+    /// - Parameter network: Nothing to a relying party of one issuer; any other needs it.
     func provider(
-        for network: MCCMNC, clientID: ClientID, correlationID: CorrelationID
+        for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        let question = Question(network: network, clientID: clientID)
+        let question = try question(network, clientID)
         switch try next(for: question, correlationID: correlationID) {
         case .known(let metadata): return metadata
         case .asked(let request): return try await request.value.get()
+        }
+    }
+
+    private func question(_ network: MCCMNC?, _ clientID: ClientID) throws(OIDCError) -> Question {
+        switch (configuration.discovery, network) {
+        case (.ofIssuer(let issuer), _): return Question(place: .issuer(issuer), clientID: nil)
+        case (.byNetwork, let network?): return Question(place: .network(network), clientID: clientID)
+        case (.byNetwork, nil): throw OIDCError(.unknownNetwork, reason: "No network is named to find the carrier by.")
         }
     }
 
@@ -80,10 +104,10 @@ final class CarrierDiscovery: Sendable {
     private func next(for question: Question, correlationID: CorrelationID) throws(OIDCError) -> Step {
         let now = clock.now()
         return try state.withLock { state throws(OIDCError) in
-            if var known = state.known[question.network], now < known.freshUntil {
+            if var known = state.known[question.place], now < known.freshUntil {
                 if !known.isInUse {
                     known.isInUse = true
-                    state.known.put(known, for: question.network)
+                    state.known.put(known, for: question.place)
                 }
                 return .known(known.metadata)
             }
@@ -91,7 +115,7 @@ final class CarrierDiscovery: Sendable {
             if let refusal = state.refusals[question], now < refusal.until { throw refusal.error }
             guard state.requests.count < Self.maximumRequests else {
                 // A flood of networks that nobody serves must not cost those that are known their service.
-                if let known = state.known[question.network], now < known.usableUntil { return .known(known.metadata) }
+                if let known = state.known[question.place], now < known.usableUntil { return .known(known.metadata) }
                 throw OIDCError(.overloaded, reason: "Too many networks are being asked for.")
             }
             let request = Task { await self.ask(question, correlationID: correlationID) }
@@ -105,14 +129,14 @@ final class CarrierDiscovery: Sendable {
     func refreshes(now: Timestamp, limit: Int) -> [@Sendable () async -> Bool] {
         state.withLock { state in
             var refreshes: [@Sendable () async -> Bool] = []
-            for (network, known) in state.known.entries {
+            for (place, known) in state.known.entries {
                 guard refreshes.count < limit, state.requests.count < Self.maximumRequests else { break }
-                let question = Question(network: network, clientID: known.clientID)
+                let question = known.question
                 guard known.isInUse, known.refreshAt <= now, now < known.usableUntil, state.requests[question] == nil
                 else { continue }
                 let request = Task { await self.ask(question, correlationID: .random(from: self.random)) }
                 state.requests[question] = request
-                refreshes.append({ await self.wasRenewed(known, of: network, by: request) })
+                refreshes.append({ await self.wasRenewed(known, of: place, by: request) })
             }
             return refreshes
         }
@@ -120,10 +144,10 @@ final class CarrierDiscovery: Sendable {
 
     /// The request's own result does not say: in place of a failure, it is what was known.
     private func wasRenewed(
-        _ known: Known, of network: MCCMNC, by request: Task<Result<ProviderMetadata, OIDCError>, Never>
+        _ known: Known, of place: Place, by request: Task<Result<ProviderMetadata, OIDCError>, Never>
     ) async -> Bool {
         _ = await request.value
-        return state.withLock { $0.known[network].map { $0.number != known.number } ?? false }
+        return state.withLock { $0.known[place].map { $0.number != known.number } ?? false }
     }
 
     private func ask(_ question: Question, correlationID: CorrelationID) async -> Result<ProviderMetadata, OIDCError> {
@@ -138,50 +162,70 @@ final class CarrierDiscovery: Sendable {
     private func send(
         _ question: Question, correlationID: CorrelationID
     ) async throws(OIDCError) -> OutboundResponse {
-        let url = configuration.discoveryURL.appending(query: [
-            ("client_id", question.clientID.text), ("mccmnc", question.network.text),
-            ("correlation_id", correlationID.text),
-        ])
+        let url = try url(for: question, correlationID)
         let limits = configuration.limits
         do throws(OutboundError) {
             return try await http.send(
                 OutboundRequest(
                     method: .get, url: url, headers: [("Accept", "application/json")],
                     timeout: limits.discoveryTimeout, maximumBodyBytes: limits.discoveryBytes,
-                    lane: .init(carrier: question.network.text, step: .discovery)))
+                    lane: .init(carrier: question.place.name, step: .discovery)))
         } catch {
-            throw OIDCError(error, of: "The request for the network's OpenID configuration", codeMayBeSpent: false)
+            throw OIDCError(error, of: "The request for the OpenID configuration", codeMayBeSpent: false)
+        }
+    }
+
+    private func url(for question: Question, _ correlationID: CorrelationID) throws(OIDCError) -> EndpointURL {
+        switch (configuration.discovery, question.place) {
+        case (.byNetwork(let url), .network(let network)):
+            return url.appending(query: [
+                ("client_id", question.clientID?.text ?? ""), ("mccmnc", network.text),
+                ("correlation_id", correlationID.text),
+            ])
+        case (_, .issuer(let issuer)), (.ofIssuer(let issuer), .network):
+            return try issuer.openIDConfiguration(configuration.urlPolicy)
         }
     }
 
     private func keep(_ response: OutboundResponse, for question: Question) throws(OIDCError) -> ProviderMetadata {
-        let metadata = try read(response, network: question.network)
+        let metadata = try read(response, question.place)
         let rules = configuration.cache
         let now = clock.now()
         let lifetime = rules.lifetime(cacheControl: response.cacheControl)
         let fresh = now.advanced(bySeconds: lifetime)
         let refresh = now.advanced(bySeconds: rules.refreshDelay(of: lifetime, random))
         try state.withLock { state throws(OIDCError) in
-            let expected = configuration.pinnedIssuers[question.network] ?? state.issuers[question.network]
+            let expected = configuredIssuer(of: question.place) ?? state.issuers[question.place]
             guard expected?.hasSameBytes(as: metadata.issuer) ?? true else {
                 throw OIDCError(
-                    .metadataRefused, reason: "The network's metadata names another issuer than the one it is held to.")
+                    .metadataRefused, reason: "The metadata names another issuer than the one it is held to.")
             }
-            try checkClaim(to: metadata.issuer, metadata, question.network, known: state.known, now: now)
-            state.issuers.put(metadata.issuer, for: question.network)
+            if case .network(let network) = question.place {
+                try checkClaim(to: metadata.issuer, metadata, network, known: state.known, now: now)
+            }
+            state.issuers.put(metadata.issuer, for: question.place)
             state.answers += 1
             let known = Known(
                 metadata: metadata, freshUntil: fresh, saidUntil: fresh,
-                usableUntil: fresh.advanced(bySeconds: rules.staleLifetime),
-                clientID: question.clientID, refreshAt: refresh, number: state.answers)
-            state.known.put(known, for: question.network)
+                usableUntil: fresh.advanced(bySeconds: rules.staleLifetime), question: question, refreshAt: refresh,
+                number: state.answers)
+            state.known.put(known, for: question.place)
             state.refusals.remove(question)
             state.requests[question] = nil
         }
         return metadata
     }
 
-    private func read(_ response: OutboundResponse, network: MCCMNC) throws(OIDCError) -> ProviderMetadata {
+    /// The issuer that metadata must name, where it is known beforehand: of an issuer's own, that issuer (OpenID Connect
+    /// Discovery section 4.3).
+    private func configuredIssuer(of place: Place) -> String? {
+        switch place {
+        case .network(let network): configuration.pinnedIssuers[network]
+        case .issuer(let issuer): issuer.text
+        }
+    }
+
+    private func read(_ response: OutboundResponse, _ place: Place) throws(OIDCError) -> ProviderMetadata {
         guard let document = ProviderAnswer.object(response, maximumBytes: configuration.limits.discoveryBytes) else {
             throw OIDCError(.unusableAnswer, reason: "Discovery did not answer with a JSON object.")
         }
@@ -192,6 +236,9 @@ final class CarrierDiscovery: Sendable {
         }
         let requirements = ProviderMetadata.Requirements(
             urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts)
+        guard case .network(let network) = place else {
+            return try ProviderMetadata(document, network: nil, requirements: requirements)
+        }
         return try ProviderMetadata(document, network: network, requirements: requirements)
     }
 
@@ -203,7 +250,7 @@ final class CarrierDiscovery: Sendable {
     /// other networks name, as long as what these said last is fresh. A network whose issuer is configured cannot name
     /// another's, and is not asked.
     private func checkClaim(
-        to issuer: String, _ metadata: ProviderMetadata, _ network: MCCMNC, known: BoundedTable<MCCMNC, Known>,
+        to issuer: String, _ metadata: ProviderMetadata, _ network: MCCMNC, known: BoundedTable<Place, Known>,
         now: Timestamp
     ) throws(OIDCError) {
         guard configuration.pinnedIssuers[network] == nil else { return }
@@ -213,7 +260,7 @@ final class CarrierDiscovery: Sendable {
             url.map { configuration.trustedHosts.areOfOneOperator(endpoint.host, $0.host) } ?? false
         }
         let othersAgree = known.entries.allSatisfy { other, known in
-            other == network || known.saidUntil <= now || !known.metadata.issuer.hasSameBytes(as: issuer)
+            other == .network(network) || known.saidUntil <= now || !known.metadata.issuer.hasSameBytes(as: issuer)
                 || known.metadata.jwksURI == metadata.jwksURI
         }
         guard areOfOneOperator, othersAgree else {
@@ -229,10 +276,10 @@ final class CarrierDiscovery: Sendable {
     func distrust(_ provider: ProviderMetadata) {
         let soon = clock.now().advanced(bySeconds: configuration.cache.retryInterval)
         state.withLock { state in
-            for (network, var known) in state.known.entries where known.metadata == provider {
+            for (place, var known) in state.known.entries where known.metadata == provider {
                 guard soon < known.freshUntil else { continue }
                 known.freshUntil = soon
-                state.known.put(known, for: network)
+                state.known.put(known, for: place)
             }
         }
     }
@@ -244,10 +291,10 @@ final class CarrierDiscovery: Sendable {
         let rules = configuration.cache
         return state.withLock { state in
             state.requests[question] = nil
-            if var known = state.known[question.network], now < known.usableUntil {
+            if var known = state.known[question.place], now < known.usableUntil {
                 known.freshUntil = max(known.freshUntil, now.advanced(bySeconds: rules.retryInterval))
                 known.refreshAt = now.advanced(bySeconds: rules.retryDelay(random))
-                state.known.put(known, for: question.network)
+                state.known.put(known, for: question.place)
                 return .success(known.metadata)
             }
             if DiscoveryRefusal.isLasting(error) {

@@ -1,0 +1,111 @@
+internal import OpenIDConnect
+internal import Primitives
+
+/// A provider of `providers` as far as it is known.
+struct ProviderDraft: Sendable {
+    var kind: Configuration.Provider.Kind?
+    var name: String?
+    var issuer: EndpointURL?
+    var clients: [ClientDraft] = []
+
+    static let settings: [Setting<ProviderDraft>] = [
+        Setting("kind", .optional(.choice), \.kind, "oidc: an OpenID provider, found by its issuer."),
+        Setting("name", .optional(.shownName), \.name, "What people call it; without it, its name in paths."),
+        Setting(
+            "issuer", .optional(.issuer), \.issuer,
+            "The issuer, exactly as the provider spells it in its metadata and its ID tokens."),
+        Setting(
+            "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
+            "The apps registered with the provider; all that zenkey.clients takes.",
+            set: { node, draft, context in
+                draft.clients = ClientDraft.read(node, known: [], &context) ?? draft.clients
+            },
+            show: { $0.clients.compactMap { $0.id.map { "\($0.text):‹redacted›" } }.joined(separator: ",") }),
+    ]
+
+    /// The key that takes them all.
+    static let setting = Setting<Configuration>(
+        "providers", "a group of providers", isSecret: true,
+        "Ways to sign in beside the carriers, each under its name in paths; in the variable or a file of its own, as YAML "
+            + "or JSON.",
+        set: { node, configuration, context in
+            guard let entries = entries(of: node, &context) else { return }
+            configuration.providers = entries.compactMap { read($0, &context) }
+        },
+        show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
+
+    /// The providers by name: of the file, or of a text that is itself YAML or JSON.
+    private static func entries(
+        of node: ConfigurationNode, _ context: inout ReadingContext
+    ) -> [ConfigurationEntry]? {
+        switch node.value {
+        case .mapping(let entries): return entries
+        case .text(let text):
+            do throws(YAMLDocument.Refusal) {
+                return try YAMLDocument.read(Array(text.utf8), path: "\(node.origin)")
+            } catch {
+                context.refuse(node.origin, error.reason, error.remedy)
+            }
+        case .list, .empty:
+            context.refuse(node.origin, "is \(node.kind)", "give a group of providers, each under its name")
+        }
+        return nil
+    }
+
+    private static func read(
+        _ entry: ConfigurationEntry, _ context: inout ReadingContext
+    ) -> Configuration.Provider? {
+        context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
+            guard let id = ProviderName.check(entry.name) else {
+                context.refuse(
+                    entry.origin, "is not the name of a provider",
+                    "use 1 to 32 small letters, digits and hyphens; zenkey is the carriers'")
+                return nil
+            }
+            guard case .mapping(let entries) = entry.node.value else {
+                context.refuse(
+                    entry.origin, "is \(entry.node.kind), but it is a group of keys", "write its keys below it")
+                return nil
+            }
+            let before = context.problems
+            var reader = SettingsReader(settings)
+            reader.collect(entries, &context)
+            var draft = ProviderDraft()
+            for setting in settings {
+                if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
+            }
+            return draft.finished(id: id, entry.origin, isBroken: context.problems.count != before.count, &context)
+        }
+    }
+
+    /// The provider, or nil after reporting what is missing.
+    private func finished(
+        id: String, _ origin: ConfigurationOrigin, isBroken: Bool, _ context: inout ReadingContext
+    ) -> Configuration.Provider? {
+        let clients = clients.enumerated().compactMap { index, draft in
+            context.beneath(".clients[\(index)]") { context in
+                draft.finished(&context, secretRemedy: "give it, or secret_file")
+            }
+        }
+        guard !isBroken, clients.count == self.clients.count else { return nil }
+        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc") }
+        if issuer == nil { context.refuse(origin, "has no issuer", "give the provider's issuer, an https URL") }
+        if clients.isEmpty { context.refuse(origin, "has no clients", "give the id and secret it gave to the app") }
+        guard let kind, let issuer, !clients.isEmpty else { return nil }
+        return Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
+    }
+}
+
+/// Names of providers, as they stand in paths.
+enum ProviderName {
+    /// The text, if it can be one.
+    static func check(_ text: String) -> String? {
+        let isName = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+            default: false
+            }
+        }
+        return isName && (1...32).contains(text.utf8.count) && text != "zenkey" ? text : nil
+    }
+}

@@ -1,0 +1,103 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import Testing
+
+@Suite("Providers beside the carriers in the configuration")
+struct ProviderConfigurationTests {
+    private static let acme =
+        "kind: oidc, issuer: 'https://acme.example', clients: [{id: c, secret: s, redirect_uris: ['a.b:/c']}]"
+
+    private func found(_ text: String) -> [String] {
+        problems("providers: {\(text)}", environment: needed)
+    }
+
+    @Test("Several stand side by side, each with what its clients have")
+    func several() throws {
+        let text = """
+            providers:
+              acme:
+                kind: oidc
+                name: Acme Accounts
+                issuer: https://acme.example/tenant
+                clients:
+                  - {id: one, secret_file: secret, scopes: [openid, email], pkce: optional}
+                  - {id: two, secret: s, token_endpoint_auth_method: client_secret_post}
+              globex-2: {kind: oidc, issuer: "https://globex.example/", clients: "three:secret"}
+            """
+        let providers = try load(text, files: ["secret": "of a file\n"]).configuration.providers
+        #expect(providers.map(\.id) == ["acme", "globex-2"])
+        #expect(providers.map(\.name) == ["Acme Accounts", "globex-2"])
+        #expect(providers.map(\.issuer.text) == ["https://acme.example/tenant", "https://globex.example/"])
+        let clients = providers[0].clients
+        #expect(clients.map(\.id.text) == ["one", "two"])
+        #expect(clients[0].authentication == .clientSecretBasic(Secret("of a file")))
+        #expect(clients[0].scopes == ["openid", "email"])
+        #expect(clients[0].pkce == .optional)
+        #expect(clients[1].authentication == .clientSecretPost(Secret("s")))
+        #expect(providers[1].clients.map(\.authentication) == [.clientSecretBasic(Secret("secret"))])
+    }
+
+    @Test("With a provider, carriers may be missing, but not half of them")
+    func withoutCarriers() throws {
+        let environment = ["LATCHKEY_API_KEYS": needed["LATCHKEY_API_KEYS"] ?? ""]
+        let text = "providers: {acme: {\(Self.acme)}}"
+        #expect(try load(text, environment: environment).configuration.zenkey.discoveryURL == nil)
+        let half = problems(text, environment: environment.with("LATCHKEY_ZENKEY_CLIENTS", "a:b"))
+        #expect(half.count == 1)
+        #expect(half.first?.contains("zenkey.discovery_url") == true)
+        #expect(problems("providers: {}", environment: environment).contains { $0.contains("there is none in it") })
+    }
+
+    @Test("The variable and a file of their own hold them as YAML or JSON, without showing a secret")
+    func variable() throws {
+        let json = #"{"acme":{"kind":"oidc","issuer":"https://acme.example","clients":[{"id":"c","secret":"s3"}]}}"#
+        for (environment, files) in [
+            (needed.with("LATCHKEY_PROVIDERS", json), [:]),
+            (needed.with("LATCHKEY_PROVIDERS_FILE", "own"), ["own": json + "\n"]),
+        ] {
+            let loaded = try load("", environment: environment, files: files)
+            #expect(loaded.configuration.providers.map(\.id) == ["acme"])
+            let shown = ConfigurationReference.values(of: loaded.configuration).first { $0.key == "providers" }
+            #expect(shown?.value == "acme (oidc)")
+        }
+        #expect(problems("", environment: needed.with("LATCHKEY_PROVIDERS", "{")).count == 1)
+    }
+
+    @Test(
+        "What is wrong with one is said",
+        arguments: [
+            ("Acme: {\(acme)}", "is not the name of a provider"),
+            ("zenkey: {\(acme)}", "is not the name of a provider"),
+            ("a_b: {\(acme)}", "is not the name of a provider"),
+            ("acme: yes", "is a single value, but it is a group of keys"),
+            ("acme: {issuer: 'https://acme.example', clients: 'a:b'}", "has no kind"),
+            ("acme: {kind: saml, issuer: 'https://acme.example', clients: 'a:b'}", "is not one of its words"),
+            ("acme: {kind: oidc, clients: 'a:b'}", "has no issuer"),
+            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no clients"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c, secret: s, scopes: [email]}]}",
+                "openid is missing"
+            ),
+        ])
+    func wrong(_ text: String, _ reason: String) {
+        let found = found(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+        #expect(found.first?.contains("providers") == true, "\(found)")
+    }
+
+    @Test("A client that lets any redirect URI or a bare code pass is warned of")
+    func warnings() throws {
+        let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: 'c:s'}}"
+        #expect(try load(text).warnings.contains { $0.key == "providers" && $0.reason.contains("no redirect_uris") })
+        #expect(try !load("providers: {acme: {\(Self.acme)}}").warnings.contains { $0.key == "providers" })
+        let open = try load("providers: {acme: {\(Self.acme)}}", readableByAll: true).warnings
+        #expect(open.contains { $0.key == "providers" && $0.reason.contains("every user of this machine") })
+    }
+}
