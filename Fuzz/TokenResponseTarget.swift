@@ -15,7 +15,8 @@ enum TokenResponseTarget {
                 !tokens.accessToken.exposed.isEmpty
                     && tokens.accessToken.exposed.utf8.allSatisfy { (0x21...0x7E).contains($0) },
                 "an access token breaks no line of a request")
-            demand(!tokens.idToken.exposed.isEmpty && tokens.refreshToken?.exposed != "", "tokens are not empty")
+            demand(
+                tokens.idToken?.exposed.isEmpty == false && tokens.refreshToken?.exposed != "", "tokens are not empty")
             demand((tokens.expiresIn ?? 0) >= 0, "a lifetime is not negative")
         } catch {
             demand(error.codeMayBeSpent, "after an answer the code is not sent again")

@@ -19,7 +19,7 @@ struct AuthorizationRequest: Sendable {
     /// - Parameter hint: finds the user of a `login_hint_token`.
     /// - Throws: ``AuthorizationFailure``, which says whether the relying party may be told by a redirect.
     static func parse(
-        _ parameters: Parameters, clients: [String: CarrierSimulator.Client],
+        _ parameters: Parameters, clients: [String: CarrierSimulator.Client], hasIDTokens: Bool,
         hint: (String) -> String?
     ) throws(AuthorizationFailure) -> AuthorizationRequest {
         guard let client = parameters["client_id"].flatMap({ clients[$0] })
@@ -29,14 +29,15 @@ struct AuthorizationRequest: Sendable {
         let returning = ReturnAddress(
             redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"])
         do {
-            return try parse(parameters, client: client, returning: returning, hint: hint)
+            return try parse(
+                parameters, client: client, returning: returning, hasIDTokens: hasIDTokens, hint: hint)
         } catch {
             throw .returned(error, returning)
         }
     }
 
     private static func parse(
-        _ parameters: Parameters, client: CarrierSimulator.Client, returning: ReturnAddress,
+        _ parameters: Parameters, client: CarrierSimulator.Client, returning: ReturnAddress, hasIDTokens: Bool,
         hint: (String) -> String?
     ) throws(Refusal) -> AuthorizationRequest {
         guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter stands more than once.") }
@@ -47,7 +48,7 @@ struct AuthorizationRequest: Sendable {
         let hintedUserID = try hintedUser(parameters, hint)
         let terms = GrantTerms(
             clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
-            nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? ""),
+            nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: hasIDTokens),
             acr: try acr(parameters), context: try context(parameters))
         return AuthorizationRequest(
             terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hintedUserID)

@@ -26,7 +26,7 @@ struct AuthorizationResponse: Sendable {
         let ofCarrier: [(name: String, value: String?)] = [
             ("mccmnc", site.mccmnc), ("correlation_id", returning.correlationID),
         ]
-        let shared = [("state", state)] + (site.carrier.isFoundByIssuer ? [] : ofCarrier) + [("iss", issuer)]
+        let shared = [("state", state)] + (site.carrier.isCarrier ? ofCarrier : []) + [("iss", issuer)]
         return switch outcome {
         case .code(let code): [("code", code)] + shared
         case .refusal(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared
@@ -40,6 +40,7 @@ struct AuthorizationResponse: Sendable {
 
     private var issuer: String? {
         if site.has(.authorizationMissingIssuer) { return nil }
-        return site.has(.authorizationOtherIssuer) ? "https://example.org/" : site.issuer
+        if site.has(.authorizationOtherIssuer) { return "https://example.org/" }
+        return site.carrier.hasIDTokens ? site.issuer : nil
     }
 }

@@ -25,8 +25,10 @@ extension CarrierSimulator {
 
         /// Mobile country code and network code: 5 or 6 digits. Of a provider that is no carrier, its name in paths.
         public var mccmnc: String
-        /// Whether it is no carrier: then discovery by network does not know it, and it knows no ZenKey parameters.
-        public var isFoundByIssuer = false
+        /// If it is none, discovery by network does not know it, and it knows no ZenKey parameters.
+        public var isCarrier = true
+        /// If it has none, it speaks OAuth 2 only, and its user endpoint says who somebody is, in Zoom's form.
+        public var hasIDTokens = true
         public var name: String
         /// The first one signs in where nobody is named.
         public var users: [User]
@@ -78,11 +80,18 @@ extension CarrierSimulator {
                 includesAccessTokenHash: true),
         ]
 
-        /// Two OpenID providers that are no carriers, and know the same people.
-        public static let openIDProviders = [
+        /// Two OpenID providers that are no carriers, and one that has no ID tokens; they know the same people.
+        public static let otherProviders = [
             openIDProvider("acme", name: "Acme Accounts"),
-            openIDProvider("globex", name: "Globex ID", signingAlgorithm: .es256),
+            openIDProvider("globex", name: "Globex ID", signingAlgorithm: .es256), meetings,
         ]
+
+        private static let meetings = {
+            var provider = Carrier(mccmnc: "meetings", name: "Meetings")
+            provider.isCarrier = false
+            provider.hasIDTokens = false
+            return provider
+        }()
 
         private static func openIDProvider(
             _ id: String, name: String, signingAlgorithm: SigningAlgorithm = .rs256
@@ -90,7 +99,7 @@ extension CarrierSimulator {
             var provider = Carrier(
                 mccmnc: id, name: name, signingAlgorithm: signingAlgorithm, userInfoShape: .flat,
                 includesAccessTokenHash: true)
-            provider.isFoundByIssuer = true
+            provider.isCarrier = false
             return provider
         }
 

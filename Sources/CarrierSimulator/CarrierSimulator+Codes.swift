@@ -37,7 +37,9 @@ extension CarrierSimulator {
     func authorizationRequest(
         _ parameters: Parameters, site: CarrierSite
     ) throws(AuthorizationFailure) -> AuthorizationRequest {
-        try AuthorizationRequest.parse(parameters, clients: clients) { token in
+        try AuthorizationRequest.parse(
+            parameters, clients: clients, hasIDTokens: site.carrier.hasIDTokens
+        ) { token in
             withState { $0.loginHints[token] }.flatMap { $0.mccmnc == site.mccmnc ? $0.userID : nil }
         }
     }

@@ -68,6 +68,7 @@ extension CarrierSimulator {
             router.get(root + "/userinfo") { request in
                 self.tampered(try await userInfo.respond(to: request), at: .userInfo, request.parameters["mccmnc"])
             }
+            router.get(root + "/v2/users/me") { try await userInfo.respond(to: $0) }
             router.get(root + "/canary/{name}") { try await canary.respond(to: $0) }
             router.post(root + "/canary/{name}") { try await canary.respond(to: $0) }
         }
@@ -92,7 +93,7 @@ extension CarrierSimulator {
     /// - Throws: 404 if there is none.
     func site(of request: Request) throws(HTTPError) -> CarrierSite {
         guard let mccmnc = request.parameters["mccmnc"], let site = withState({ $0.site(mccmnc) }),
-            site.carrier.isFoundByIssuer == request.path.hasPrefix("/providers/")
+            site.carrier.isCarrier == request.path.hasPrefix("/carriers/")
         else { throw HTTPError(.notFound, code: "not_found", message: "There is no carrier of this mccmnc.") }
         return site
     }
@@ -107,7 +108,7 @@ extension CarrierSimulator {
 
     /// The carrier of a network code.
     func carrierSite(_ mccmnc: String) -> CarrierSite? {
-        withState { $0.site(mccmnc) }.flatMap { $0.carrier.isFoundByIssuer ? nil : $0 }
+        withState { $0.site(mccmnc) }.flatMap { $0.carrier.isCarrier ? $0 : nil }
     }
 
     /// Notes a request in the log.

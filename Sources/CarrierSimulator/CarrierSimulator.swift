@@ -3,7 +3,8 @@ public import Primitives
 import Synchronization
 
 /// Mobile carriers to sign in with where there are none: discovery by network code, an authorization page, and each
-/// carrier's token, key and userinfo endpoints, in ZenKey's forms. Beside them, OpenID providers that are no carriers.
+/// carrier's token, key and userinfo endpoints, in ZenKey's forms. Beside them, OpenID providers that are
+/// no carriers, and a provider that speaks OAuth 2 only.
 ///
 /// ```swift
 /// let simulator = CarrierSimulator(clients: [.init(id: "shop", secret: Secret("…"), redirectURIs: ["app:/back"])])
@@ -30,7 +31,7 @@ public final class CarrierSimulator: Sendable {
     ///   - clients: of two with one id, the later counts.
     ///   - pause: how the slow faults wait.
     public init(
-        carriers: [Carrier] = Carrier.defaults + Carrier.openIDProviders, clients: [Client], clock: WallClock = .system,
+        carriers: [Carrier] = Carrier.defaults + Carrier.otherProviders, clients: [Client], clock: WallClock = .system,
         random: RandomSource = .system, pause: @escaping Pause = { try await Task.sleep(for: $0) }
     ) {
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { _, later in later }
@@ -64,7 +65,7 @@ extension CarrierSimulator {
     /// The carriers as they are now, in the order of their network codes; without providers that are none.
     public var carriers: [Carrier] {
         withState { state in
-            state.carriers.values.filter { !$0.isFoundByIssuer }.sorted { $0.mccmnc < $1.mccmnc }
+            state.carriers.values.filter(\.isCarrier).sorted { $0.mccmnc < $1.mccmnc }
         }
     }
 
@@ -102,7 +103,7 @@ extension CarrierSimulator {
     /// Makes every carrier's present key now, so that the first sign-ins do not wait for it.
     public func prepareKeys() async throws {
         let sites = withState { state in
-            state.carriers.keys.sorted().compactMap { state.site($0) }.filter { !$0.carrier.isFoundByIssuer }
+            state.carriers.keys.sorted().compactMap { state.site($0) }.filter(\.carrier.isCarrier)
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for site in sites {

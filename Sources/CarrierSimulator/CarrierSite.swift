@@ -9,7 +9,7 @@ struct CarrierSite: Sendable {
     let keyGeneration: Int
 
     var mccmnc: String { carrier.mccmnc }
-    var issuer: String { "\(base)/\(carrier.isFoundByIssuer ? "providers" : "carriers")/\(mccmnc)" }
+    var issuer: String { "\(base)/\(carrier.isCarrier ? "carriers" : "providers")/\(mccmnc)" }
     var authorizationEndpoint: String { issuer + "/authorize" }
     var serverInitiatedEndpoint: String { issuer + "/server-initiated" }
     var tokenEndpoint: String { issuer + "/token" }

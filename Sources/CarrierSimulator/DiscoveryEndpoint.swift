@@ -25,6 +25,7 @@ struct DiscoveryEndpoint: Sendable {
     func respondWithConfiguration(to request: Request) async throws -> Response {
         let site = try simulator.site(of: request)
         simulator.note(.configuration, request, mccmnc: site.mccmnc)
+        guard site.carrier.hasIDTokens else { throw HTTPError(.notFound, code: "not_found", message: "There is none.") }
         return try await answer(for: site)
     }
 

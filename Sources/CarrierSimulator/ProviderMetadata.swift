@@ -28,7 +28,7 @@ struct ProviderMetadata: Sendable {
             // A number on the wire, so that a reader must put leading zeros back itself.
             "mccmnc": Int64(site.mccmnc).map(JSON.number) ?? .text(site.mccmnc),
         ]
-        if site.carrier.isFoundByIssuer {
+        if !site.carrier.isCarrier {
             for name in ["server_initiated_authorization_endpoint", "acr_values_supported", "mccmnc"] {
                 document[name] = nil
             }

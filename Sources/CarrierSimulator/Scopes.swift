@@ -20,14 +20,17 @@ enum Scopes {
     static func meaning(of scope: String) -> String { known.first { $0.name == scope }?.meaning ?? scope }
 
     /// The scopes of a space-separated list, each once.
+    /// - Parameter ofOpenID: Otherwise there are others, and any will do.
     /// - Throws: `invalid_scope` if `openid` is not among them, or one is unknown.
-    static func parse(_ text: String) throws(CarrierSimulator.Refusal) -> [String] {
+    static func parse(_ text: String, ofOpenID: Bool) throws(CarrierSimulator.Refusal) -> [String] {
         var scopes: [String] = []
         for scope in text.split(separator: " ").map(String.init) where !scopes.contains(scope) {
-            guard names.contains(scope) else { throw .init("invalid_scope", "A scope is unknown.") }
+            guard !ofOpenID || names.contains(scope) else { throw .init("invalid_scope", "A scope is unknown.") }
             scopes.append(scope)
         }
-        guard scopes.contains("openid") else { throw .init("invalid_scope", "The scope must contain openid.") }
+        guard !ofOpenID || scopes.contains("openid") else {
+            throw .init("invalid_scope", "The scope must contain openid.")
+        }
         return scopes
     }
 }

@@ -68,7 +68,7 @@ struct ServerInitiatedRequest: Sendable {
         }
         return GrantTerms(
             clientID: clientID, redirectURI: redirectURI, codeChallenge: "", nonce: object["nonce"],
-            scopes: try Scopes.parse(object["scope"] ?? ""), acr: level, context: object["context"])
+            scopes: try Scopes.parse(object["scope"] ?? "", ofOpenID: true), acr: level, context: object["context"])
     }
 
     /// The subscriber of a phone number, or of a subject that the client knows.

@@ -60,8 +60,10 @@ struct TokenEndpoint: Sendable {
             "refresh_token": .text(simulator.random.token()),
             "expires_in": site.carrier.writesExpiresInAsText ? .text("\(lifetime)") : .number(lifetime),
             "scope": .text(grant.terms.scopes.joined(separator: " ")),
-            "id_token": .text(try await issuer.issue(for: grant, accessToken: accessToken, now: now)),
         ]
+        if site.carrier.hasIDTokens {
+            answer["id_token"] = .text(try await issuer.issue(for: grant, accessToken: accessToken, now: now))
+        }
         answer["correlation_id"] = correlationID.map(JSON.text)
         return TokenFaults(site: site).spoil(site.tampered(answer, at: .token))
     }

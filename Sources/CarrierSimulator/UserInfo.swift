@@ -7,7 +7,18 @@ struct UserInfo: Sendable {
 
     private var user: CarrierSimulator.User { grant.user }
 
+    /// Of a provider without ID tokens, as Zoom's `users/me` has it.
+    private var account: JSONMembers {
+        var account: JSONMembers = [
+            "first_name": .text(user.givenName), "last_name": .text(user.familyName),
+            "display_name": .text(user.name), "email": .text(user.email), "type": .number(1),
+        ]
+        account["id"] = subject
+        return account
+    }
+
     var claims: JSONMembers {
+        guard site.carrier.hasIDTokens else { return account }
         var claims: JSONMembers = [:]
         claims["sub"] = subject
         for scope in grant.terms.scopes {

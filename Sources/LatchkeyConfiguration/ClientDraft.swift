@@ -10,9 +10,13 @@ struct ClientDraft: Sendable {
     var privateKey: ClientKey?
     var privateKeyID: String?
     var assertionAudience = ClientAssertionAudience.tokenEndpoint
+    var secretIssuer: String?
+    var secretAudience: EndpointURL?
     var redirectURIs: [String] = []
     var scopes = ["openid"]
     var allowedOrigins: [Origin] = []
+    /// Where they stand, if they are given.
+    var scopesOrigin: ConfigurationOrigin?
     var pkce = Configuration.Client.PKCE.required
     var nonce = Configuration.Client.Nonce.client
     var sessions = Configuration.Client.Sessions()
@@ -40,6 +44,13 @@ struct ClientDraft: Sendable {
         Setting(
             "assertion_audience", .choice, \.assertionAudience,
             "Whom a private_key_jwt is for: the carrier's token endpoint, or its issuer."),
+        Setting(
+            "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
+            "Makes the secret a JWT that private_key signs, as Sign in with Apple has it: its iss, there the id of the team."
+        ),
+        Setting(
+            "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
+            "The aud of such a secret: the provider, there https://appleid.apple.com."),
         Setting(
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
             "The redirect URIs a sign-in may name; with none, it may name any."),
@@ -78,17 +89,26 @@ struct ClientDraft: Sendable {
 
     /// The client, or nil if its id or what proves it is missing, after reporting so.
     func finished(
-        _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS"
+        _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
+        hasIDTokens: Bool = true
     ) -> Configuration.Client? {
         guard !isBroken else { return nil }
         guard let id else {
             context.refuse(origin, "has no id", "give it")
             return nil
         }
+        guard hasIDTokens ? scopes.contains("openid") : nonce == .client else {
+            if hasIDTokens {
+                context.beneath(".scopes") { $0.refuse(scopesOrigin ?? .none, "openid is missing", "add openid") }
+            } else {
+                context.refuse(origin, "has nonce: issued, but no ID token could repeat it", "leave nonce out")
+            }
+            return nil
+        }
         guard let authentication = authentication(&context, secretRemedy) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
-        client.scopes = scopes
+        client.scopes = hasIDTokens || scopesOrigin != nil ? scopes : []
         client.allowedOrigins = allowedOrigins
         client.pkce = pkce
         client.nonce = nonce
@@ -106,6 +126,7 @@ struct ClientDraft: Sendable {
     private func authentication(
         _ context: inout ReadingContext, _ secretRemedy: String
     ) -> ClientAuthentication? {
+        if secretIssuer != nil || secretAudience != nil { return signedSecret(&context) }
         let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
         if method == .privateKeyJWT {
             guard let key = namedKey else {
@@ -124,6 +145,23 @@ struct ClientDraft: Sendable {
 }
 
 extension ClientDraft {
+    private func signedSecret(_ context: inout ReadingContext) -> ClientAuthentication? {
+        guard let secretIssuer, let secretAudience, let key = namedKey else {
+            context.refuse(
+                origin, "has not all that a signed_secret needs",
+                "give its issuer and audience, and private_key or private_key_file")
+            return nil
+        }
+        guard secret == nil, method == nil || method == .clientSecretPost else {
+            context.refuse(
+                origin, "has a signed_secret, and another way to authenticate",
+                "remove secret and token_endpoint_auth_method, or signed_secret")
+            return nil
+        }
+        return .signedClientSecret(
+            SignedClientSecret(issuer: secretIssuer, audience: secretAudience.text, key: key))
+    }
+
     /// Reads clients: a list makes them, `id:secret` pairs replace what is known of the secrets. Nil after reporting that
     /// there is no list.
     static func read(
@@ -173,10 +211,7 @@ extension ClientDraft {
         for setting in settings {
             if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
         }
-        if !draft.scopes.contains("openid") {
-            let origin = reader.values["scopes"]?.origin ?? .none
-            context.beneath(".scopes") { $0.refuse(origin, "openid is missing", "add openid") }
-        }
+        draft.scopesOrigin = reader.values["scopes"]?.origin
     }
 
     /// `id:secret`, with what the file says of that client.

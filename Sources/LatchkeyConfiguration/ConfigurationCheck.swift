@@ -47,11 +47,19 @@ struct ConfigurationCheck {
                 "add its host there")
         }
         refuseBadScopes()
+        for provider in configuration.providers where provider.kind == .oauth2 {
+            let others = configuration.providers.filter { $0.id != provider.id && $0.issuer == provider.issuer }
+            guard !others.isEmpty || trusted.contains(provider.issuer.host) else { continue }
+            refuse(
+                "providers.\(provider.id).issuer",
+                "may also be that of another provider or carrier, whose users it would have",
+                "give one that is this provider's alone")
+        }
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
     }
 
     private mutating func refuseBadScopes() {
-        let clients = Set(configuration.zenkey.clients.map(\.id))
+        let clients = Set(configuration.allClients.map(\.id))
         var names: Set<String> = []
         for (index, key) in configuration.apiKeys.enumerated() {
             let name = "api_keys[\(index)]"
@@ -60,9 +68,8 @@ struct ConfigurationCheck {
             }
             if !clients.isEmpty, !clients.isSuperset(of: key.clients) {
                 context.problems.add(
-                    name, origin("api_keys"), "is for a client that zenkey.clients does not have",
-                    "add the client there"
-                )
+                    name, origin("api_keys"), "is for a client that no provider has",
+                    "add the client to zenkey.clients or to its provider")
             }
         }
     }

@@ -6,14 +6,40 @@ struct ProviderDraft: Sendable {
     var kind: Configuration.Provider.Kind?
     var name: String?
     var issuer: EndpointURL?
+    var authorizationEndpoint: EndpointURL?
+    var tokenEndpoint: EndpointURL?
+    var userEndpoint: EndpointURL?
+    var subject: UserEndpoint.Member?
+    var attributes: [UserEndpoint.Attribute: UserEndpoint.Member] = [:]
+    var responseMode = Configuration.Provider.ResponseMode.query
     var clients: [ClientDraft] = []
 
     static let settings: [Setting<ProviderDraft>] = [
-        Setting("kind", .optional(.choice), \.kind, "oidc: an OpenID provider, found by its issuer."),
+        Setting(
+            "kind", .optional(.choice), \.kind,
+            "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens."),
         Setting("name", .optional(.shownName), \.name, "What people call it; without it, its name in paths."),
         Setting(
             "issuer", .optional(.issuer), \.issuer,
-            "The issuer, exactly as the provider spells it in its metadata and its ID tokens."),
+            "The issuer, exactly as the provider spells it in its metadata and its ID tokens; of oauth2, what stands for the "
+                + "provider in identities, for good."),
+        Setting(
+            "authorization_endpoint", .optional(.carrierURL), \.authorizationEndpoint,
+            "Of oauth2: where the browser is sent."),
+        Setting("token_endpoint", .optional(.carrierURL), \.tokenEndpoint, "Of oauth2: where a code is redeemed."),
+        Setting(
+            "user_endpoint", .optional(.carrierURL), \.userEndpoint,
+            "Of oauth2: what answers with the user as JSON to an access token."),
+        Setting(
+            "subject", .optional(.member), \.subject,
+            "Of oauth2: the member of that answer that tells users apart and is never given to another, such as id."),
+        Setting(
+            "attributes", .attributes, \.attributes,
+            "Of oauth2: where name, given_name, family_name, email, phone_number and postal_code stand, if not under these "
+                + "names; data.email is email in the object data."),
+        Setting(
+            "response_mode", .choice, \.responseMode,
+            "form_post: the provider is asked to send the browser back with a form; query: with a redirect."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
             "The apps registered with the provider; all that zenkey.clients takes.",
@@ -84,15 +110,32 @@ struct ProviderDraft: Sendable {
     ) -> Configuration.Provider? {
         let clients = clients.enumerated().compactMap { index, draft in
             context.beneath(".clients[\(index)]") { context in
-                draft.finished(&context, secretRemedy: "give it, or secret_file")
+                draft.finished(
+                    &context, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: kind != .oauth2)
             }
         }
         guard !isBroken, clients.count == self.clients.count else { return nil }
-        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc") }
+        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc or oauth2") }
         if issuer == nil { context.refuse(origin, "has no issuer", "give the provider's issuer, an https URL") }
         if clients.isEmpty { context.refuse(origin, "has no clients", "give the id and secret it gave to the app") }
         guard let kind, let issuer, !clients.isEmpty else { return nil }
-        return Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
+        var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
+        provider.responseMode = responseMode
+        let ofOAuth2 = [
+            ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
+            ("user_endpoint", userEndpoint != nil), ("subject", subject != nil),
+        ]
+        for (name, isGiven) in ofOAuth2 where isGiven != (kind == .oauth2) {
+            context.refuse(
+                origin, isGiven ? "has \(name), but its metadata says that" : "has no \(name)",
+                isGiven ? "remove it, or make the kind oauth2" : "give it")
+        }
+        guard kind == .oauth2 else { return provider }
+        guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
+        var user = UserEndpoint(url: userEndpoint, subject: subject)
+        user.attributes = attributes
+        provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
+        return provider
     }
 }
 

@@ -254,3 +254,43 @@ extension ValueType where Value == String {
         }
     }
 }
+
+extension ValueType where Value == UserEndpoint.Member {
+    static var member: ValueType<UserEndpoint.Member> {
+        .scalar("the name of a member", show: { $0.text }) { (text, _) throws(ValueRefusal) in
+            guard let member = UserEndpoint.Member(text) else {
+                throw ValueRefusal(
+                    "is not the name of a member", "write one such as id, or data.id for one in an object")
+            }
+            return member
+        }
+    }
+}
+
+extension ValueType where Value == [UserEndpoint.Attribute: UserEndpoint.Member] {
+    /// A group of attribute: member.
+    static var attributes: ValueType<[UserEndpoint.Attribute: UserEndpoint.Member]> {
+        let description = "a group of attribute: member"
+        return ValueType(description, show: show) { node, context in
+            guard case .mapping(let entries) = node.value else {
+                context.refuse(node.origin, "is \(node.kind)", "give \(description)")
+                return nil
+            }
+            var attributes: [UserEndpoint.Attribute: UserEndpoint.Member] = [:]
+            for entry in entries {
+                context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
+                    guard let attribute = UserEndpoint.Attribute(rawValue: entry.name) else {
+                        let names = UserEndpoint.Attribute.allCases.map(\.rawValue).joined(separator: ", ")
+                        return context.refuse(entry.origin, "there is no such attribute", "give one of \(names)")
+                    }
+                    attributes[attribute] = ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
+                }
+            }
+            return attributes.count == entries.count ? attributes : nil
+        }
+    }
+
+    private static func show(_ attributes: [UserEndpoint.Attribute: UserEndpoint.Member]) -> String {
+        attributes.map { "\($0.key.rawValue)=\($0.value.text)" }.sorted().joined(separator: ",")
+    }
+}

@@ -66,7 +66,7 @@ extension Configuration {
     /// The clients that an origin may call the API for without an API key, by origin.
     var clientOrigins: [String: Set<String>] {
         var clients: [String: Set<String>] = [:]
-        for client in zenkey.clients {
+        for client in allClients {
             for origin in client.allowedOrigins { clients[origin.text, default: []].insert(client.id.text) }
         }
         return clients
@@ -84,7 +84,13 @@ extension Configuration {
     }
 
     func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
-        limited(RelyingParty.Configuration(issuer: provider.issuer))
+        guard let endpoints = provider.endpoints else {
+            return limited(RelyingParty.Configuration(issuer: provider.issuer))
+        }
+        return limited(
+            RelyingParty.Configuration(
+                issuer: provider.issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
+                userEndpoint: endpoints.user))
     }
 
     /// One for each way to sign in, under its name in paths.
@@ -138,9 +144,11 @@ extension Configuration {
                 clients: zenkey.clients.map(SignInConfiguration.Client.init), discoveryUI: zenkey.discoveryUIURL)
         }
         for provider in self.providers {
-            providers[provider.id] = .init(
+            var known = SignInConfiguration.Provider(
                 kind: .init(provider.kind), name: provider.name,
                 clients: provider.clients.map(SignInConfiguration.Client.init))
+            known.responseMode = provider.responseMode == .query ? nil : provider.responseMode.rawValue
+            providers[provider.id] = known
         }
         return providers
     }
@@ -166,6 +174,7 @@ extension SignInConfiguration.Provider.Kind {
     fileprivate init(_ kind: Configuration.Provider.Kind) {
         switch kind {
         case .oidc: self = .oidc
+        case .oauth2: self = .oauth2
         }
     }
 }

@@ -66,7 +66,9 @@ extension Doctor {
                 for client in known.clients {
                     findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
                 }
-                findings += await examineKeys(of: provider, known.id, relyingParty, recorder)
+                if provider.jwksURI != nil {
+                    findings += await examineKeys(of: provider, known.id, relyingParty, recorder)
+                }
                 findings += await reachEndpoints(of: provider, known.id, recorder)
             } catch {
                 findings.append(Self.finding(error, known.id, recorder.exchanges.last))
@@ -129,7 +131,7 @@ extension Doctor {
         of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         var findings: [Finding] = []
-        for url in [provider.tokenEndpoint, provider.userInfoEndpoint].compactMap({ $0 }) {
+        for url in [provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url].compactMap({ $0 }) {
             let host = "\(url.host):\(url.port)"
             guard !recorder.exchanges.contains(where: { $0.host == host }) else { continue }
             let request = OutboundRequest(

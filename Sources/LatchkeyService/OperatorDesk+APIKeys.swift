@@ -29,7 +29,7 @@ extension OperatorDesk {
             throw OperatorFailure("the name must be 1 to 64 letters, digits and signs of . _ -")
         }
         for client in request.clients where !known.contains(client) {
-            throw OperatorFailure("zenkey.clients has no client \(client.debugDescription)")
+            throw OperatorFailure("no provider has a client \(client.debugDescription)")
         }
         let origins = try request.origins.map { text in
             guard let origin = Origin(text) else {
@@ -62,7 +62,7 @@ extension OperatorDesk {
 
     /// As ``createAPIKey(_:clients:)``, for the clients of a configuration.
     public func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
-        try await createAPIKey(request, clients: configuration.zenkey.clients.map(\.id.text))
+        try await createAPIKey(request, clients: configuration.allClients.map(\.id.text))
     }
 
     /// For how many seconds a new key may be unknown to a running server, and a revoked one be taken.

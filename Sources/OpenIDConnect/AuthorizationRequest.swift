@@ -8,7 +8,8 @@ public struct AuthorizationRequest: Sendable {
     public var redirectURI: String
     public var scopes: [String]
     public var state: Secret
-    public var nonce: Secret
+    /// Nil for a provider without ID tokens, which would not repeat it.
+    public var nonce: Secret?
     /// The S256 challenge of the code verifier.
     public var codeChallenge: String
     /// For carriers; nil for a provider that knows none.
@@ -20,9 +21,11 @@ public struct AuthorizationRequest: Sendable {
     /// The text the user is asked to approve.
     public var context: String?
     public var prompt: String?
+    /// How the answer comes back: `form_post`, or the provider's own way if nil.
+    public var responseMode: String?
 
     public init(
-        clientID: ClientID, redirectURI: String, scopes: [String], state: Secret, nonce: Secret, codeChallenge: String,
+        clientID: ClientID, redirectURI: String, scopes: [String], state: Secret, nonce: Secret?, codeChallenge: String,
         correlationID: CorrelationID? = nil
     ) {
         self.clientID = clientID
@@ -38,13 +41,16 @@ public struct AuthorizationRequest: Sendable {
     public func url(at endpoint: EndpointURL) -> EndpointURL {
         var items: [(name: String, value: String)] = [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
-            ("scope", scopes.joined(separator: " ")), ("state", state.exposed), ("nonce", nonce.exposed),
+            ("state", state.exposed),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]
+        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
+        if let nonce { items.append(("nonce", nonce.exposed)) }
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
         if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
             ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context), ("prompt", prompt),
+            ("response_mode", responseMode),
         ] {
             if let value { items.append((name, value)) }
         }

@@ -10,11 +10,13 @@ public enum ClientAuthentication: Sendable, Hashable {
     case clientSecretPost(Secret)
     /// A short-lived JWT that we sign (RFC 7523 section 2.2).
     case privateKeyJWT(ClientKey, audience: ClientAssertionAudience = .tokenEndpoint)
+    /// As `client_secret_post`, with a secret that we sign.
+    case signedClientSecret(SignedClientSecret)
 
     public var method: ClientAuthenticationMethod {
         switch self {
         case .clientSecretBasic: .clientSecretBasic
-        case .clientSecretPost: .clientSecretPost
+        case .clientSecretPost, .signedClientSecret: .clientSecretPost
         case .privateKeyJWT: .privateKeyJWT
         }
     }

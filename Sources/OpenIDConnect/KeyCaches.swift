@@ -25,7 +25,12 @@ final class KeyCaches: Sendable {
         caches = Mutex(BoundedTable(capacity: rules.maximumNetworks))
     }
 
-    func cache(of provider: ProviderMetadata) -> KeyCache { cache(of: provider.issuer, at: provider.jwksURI) }
+    func cache(of provider: ProviderMetadata) throws(OIDCError) -> KeyCache {
+        guard let url = provider.jwksURI else {
+            throw OIDCError(.keysUnavailable, reason: "The provider has no ID tokens, and no keys for them.")
+        }
+        return cache(of: provider.issuer, at: url)
+    }
 
     func cache(of issuer: String, at url: EndpointURL) -> KeyCache {
         let name = Name(issuer: issuer, url: url)

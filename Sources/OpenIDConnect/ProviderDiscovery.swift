@@ -10,13 +10,14 @@ import Synchronization
 final class ProviderDiscovery: Sendable {
     /// Whose metadata is asked for.
     private enum Place: Hashable, Sendable {
-        case network(MCCMNC)
+        /// Asked at a discovery service.
+        case network(MCCMNC, at: EndpointURL)
         case issuer(EndpointURL)
 
         /// As the gate counts requests.
         var name: String {
             switch self {
-            case .network(let network): network.text
+            case .network(let network, _): network.text
             case .issuer(let issuer): issuer.text
             }
         }
@@ -77,22 +78,28 @@ final class ProviderDiscovery: Sendable {
                 issuers: BoundedTable(capacity: max(capacity, 4096))))
     }
 
-    /// - Parameter network: Nothing to a relying party of one issuer; any other needs it.
+    /// - Parameter network: Nothing to a relying party of one provider; any other needs it.
     func provider(
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        let question = try question(network, clientID)
-        switch try next(for: question, correlationID: correlationID) {
-        case .known(let metadata): return metadata
-        case .asked(let request): return try await request.value.get()
+        switch (configuration.discovery, network) {
+        case (.fixed(let metadata), _):
+            return metadata
+        case (.ofIssuer(let issuer), _):
+            return try await provider(Question(place: .issuer(issuer), clientID: nil), correlationID)
+        case (.byNetwork(let url), let network?):
+            return try await provider(Question(place: .network(network, at: url), clientID: clientID), correlationID)
+        case (.byNetwork, nil):
+            throw OIDCError(.unknownNetwork, reason: "No network is named to find the carrier by.")
         }
     }
 
-    private func question(_ network: MCCMNC?, _ clientID: ClientID) throws(OIDCError) -> Question {
-        switch (configuration.discovery, network) {
-        case (.ofIssuer(let issuer), _): return Question(place: .issuer(issuer), clientID: nil)
-        case (.byNetwork, let network?): return Question(place: .network(network), clientID: clientID)
-        case (.byNetwork, nil): throw OIDCError(.unknownNetwork, reason: "No network is named to find the carrier by.")
+    private func provider(
+        _ question: Question, _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> ProviderMetadata {
+        switch try next(for: question, correlationID: correlationID) {
+        case .known(let metadata): return metadata
+        case .asked(let request): return try await request.value.get()
         }
     }
 
@@ -176,14 +183,13 @@ final class ProviderDiscovery: Sendable {
     }
 
     private func url(for question: Question, _ correlationID: CorrelationID) throws(OIDCError) -> EndpointURL {
-        switch (configuration.discovery, question.place) {
-        case (.byNetwork(let url), .network(let network)):
+        switch question.place {
+        case .issuer(let issuer): return try issuer.openIDConfiguration(configuration.urlPolicy)
+        case .network(let network, let url):
             return url.appending(query: [
                 ("client_id", question.clientID?.text ?? ""), ("mccmnc", network.text),
                 ("correlation_id", correlationID.text),
             ])
-        case (_, .issuer(let issuer)), (.ofIssuer(let issuer), .network):
-            return try issuer.openIDConfiguration(configuration.urlPolicy)
         }
     }
 
@@ -200,8 +206,8 @@ final class ProviderDiscovery: Sendable {
                 throw OIDCError(
                     .metadataRefused, reason: "The metadata names another issuer than the one it is held to.")
             }
-            if case .network(let network) = question.place {
-                try checkClaim(to: metadata.issuer, metadata, network, known: state.known, now: now)
+            if case .network(let network, _) = question.place {
+                try checkClaim(to: metadata.issuer, metadata, network, at: question.place, known: state.known, now: now)
             }
             state.issuers.put(metadata.issuer, for: question.place)
             state.answers += 1
@@ -220,7 +226,7 @@ final class ProviderDiscovery: Sendable {
     /// Discovery section 4.3).
     private func configuredIssuer(of place: Place) -> String? {
         switch place {
-        case .network(let network): configuration.pinnedIssuers[network]
+        case .network(let network, _): configuration.pinnedIssuers[network]
         case .issuer(let issuer): issuer.text
         }
     }
@@ -236,7 +242,7 @@ final class ProviderDiscovery: Sendable {
         }
         let requirements = ProviderMetadata.Requirements(
             urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts)
-        guard case .network(let network) = place else {
+        guard case .network(let network, _) = place else {
             return try ProviderMetadata(document, network: nil, requirements: requirements)
         }
         return try ProviderMetadata(document, network: network, requirements: requirements)
@@ -250,17 +256,17 @@ final class ProviderDiscovery: Sendable {
     /// other networks name, as long as what these said last is fresh. A network whose issuer is configured cannot name
     /// another's, and is not asked.
     private func checkClaim(
-        to issuer: String, _ metadata: ProviderMetadata, _ network: MCCMNC, known: BoundedTable<Place, Known>,
-        now: Timestamp
+        to issuer: String, _ metadata: ProviderMetadata, _ network: MCCMNC, at place: Place,
+        known: BoundedTable<Place, Known>, now: Timestamp
     ) throws(OIDCError) {
         guard configuration.pinnedIssuers[network] == nil else { return }
         let url = EndpointURL(issuer, policy: configuration.urlPolicy)
-        let endpoints = [metadata.tokenEndpoint, metadata.jwksURI] + [metadata.userInfoEndpoint].compactMap(\.self)
+        let endpoints = [metadata.tokenEndpoint] + [metadata.jwksURI, metadata.userInfoEndpoint].compactMap(\.self)
         let areOfOneOperator = endpoints.allSatisfy { endpoint in
             url.map { configuration.trustedHosts.areOfOneOperator(endpoint.host, $0.host) } ?? false
         }
         let othersAgree = known.entries.allSatisfy { other, known in
-            other == .network(network) || known.saidUntil <= now || !known.metadata.issuer.hasSameBytes(as: issuer)
+            other == place || known.saidUntil <= now || !known.metadata.issuer.hasSameBytes(as: issuer)
                 || known.metadata.jwksURI == metadata.jwksURI
         }
         guard areOfOneOperator, othersAgree else {

@@ -1,6 +1,15 @@
 import Primitives
 
 extension ProviderMetadata {
+    /// Of a provider without ID tokens.
+    init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
+        self.init(
+            issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
+            userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint, serverInitiatedAuthorizationEndpoint: nil,
+            signingAlgorithms: [], clientAuthenticationMethods: nil, assertionAlgorithms: nil,
+            namesIssuerInResponses: false)
+    }
+
     /// What a provider's metadata must satisfy beside being well-formed.
     struct Requirements: Sendable {
         let urlPolicy: EndpointURL.Policy
@@ -18,6 +27,7 @@ extension ProviderMetadata {
         tokenEndpoint = try reader.endpoint("token_endpoint")
         userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
         jwksURI = try reader.endpoint("jwks_uri")
+        userEndpoint = nil
         serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
         signingAlgorithms = try reader.signingAlgorithms()
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")

@@ -1,4 +1,5 @@
-/// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it.
+/// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it; or, of a
+/// provider without ID tokens, what was configured in its place.
 ///
 /// What has one was checked: the issuer and every endpoint are on trusted hosts, and the provider can do what we need.
 public struct ProviderMetadata: Sendable, Hashable {
@@ -7,7 +8,10 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let authorizationEndpoint: EndpointURL
     public let tokenEndpoint: EndpointURL
     public let userInfoEndpoint: EndpointURL?
-    public let jwksURI: EndpointURL
+    /// Nil for a provider without ID tokens.
+    public let jwksURI: EndpointURL?
+    /// What says who a user is where no ID token does; nil for a provider with ID tokens.
+    public let userEndpoint: UserEndpoint?
     public let serverInitiatedAuthorizationEndpoint: EndpointURL?
     /// The algorithms both sides know.
     public let signingAlgorithms: Set<SigningAlgorithm>

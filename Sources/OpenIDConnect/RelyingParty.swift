@@ -19,6 +19,8 @@ public final class RelyingParty: Sendable {
             case byNetwork(EndpointURL)
             /// Asked of the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
             case ofIssuer(EndpointURL)
+            /// Known beforehand: a provider without ID tokens, which has no metadata to ask for.
+            case fixed(ProviderMetadata)
         }
 
         public var discovery: Discovery
@@ -37,6 +39,18 @@ public final class RelyingParty: Sendable {
         /// For carriers.
         public init(discoveryURL: EndpointURL) {
             discovery = .byNetwork(discoveryURL)
+        }
+
+        /// For one provider without ID tokens.
+        /// - Parameter issuer: Stands for the provider in identities: nothing that it says names it.
+        public init(
+            issuer: EndpointURL, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
+            userEndpoint: UserEndpoint
+        ) {
+            discovery = .fixed(
+                ProviderMetadata(
+                    issuer: issuer.text, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
+                    userEndpoint: userEndpoint))
         }
 
         /// For one OpenID provider. Its endpoints may be on any host: its issuer says which, and nobody else.
@@ -114,7 +128,8 @@ public final class RelyingParty: Sendable {
         } catch {
             throw OIDCError(error, of: "The token request", codeMayBeSpent: error.mayHaveBeenSent)
         }
-        return try TokenResponse(response, limits: configuration.limits)
+        return try TokenResponse(
+            response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
     }
 
     /// Checks an ID token with the provider's keys, which are fetched when they are not at hand.
@@ -128,7 +143,7 @@ public final class RelyingParty: Sendable {
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes, allows: { rules.allows($0, at: provider) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
-        let cache = keyCaches.cache(of: provider)
+        let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current()
         do throws(OIDCError) {
             return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())

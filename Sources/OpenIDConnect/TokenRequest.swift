@@ -30,6 +30,9 @@ struct TokenRequest {
             headers.append(("Authorization", basic(secret)))
         case .clientSecretPost(let secret):
             form += [("client_id", client.clientID.text), ("client_secret", secret.exposed)]
+        case .signedClientSecret(let secret):
+            let text = try secret.text(for: client.clientID, now: now)
+            form += [("client_id", client.clientID.text), ("client_secret", text.exposed)]
         case .privateKeyJWT(let key, let audience):
             let assertion = ClientAssertion(
                 clientID: client.clientID, audience: provider.text(of: audience), now: now, id: random.token(bytes: 16))

@@ -6,7 +6,7 @@ extension TokenResponse {
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` if the answer is an error of
     ///   RFC 6749 section 5.2; ``OIDCError/Code/unusableAnswer`` if it is neither that nor what section 5.1 and OpenID
     ///   Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
-    init(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
+    init(_ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true) throws(OIDCError) {
         guard let object = ProviderAnswer.object(response, maximumBytes: limits.tokenBytes) else {
             throw Self.unusable("The token endpoint did not answer with a JSON object.")
         }
@@ -19,14 +19,18 @@ extension TokenResponse {
         guard object["token_type"]?.string?.lowercased() == "bearer" else {
             throw Self.unusable("The token endpoint's answer is not of token type Bearer.")
         }
-        guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
-            throw Self.unusable("The token endpoint's answer has no ID token.")
-        }
         self.accessToken = Secret(accessToken)
-        self.idToken = Secret(idToken)
+        idToken = needsIDToken ? try Self.idToken(object) : nil
         expiresIn = try Self.seconds(object["expires_in"])
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
+    }
+
+    private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
+        guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
+            throw unusable("The token endpoint's answer has no ID token.")
+        }
+        return Secret(idToken)
     }
 
     /// A number, or one in a text as some carriers write it; absent or null is nil.

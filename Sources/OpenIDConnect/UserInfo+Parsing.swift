@@ -36,6 +36,22 @@ extension UserInfo {
         address = Self.addressText(attributes)
     }
 
+    /// With some attributes under other names.
+    init(_ object: JSONObject, renamed: [UserEndpoint.Attribute: UserEndpoint.Member]) {
+        self.init(object)
+        for (attribute, member) in renamed {
+            let text = Self.text(member.value(in: object))
+            switch attribute {
+            case .name: name = text
+            case .givenName: givenName = text
+            case .familyName: familyName = text
+            case .email: email = text
+            case .phoneNumber: phoneNumber = text
+            case .postalCode: postalCode = text
+            }
+        }
+    }
+
     /// A text, or the text that is an object's `value`.
     private static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
         let plain = value?.object.map { $0["value"] } ?? value

@@ -34,7 +34,7 @@ public struct RedirectSignIn: Sendable {
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
             let attempt = RedirectAttempt(
-                request, clientID: client.id, scopes: Self.scopes(request.scopes, client),
+                request, clientID: client.id, scopes: scopes(of: request, client),
                 correlationID: correlationID, browserHash: browser.map(Self.hash))
             guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
             let isFoundByNetwork = configuration.providers[request.provider]?.kind == .zenkey
@@ -96,14 +96,18 @@ public struct RedirectSignIn: Sendable {
         guard AppRedirectURI.isRegistered(request.redirectURI, among: client.redirectURIs) else {
             throw .redirectURINotRegistered
         }
+        guard provider.kind != .oauth2 || (request.acrValues.isEmpty && request.context == nil) else {
+            throw .nothingConfirms
+        }
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
             throw .popupNeedsOrigin
         }
         return client
     }
 
-    private static func scopes(_ asked: [String], _ client: SignInConfiguration.Client) -> [String] {
-        let scopes = asked.isEmpty ? client.scopes : asked
+    private func scopes(of request: RedirectStart, _ client: SignInConfiguration.Client) -> [String] {
+        let scopes = request.scopes.isEmpty ? client.scopes : request.scopes
+        guard configuration.providers[request.provider]?.kind != .oauth2 else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
     }
 
@@ -140,13 +144,14 @@ public struct RedirectSignIn: Sendable {
         try await notes.keep(attempt.bytes, for: .redirectAttempt, under: state, seconds: Self.lifetime)
         var request = AuthorizationRequest(
             clientID: attempt.clientID, redirectURI: attempt.callbackURL, scopes: attempt.scopes, state: state,
-            nonce: nonce, codeChallenge: codeVerifier.challenge,
+            nonce: carrier.userEndpoint == nil ? nonce : nil, codeChallenge: codeVerifier.challenge,
             correlationID: relyingParty.isOfCarriers ? attempt.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.loginHint = attempt.loginHint
         request.acrValues = attempt.acrValues
         request.context = attempt.context
         request.prompt = attempt.prompt
+        request.responseMode = configuration.providers[attempt.provider]?.responseMode
         return .goOn(to: request.url(at: carrier.authorizationEndpoint).text, browser: browser)
     }
 

@@ -23,6 +23,7 @@ struct SignInAtCarrier: Sendable {
             request.wasStartedHere || client.redirectURIs.isEmpty
                 || client.redirectURIs.contains(where: request.redirectURI.hasSameBytes(as:))
         else { throw .redirectURINotRegistered }
+        guard provider.kind != .oauth2 || !request.needsIDToken else { throw .nothingConfirms }
         guard client.pkce == .optional || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         self.request = request
@@ -67,9 +68,19 @@ struct SignInAtCarrier: Sendable {
             clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
             maximumAuthenticationAge: maximumAuthenticationAge, context: request.context,
             accessToken: tokens.accessToken)
+        guard let idToken = tokens.idToken else { throw .nothingConfirms }
         do throws(OIDCError) {
             return try await relyingParty.validate(
-                idToken: tokens.idToken, expecting: expectation, provider: carrier)
+                idToken: idToken, expecting: expectation, provider: carrier)
+        } catch {
+            throw SignInError(error, codeWasPosted: true)
+        }
+    }
+
+    /// Who the user is, of a provider without ID tokens.
+    func fetchUser(with tokens: TokenResponse, from provider: ProviderMetadata) async throws(SignInError) -> KnownUser {
+        do throws(OIDCError) {
+            return try await relyingParty.user(accessToken: tokens.accessToken, provider: provider)
         } catch {
             throw SignInError(error, codeWasPosted: true)
         }

@@ -23,11 +23,15 @@ public struct SignInConfiguration: Sendable {
             case zenkey
             /// An OpenID provider, found by its issuer.
             case oidc
+            /// A provider without ID tokens, whose user endpoint says who somebody is.
+            case oauth2
         }
 
         public var kind: Kind
         /// For people.
         public var name: String
+        /// How a provider is asked to send the browser back: `form_post`, or in its own way if nil.
+        public var responseMode: String?
         public var clients: [ClientID: Client]
         /// Where users choose their carrier; named to clients whose network is not known.
         public var discoveryUI: EndpointURL?

@@ -22,6 +22,10 @@ extension SignInError {
         .invalidRequest, .invalidRequest,
         "nonce is missing. This client signs in with a nonce from the attempts endpoint only.")
 
+    static let nothingConfirms = SignInError(
+        .invalidRequest, .invalidRequest,
+        "This provider has no ID tokens, which alone confirm nonce, acr_values and context. Leave them out.")
+
     static let nonceNotIssued = SignInError(
         .invalidRequest, .invalidRequest,
         "nonce was not handed out by this server, or was used, or has expired. Start again with a new attempt.")

@@ -28,6 +28,9 @@ public struct SignInRequest: Sendable {
     /// What the user would call the device that asks; for the list of sessions.
     public var device: String?
 
+    /// Whether something is asked for that only an ID token can confirm.
+    var needsIDToken: Bool { (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil }
+
     public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
         self.provider = provider
         self.clientID = clientID

@@ -104,6 +104,10 @@ public struct SignInWithCode: Sendable {
         }
         log.begin(.token)
         let tokens = try await attempt.exchangeCode(at: carrier)
+        guard carrier.userEndpoint == nil else {
+            log.begin(.userinfo)
+            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: carrier))
+        }
         log.begin(.validate)
         let idToken = try await attempt.validate(tokens, from: carrier)
         guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil) }

@@ -12,14 +12,24 @@ final class VerifiedSignIn: Sendable {
     /// Nil if no attributes were asked for.
     let profile: Profile?
 
-    /// Only a validated ID token makes one.
+    /// A validated ID token makes one, or a provider's word for the access token it gave us.
+    init(_ user: KnownUser) {
+        identity = Identity(issuer: user.issuer, subject: user.subject)
+        portTokens = []
+        profile = Profile(user.attributes)
+    }
+
     init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?) {
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
-        profile = userInfo.map { info in
-            Profile(
-                name: info.name, givenName: info.givenName, familyName: info.familyName, email: info.email,
-                phoneNumber: info.phoneNumber, postalCode: info.postalCode)
-        }
+        profile = userInfo.map { Profile($0) }
+    }
+}
+
+extension Profile {
+    fileprivate init(_ info: UserInfo) {
+        self.init(
+            name: info.name, givenName: info.givenName, familyName: info.familyName, email: info.email,
+            phoneNumber: info.phoneNumber, postalCode: info.postalCode)
     }
 }

@@ -308,7 +308,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "{key: k, clients: [ccid-9]}",
-                "api_keys[0]: is for a client that zenkey.clients does not have; add the client there"
+                "api_keys[0]: is for a client that no provider has; add the client to zenkey.clients or to its provider"
             ),
         ])
     func badKey(items: String, expected: String) {

@@ -92,6 +92,79 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains("providers") == true, "\(found)")
     }
 
+    private static let oauth2 =
+        "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
+        + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
+
+    @Test("A provider without ID tokens has endpoints, and no scope of its own accord")
+    func withoutIDTokens() throws {
+        let text = """
+            zoom: {\(Self.oauth2), attributes: {name: display_name, email: data.mail}, response_mode: form_post,
+            clients: [{id: a, secret: s}, {id: b, secret: s, scopes: [user:read]}]}
+            """
+        let provider = try #require(try load("providers: {\(text)}").configuration.providers.first)
+        #expect(provider.kind == .oauth2)
+        #expect(provider.responseMode == .formPost)
+        #expect(provider.endpoints?.authorization.text == "https://zoom.us/oauth/authorize")
+        #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
+        #expect(provider.endpoints?.user.url.text == "https://api.zoom.us/v2/users/me")
+        #expect(provider.endpoints?.user.subject.text == "id")
+        #expect(provider.endpoints?.user.attributes.mapValues(\.text) == [.name: "display_name", .email: "data.mail"])
+        #expect(provider.clients.map(\.scopes) == [[], ["user:read"]])
+    }
+
+    @Test(
+        "What is wrong with one without ID tokens is said",
+        arguments: [
+            ("zoom: {kind: oauth2, issuer: 'https://zoom.us', clients: 'a:b'}", "has no authorization_endpoint"),
+            ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
+            ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
+            ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
+            ("acme: {\(acme), token_endpoint: 'https://acme.example/token'}", "has token_endpoint"),
+            ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
+            (
+                "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
+                "may also be that of another provider"
+            ),
+            (
+                "zoom: {\(oauth2.replacing("'https://zoom.us',", with: "'https://x.att.com',")), clients: 'a:b'}",
+                "may also be that of another provider or carrier"
+            ),
+        ])
+    func wrongOAuth2(_ text: String, _ reason: String) {
+        let found = found(text)
+        #expect(found.contains { $0.contains(reason) && $0.contains("providers") }, "\(found)")
+    }
+
+    /// A P-256 key made for this test and used nowhere.
+    private static let key = #"""
+        {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",
+        "x":"D67sPWhnvUtA0zb_Hnk6uxuw3FMq69gXHi46qUWPYMg","y":"-k_OcJs72mCNucyoAAwSAlgTBGqpEy20BYsBObTtLpI"}
+        """#
+
+    @Test("A client secret can be a JWT that a key signs, and then is the only way")
+    func signedSecret() throws {
+        func text(_ more: String) -> String {
+            "providers: {apple: {kind: oidc, issuer: 'https://appleid.apple.com', clients: [{id: a, \(more)}]}}"
+        }
+        let members = "private_key_file: key, private_key_id: K1, signed_secret: {issuer: TEAM1"
+        let audience = ", audience: 'https://appleid.apple.com'}"
+        let client = try load(text(members + audience), files: ["key": Self.key]).configuration.providers[0].clients[0]
+        let key = try ClientKey(parsing: Secret(Self.key)).named("K1")
+        let secret = SignedClientSecret(issuer: "TEAM1", audience: "https://appleid.apple.com", key: key)
+        #expect(client.authentication == .signedClientSecret(secret))
+        for (more, reason) in [
+            (members + "}", "has not all that a signed_secret needs"),
+            ("signed_secret: {issuer: T\(audience)", "has not all that a signed_secret needs"),
+            (members + audience + ", secret: s", "another way to authenticate"),
+            (members + audience + ", token_endpoint_auth_method: private_key_jwt", "another way to authenticate"),
+        ] {
+            let found = problems(text(more), files: ["key": Self.key])
+            #expect(found.count == 1)
+            #expect(found.first?.contains(reason) == true, "\(found)")
+        }
+    }
+
     @Test("A client that lets any redirect URI or a bare code pass is warned of")
     func warnings() throws {
         let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: 'c:s'}}"

@@ -31,7 +31,8 @@ struct Stage: Sendable {
         let directory = try TemporaryDirectory()
         var client = CarrierSimulator.Client(
             id: clientID, secret: Secret(secret),
-            redirectURIs: [redirectURI] + ["zenkey", "acme", "globex"].map { "http://127.0.0.1/auth/\($0)/callback" })
+            redirectURIs: [redirectURI]
+                + ["zenkey", "acme", "globex", "meetings"].map { "http://127.0.0.1/auth/\($0)/callback" })
         register(&client)
         let simulator = CarrierSimulator(clients: [client], clock: clock)
         let running = try simulator.start()
@@ -106,6 +107,26 @@ struct Stage: Sendable {
         service.flushLog()
     }
 
+    /// The provider without ID tokens.
+    private static func meetings(
+        _ simulator: CarrierSimulator, _ client: Configuration.Client
+    ) -> Configuration.Provider? {
+        let base = simulator.issuer(of: "meetings") ?? ""
+        func url(_ text: String) -> EndpointURL? { EndpointURL(text, policy: .allowLoopbackHTTP) }
+        guard let issuer = EndpointURL("https://meetings.example", policy: .httpsOnly),
+            let authorization = url(base + "/authorize"), let token = url(base + "/token"),
+            let user = url(base + "/v2/users/me"), let subject = UserEndpoint.Member("id"),
+            let name = UserEndpoint.Member("display_name")
+        else { return nil }
+        var client = client
+        client.scopes = []
+        var provider = Configuration.Provider(id: "meetings", kind: .oauth2, issuer: issuer, clients: [client])
+        var endpoint = UserEndpoint(url: user, subject: subject)
+        endpoint.attributes = [.name: name]
+        provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
+        return provider
+    }
+
     private static func configuration(
         _ simulator: CarrierSimulator, _ directory: TemporaryDirectory
     ) throws -> Configuration {
@@ -127,6 +148,7 @@ struct Stage: Sendable {
                     .init(id: name, name: name.capitalized, issuer: $0, clients: [client])
                 }
             }
+            if let meetings = meetings(simulator, client) { configuration.providers.append(meetings) }
         }
         return configuration
     }

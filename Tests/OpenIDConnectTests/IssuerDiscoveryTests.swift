@@ -80,7 +80,7 @@ struct IssuerDiscoveryTests {
             client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")), provider: found,
             correlationID: subjects.correlationID)
         let verified = try await relyingParty.validate(
-            idToken: tokens.idToken, expecting: expectation(), provider: found)
+            idToken: #require(tokens.idToken), expecting: expectation(), provider: found)
         _ = try await relyingParty.userInfo(
             accessToken: tokens.accessToken, about: verified, provider: found, correlationID: subjects.correlationID)
         for request in carrier.http.requests {
