@@ -43,6 +43,8 @@ final class RecentSignIns: Sendable {
         let id: UserID
         let session: String
         let count: UInt64
+        /// How often it was answered again.
+        var repeats = 0
     }
 
     private struct State {
@@ -58,11 +60,20 @@ final class RecentSignIns: Sendable {
             if underWay[key] != nil { return nil }
             if let user = signedIn.value(for: key, at: now) {
                 let isOver = signOuts[user.id].map { $0 > user.count } ?? false
-                return .done(isOver ? .refused(.signedOutSince) : .signedIn(user.id, session: user.session))
+                guard !isOver else { return .done(.refused(.signedOutSince)) }
+                return .done(again(user, key, at: now))
             }
             if let result = others.value(for: key, at: now) { return .done(result) }
             underWay[key] = []
             return .lead(nonceWasTaken: noncesTaken.value(for: key, at: now) != nil)
+        }
+
+        private mutating func again(_ user: SignedInUser, _ key: SignInFingerprint, at now: Timestamp) -> Result {
+            guard user.repeats < RecentSignIns.maximumRepeats else { return .refused(.sentTooOften) }
+            var user = user
+            user.repeats += 1
+            signedIn.keep(user, for: key, at: now)
+            return .signedIn(user.id, session: user.session)
         }
 
         mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
@@ -74,6 +85,10 @@ final class RecentSignIns: Sendable {
             }
         }
     }
+
+    /// How often one sign-in gives a session again: an app that lost the answer needs it once or twice, and whoever holds
+    /// the request must not fill the store with sessions.
+    static let maximumRepeats = 16
 
     private let state: Mutex<State>
 
@@ -137,6 +152,8 @@ final class RecentSignIns: Sendable {
         }
         for waiter in waiters {
             switch ending {
+            // Each of them asks again, and so is counted.
+            case .result(.signedIn): waiter.resume(returning: nil)
             case .result(let result): waiter.resume(returning: .done(result))
             case .failed(let error): waiter.resume(returning: .failed(error))
             case .abandoned: waiter.resume(returning: nil)

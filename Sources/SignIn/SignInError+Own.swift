@@ -46,6 +46,10 @@ extension SignInError {
         .refusedByCarrier("invalid_grant"), .requestDenied,
         "The code was used already, and its user was signed out since. Start a new sign-in.")
 
+    static let sentTooOften = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "The code was used already, and the same sign-in was sent too often since. Start a new sign-in.")
+
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,
         "state_key is unknown, was used, or has expired. Sign in again to get a new one.")

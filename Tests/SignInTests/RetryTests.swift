@@ -21,6 +21,29 @@ struct RetryTests {
         #expect(users[0] != nil && users[0] == users[1])
     }
 
+    @Test("gets sixteen sessions more and then none, one by one or all at once", arguments: [false, true])
+    func sentTooOften(atOnce: Bool) async throws {
+        let app = try TestApp()
+        let limit = RetryTests.repeats
+        let statuses: [Int]
+        if atOnce {
+            statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<(limit + 9) { group.addTask { try await app.signIn(SignInBody()).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        } else {
+            var found: [Int] = []
+            for _ in 0..<(limit + 9) { found.append(try await app.signIn(SignInBody()).status) }
+            statuses = found
+        }
+        #expect(statuses.count { $0 == 200 } == limit + 1)
+        #expect(statuses.count { $0 == 401 } == 8)
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    private static let repeats = 16
+
     @Test("gets no session once its user has signed out; a later sign-in is sent again as ever")
     func afterSignOut() async throws {
         let app = try TestApp()
