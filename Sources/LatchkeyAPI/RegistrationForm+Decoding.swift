@@ -1,3 +1,4 @@
+import OpenIDConnect
 import Primitives
 import SignIn
 
@@ -9,6 +10,9 @@ extension RegistrationForm {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let handle = reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true)
+        let codeVerifier = reader.value(
+            "code_verifier", ["codeVerifier"], limit: 128,
+            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
         let username = reader.text("username", limit: 1024)
         let name = reader.text("name", limit: 1024)
         let givenName = reader.text("given_name", limit: 1024)
@@ -20,6 +24,7 @@ extension RegistrationForm {
             throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
         }
         self.init(handle: Secret(handle))
+        self.codeVerifier = codeVerifier
         self.username = username
         self.name = name
         self.givenName = givenName

@@ -207,5 +207,6 @@ extension SignInRequest {
         scopes = attempt.scopes
         correlationID = attempt.correlationID
         wasStartedHere = true
+        registrationChallenge = attempt.codeChallenge
     }
 }

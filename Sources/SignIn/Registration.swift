@@ -30,7 +30,7 @@ public struct Registration: Sendable {
     private func register(
         _ form: RegistrationForm, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = try TokenHash(sha256Of: form.handle.exposed)
+        let handle = try RegistrationDesk.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
         let now = clock.now()
         let pending = try await storing { () async throws(StorageError) in
             try await store.pendingRegistration(handle, at: now)

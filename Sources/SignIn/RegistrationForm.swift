@@ -6,6 +6,8 @@ import Storage
 public struct RegistrationForm: Sendable {
     /// The handle of ``RegistrationOffer``.
     public var handle: Secret
+    /// That of the `code_challenge` which a redirect was started with, if it was.
+    public var codeVerifier: CodeVerifier?
     public var username: String?
     public var name: String?
     public var givenName: String?

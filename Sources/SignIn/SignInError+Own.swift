@@ -52,7 +52,8 @@ extension SignInError {
 
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,
-        "state_key is unknown, was used, or has expired. Sign in again to get a new one.")
+        "state_key is unknown, was used, or has expired, or code_verifier is not that of the code_challenge the sign-in "
+            + "was started with. Sign in again to get a new one.")
 
     static let userAlreadyExists = SignInError(
         .userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead.")

@@ -28,6 +28,9 @@ public struct SignInRequest: Sendable {
     /// What the user would call the device that asks; for the list of sessions.
     public var device: String?
 
+    /// Of a redirect: whoever ends a registration that comes of it must show the verifier.
+    var registrationChallenge: String?
+
     /// Whether something is asked for that only an ID token can confirm.
     var needsIDToken: Bool { (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil }
 

@@ -174,6 +174,7 @@ public struct SignInWithCode: Sendable {
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier
     ) async throws(SignInError) -> RegistrationOffer {
         try await desk.offer(
-            to: verified.identity, verified.profile, clientID: attempt.client.id.text, attempt.correlationID)
+            to: verified.identity, verified.profile, clientID: attempt.client.id.text,
+            codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
     }
 }

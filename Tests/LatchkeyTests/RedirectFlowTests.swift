@@ -316,6 +316,30 @@ import Testing
         }
     }
 
+    @Test("A registration that began with a code_challenge ends with its verifier, and with nothing else")
+    func registrationVerifier() async throws {
+        let verifier = String(repeating: "v", count: 43)
+        let challenge = "\(Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8)))))"
+        try await onStage(registration: .required) { stage in
+            let bound = ["scope": "openid email", "code_challenge": challenge, "code_challenge_method": "S256"]
+            let handle = try #require(try await appOutcome(stage, bound).parameters["state_key"])
+            let unbound = try #require(try await appOutcome(stage, ["scope": "openid"]).parameters["state_key"])
+            func register(_ handle: String, _ verifier: String?) async throws -> Int {
+                var body = ["state_key": handle, "name": "Jo", "email": "jo@example.org"]
+                body["code_verifier"] = verifier
+                return try await stage.app.send(
+                    "POST", "/users", headers: ["Content-Type: application/json"], body: App.json(body)
+                ).status
+            }
+            #expect(try await register(handle, nil) == 401)
+            #expect(try await register(handle, String(repeating: "w", count: 43)) == 401)
+            #expect(try await register(handle, "short") == 400)
+            #expect(try await register(unbound, verifier) == 401)
+            #expect(try await register(handle, verifier) == 201)
+            #expect(try await register(handle, verifier) == 401)
+        }
+    }
+
     @Test("A popup tells its opener at the registered origin, by a script of this server's")
     func popup() async throws {
         try await onStage { stage in
