@@ -45,8 +45,8 @@ public struct Refresh: Sendable {
     private func refresh(
         _ request: RefreshRequest, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        guard request.refreshToken.exposed.utf8.count == SessionTokens.characters else { throw .refreshTokenInvalid }
-        let presented = try TokenHash(sha256Of: request.refreshToken.exposed)
+        guard let shown = ShownRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
+        let presented = try shown.hashes
         // A second look is needed if somebody else is faster with the same token; it cannot be live after that.
         for _ in 0..<2 {
             let now = clock.now()
@@ -59,11 +59,11 @@ public struct Refresh: Sendable {
             case .live(let found):
                 try check(found.session, request)
                 sessions.sightings.note(found.session, at: now)
-                guard let tokens = try await rotate(found, presented, request, ticket) else { continue }
+                guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
                 try check(found.session, request)
-                let successor = SuccessorTokens(of: request.refreshToken, salt: last.salt)
+                let successor = SuccessorTokens(of: shown, salt: last.salt)
                 let tokens = successor.tokens(expiringAt: found.session.expiresAt, now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
             case .justSpent(let found, _), .spent(let found):
@@ -85,14 +85,15 @@ public struct Refresh: Sendable {
 
     /// Nil if somebody else was faster.
     private func rotate(
-        _ found: SessionAndUser, _ presented: TokenHash, _ request: RefreshRequest, _ ticket: SessionCache.Ticket
+        _ found: SessionAndUser, _ shown: ShownRefreshToken, _ presented: RefreshTokenHashes, _ request: RefreshRequest,
+        _ ticket: SessionCache.Ticket
     ) async throws(SignInError) -> SessionTokens? {
         let now = clock.now()
         let lifetimes = sessions.lifetimes.of(found.session.clientID)
         let ends = lifetimes.ends(ofSessionMadeAt: found.session.createdAt, at: now)
         guard ends.refresh > now else { throw .refreshTokenInvalid }
         let salt = random.bytes(32)
-        let successor = SuccessorTokens(of: request.refreshToken, salt: salt)
+        let successor = SuccessorTokens(of: shown, salt: salt)
         let rotation = RefreshTokenRotation(
             presented: presented,
             successor: .init(

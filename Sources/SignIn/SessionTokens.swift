@@ -5,12 +5,12 @@ import Storage
 public struct SessionTokens: Sendable, Hashable {
     /// 43 characters of base64url.
     public let token: Secret
-    /// 43 characters of base64url.
+    /// 43 characters of base64url, and 87 after the first exchange; see ``ShownRefreshToken``.
     public let refreshToken: Secret
     /// Seconds until ``token`` ends.
     public let expiresIn: Int64
 
-    /// The length of both texts.
+    /// The length of a text of 256 bits in base64url.
     static let characters = 43
 }
 

@@ -42,9 +42,8 @@ extension Sessions {
     }
 
     private func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
-        guard token.exposed.utf8.count == SessionTokens.characters else { return .unknown }
-        let hash = try TokenHash(sha256Of: token.exposed)
+        guard let hashes = try ShownRefreshToken(token)?.hashes else { return .unknown }
         let now = clock.now()
-        return try await storing { () async throws(StorageError) in try await store.refreshToken(hash, at: now) }
+        return try await storing { () async throws(StorageError) in try await store.refreshToken(hashes, at: now) }
     }
 }

@@ -12,13 +12,13 @@ struct SuccessorTokens {
     let refreshToken: String
 
     /// - Parameter salt: 32 random bytes, new for each rotation.
-    init(of refreshToken: Secret, salt: [UInt8]) {
+    init(of shown: ShownRefreshToken, salt: [UInt8]) {
         let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(refreshToken.exposed.utf8)), salt: salt,
+            inputKeyMaterial: SymmetricKey(data: Array(shown.text.utf8)), salt: salt,
             info: Array("latchkey tokens after a refresh".utf8), outputByteCount: 64)
         let bytes = key.withUnsafeBytes { Array($0) }
         token = Base64URL.encode(bytes.prefix(32))
-        self.refreshToken = Base64URL.encode(bytes.dropFirst(32))
+        refreshToken = shown.family + "." + Base64URL.encode(bytes.dropFirst(32))
     }
 
     func tokens(expiringAt end: Timestamp, now: Timestamp) -> SessionTokens {

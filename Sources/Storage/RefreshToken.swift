@@ -1,5 +1,18 @@
 public import Primitives
 
+/// What the store knows a refresh token by.
+public struct RefreshTokenHashes: Sendable, Hashable {
+    public let token: TokenHash
+    /// Of what all the refresh tokens of a session have in common from the first exchange on. It tells a spent one from an
+    /// unknown one, however many came after it.
+    public let family: TokenHash
+
+    public init(token: TokenHash, family: TokenHash) {
+        self.token = token
+        self.family = family
+    }
+}
+
 /// What a refresh token is worth.
 public enum RefreshTokenState: Sendable, Hashable {
     /// The session's present one: may be exchanged.
@@ -45,13 +58,13 @@ public struct RefreshTokenRotation: Sendable, Hashable {
     }
 
     /// The refresh token that goes.
-    public let presented: TokenHash
+    public let presented: RefreshTokenHashes
     public let successor: Successor
     public let last: LastRotation
     /// Until when the same exchange may be answered once more, and the session token that goes is still taken.
     public let graceEndsAt: Timestamp
 
-    public init(presented: TokenHash, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
+    public init(presented: RefreshTokenHashes, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
         self.presented = presented
         self.successor = successor
         self.last = last

@@ -2,15 +2,15 @@ import GRDB
 import Primitives
 
 /// The tables `spent_refresh_tokens` and `last_rotations`, beside the live refresh tokens in `sessions`.
+///
+/// A session has one row in `spent_refresh_tokens` from its first rotation on, of its family; what shows that family and is
+/// not the live token is spent. Sessions of earlier versions have further rows, of tokens that were spent then.
 enum RefreshTokensTable {
-    /// How many spent tokens of a session are known as such. Older ones are as good as unknown: refused, but no sign
-    /// any more that two hold the same token.
-    static let spentPerSession: Int64 = 256
-
-    static func state(of token: TokenHash, at now: Timestamp, in db: Database) throws -> RefreshTokenState {
-        if let found = try live(token, at: now, in: db) { return .live(found) }
+    static func state(of token: RefreshTokenHashes, at now: Timestamp, in db: Database) throws -> RefreshTokenState {
+        if let found = try live(token.token, at: now, in: db) { return .live(found) }
         var query = try CachedStatement(db, selectSpent)
-        query.bind(token)
+        query.bind(token.token)
+        query.bind(token.family)
         query.bind(now.secondsSinceEpoch)
         guard try query.next() else { return .unknown }
         let found = try SessionsTable.session(in: query)
@@ -31,10 +31,10 @@ enum RefreshTokensTable {
     /// Puts a session's new tokens in the place of the old, and remembers those; false if the presented token is not
     /// the live one.
     static func rotate(_ rotation: RefreshTokenRotation, in db: Database) throws -> Bool {
-        guard let old = try Row(of: rotation.presented, in: db) else { return false }
+        guard let old = try Row(of: rotation.presented.token, in: db) else { return false }
         try replaceTokens(of: old, by: rotation.successor, in: db)
         try remember(rotation, of: old, in: db)
-        try addSpent(rotation.presented, of: old, in: db)
+        try addFamily(rotation.presented.family, of: old, in: db)
         return true
     }
 
@@ -71,7 +71,7 @@ enum RefreshTokensTable {
     private static func remember(_ rotation: RefreshTokenRotation, of old: Row, in db: Database) throws {
         var statement = try CachedStatement(db, replaceLast)
         statement.bind(old.serial)
-        statement.bind(rotation.presented)
+        statement.bind(rotation.presented.token)
         statement.bind(blob: rotation.last.salt)
         statement.bind(rotation.last.caller)
         statement.bind(rotation.graceEndsAt.secondsSinceEpoch)
@@ -80,18 +80,13 @@ enum RefreshTokensTable {
         try statement.run()
     }
 
-    private static func addSpent(_ token: TokenHash, of old: Row, in db: Database) throws {
-        let number = old.rotations + 1
-        var statement = try CachedStatement(db, insertSpent)
-        statement.bind(token)
+    /// Once for a session: at its first rotation.
+    private static func addFamily(_ family: TokenHash, of old: Row, in db: Database) throws {
+        var statement = try CachedStatement(db, insertFamily)
+        statement.bind(family)
         statement.bind(old.serial)
-        statement.bind(number)
+        statement.bind(old.rotations + 1)
         try statement.run()
-        guard number > spentPerSession else { return }
-        var removal = try CachedStatement(db, deleteOldSpent)
-        removal.bind(old.serial)
-        removal.bind(number - spentPerSession)
-        try removal.run()
     }
 
     private static let columns = """
@@ -105,8 +100,8 @@ enum RefreshTokensTable {
         SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
         FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
         JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
-        ON last_rotations.session = spent.session AND last_rotations.refresh_hash = spent.refresh_hash \
-        WHERE spent.refresh_hash = ? AND sessions.refresh_expires_at > ?
+        ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \
+        WHERE spent.refresh_hash IN (?1, ?2) AND sessions.refresh_expires_at > ?3
         """
     private static let selectRow =
         "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?"
@@ -118,7 +113,6 @@ enum RefreshTokensTable {
         INSERT OR REPLACE INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, \
         token_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
         """
-    private static let insertSpent =
-        "INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?)"
-    private static let deleteOldSpent = "DELETE FROM spent_refresh_tokens WHERE session = ? AND number <= ?"
+    private static let insertFamily =
+        "INSERT OR IGNORE INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?)"
 }

@@ -143,7 +143,7 @@ extension SQLiteStore: Store {
     }
 
     public func refreshToken(
-        _ token: TokenHash, at now: Timestamp
+        _ token: RefreshTokenHashes, at now: Timestamp
     ) async throws(StorageError) -> RefreshTokenState {
         try await reads.submit { db in try RefreshTokensTable.state(of: token, at: now, in: db) }
     }

@@ -132,7 +132,7 @@ enum Schema {
     // A rotation changes the session's row in place, so the session keeps its id: the row is what RFC 9700 section 4.14.2
     // calls the family, and revoking it takes all of this with it.
     //
-    // spent_refresh_tokens: what the session had before, numbered, so that a session can be held to the last so many.
+    // spent_refresh_tokens: what tells that a token was the session's before. See RefreshTokensTable.
     //
     // last_rotations: what answering the same rotation once more takes. A row counts for some seconds and is removed
     // after; without its salt nobody can tell from a spent token what came in its place.

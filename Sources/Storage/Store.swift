@@ -42,7 +42,7 @@ public protocol Store: TransactionStore {
     func noteSightings(_ sightings: [SessionSighting]) async throws(StorageError)
 
     /// What a refresh token is worth at `now`.
-    func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
+    func refreshToken(_ token: RefreshTokenHashes, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
 
     /// Puts new tokens in the place of a session's. False if the refresh token is not the session's live one (any
     /// more); then nothing changed.

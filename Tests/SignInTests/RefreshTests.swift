@@ -24,11 +24,12 @@ struct RefreshTests {
         #expect(answer.json?["new_user"]?.bool == false)
         let new = try #require(Tokens(answer))
         #expect(Set([old.token, old.refreshToken, new.token, new.refreshToken]).count == 4)
-        #expect(new.token.utf8.count == 43 && new.refreshToken.utf8.count == 43)
+        #expect(new.token.utf8.count == 43 && old.refreshToken.utf8.count == 43 && new.refreshToken.utf8.count == 87)
         let reads = app.store.sessionReads
         #expect(try await app.me(new.token).status == 200)
         #expect(app.store.sessionReads == reads)
-        #expect(try await app.refresh(new.refreshToken).status == 200)
+        let third = try #require(Tokens(try await app.refresh(new.refreshToken)))
+        #expect(third.refreshToken.utf8.count == 87)
     }
 
     @Test("is asked for in JSON or a form, by either spelling, with or without its client")
@@ -205,6 +206,36 @@ struct RefreshTests {
         let events = try await app.store.auditEvents(AuditQuery())
         #expect(events.map(\.event.kind.name) == ["refresh_token.reused"])
         #expect(events.first?.event.actor == .latchkey)
+    }
+
+    @Test("with a token of any time before ends the session, although a thief has exchanged his ever so often")
+    func reuseLater() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        var last = first
+        for _ in 0..<300 {
+            last = try #require(Tokens(try await app.refresh(last.refreshToken)))
+            app.clock.advance(bySeconds: 1)
+        }
+        #expect(try await app.me(last.token).status == 200)
+        try await expectRevoked(app, try await app.refresh(first.refreshToken), [first, last])
+    }
+
+    @Test("with a family that is nobody's, or another token in a family, gets no tokens")
+    func families() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        let second = try #require(Tokens(try await app.refresh(first.refreshToken)))
+        let halves = second.refreshToken.split(separator: ".").map(String.init)
+        try #require(halves.count == 2)
+        try expectRefused(try await app.refresh(String(repeating: "a", count: 43) + "." + halves[1]))
+        try expectRefused(try await app.refresh(halves[1]))
+        try expectRefused(try await app.refresh(halves[0]))
+        try expectRefused(try await app.refresh(second.refreshToken + "." + halves[1]))
+        #expect(try await app.me(second.token).status == 200)
+        // Who knows the family has seen a token of the session.
+        let forged = halves[0] + "." + String(repeating: "a", count: 43)
+        try await expectRevoked(app, try await app.refresh(forged), [first, second])
     }
 
     @Test("ends no other session of the same user")

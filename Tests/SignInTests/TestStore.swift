@@ -121,7 +121,7 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.noteSightings(sightings) }
     }
 
-    func refreshToken(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> RefreshTokenState {
+    func refreshToken(_ token: RefreshTokenHashes, at now: Timestamp) async throws(StorageError) -> RefreshTokenState {
         let gate = state.withLock { $0.afterRefreshTokenRead }
         let found = try await using { store async throws(StorageError) in try await store.refreshToken(token, at: now) }
         await gate?.pass()

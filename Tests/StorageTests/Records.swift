@@ -25,10 +25,11 @@ enum Records {
 
     /// A rotation at ``now`` with a grace of 30 seconds; the new tokens are those of `successor`.
     static func rotation(
-        of presented: TokenHash, to successor: NewSession, grace: Int64 = 30, caller: TokenHash? = nil
+        of presented: TokenHash, family: TokenHash? = nil, to successor: NewSession, grace: Int64 = 30,
+        caller: TokenHash? = nil
     ) throws -> RefreshTokenRotation {
         RefreshTokenRotation(
-            presented: presented,
+            presented: RefreshTokenHashes(token: presented, family: family ?? presented),
             successor: .init(
                 tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
                 expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt),
@@ -62,5 +63,14 @@ enum Records {
 
     static func attempt(provider: String = "zenkey", lifetime: Int64 = 600) throws -> SignInAttempt {
         SignInAttempt(nonce: try hash(), provider: provider, expiresAt: now.advanced(bySeconds: lifetime))
+    }
+}
+
+extension Store {
+    /// A token that is its own family, as each was before there were any.
+    func refreshToken(
+        _ token: TokenHash, family: TokenHash? = nil, at now: Timestamp
+    ) async throws(StorageError) -> RefreshTokenState {
+        try await refreshToken(RefreshTokenHashes(token: token, family: family ?? token), at: now)
     }
 }

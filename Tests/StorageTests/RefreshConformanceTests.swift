@@ -48,11 +48,11 @@ struct RefreshConformanceTests {
             let rotation = try Records.rotation(of: sessions[index - 1].refreshTokenHash, to: sessions[index])
             #expect(try await store.rotate(rotation))
         }
-        let states = try await states(of: sessions, in: store)
+        let states = try await states(of: sessions, Records.hash(), in: store)
         #expect(states == ["spent", "just spent", "live"])
         #expect(try await store.purgeExpired(at: Self.graceEnd.advanced(bySeconds: -1), limit: 10) == 0)
         #expect(try await store.purgeExpired(at: Self.graceEnd, limit: 10) == 1)
-        #expect(try await self.states(of: sessions, in: store) == ["spent", "spent", "live"])
+        #expect(try await self.states(of: sessions, Records.hash(), in: store) == ["spent", "spent", "live"])
         withExtendedLifetime(holding) {}
     }
 
@@ -91,7 +91,7 @@ struct RefreshConformanceTests {
                 }
             #expect(isDone)
             #expect(try await store.auditEvents(AuditQuery(user: user)).map(\.event) == (name == "id" ? [event] : []))
-            #expect(try await states(of: [old, new], in: store) == ["unknown", "unknown"])
+            #expect(try await states(of: [old, new], Records.hash(), in: store) == ["unknown", "unknown"])
             #expect(try await store.session(old.tokenHash, at: Records.now) == nil)
             #expect(try await store.session(new.tokenHash, at: Records.now) == nil)
             #expect(try await !store.rotate(Records.rotation(of: new.refreshTokenHash, to: Records.session())))
@@ -120,29 +120,51 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A session remembers its last 256 spent tokens, and no more", arguments: StoreKind.all)
-    func bounded(kind: StoreKind) async throws {
+    @Test("However many came after it, a token is known as spent by its family", arguments: StoreKind.all)
+    func families(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let sessions = try (0..<260).map { _ in try Records.session() }
+        let sessions = try (0..<300).map { _ in try Records.session() }
         let bystanders = try (0..<2).map { _ in try Records.session() }
+        let (family, other) = (try Records.hash(), try Records.hash())
         _ = try await store.signIn(Records.signIn(session: sessions[0]))
         _ = try await store.signIn(Records.signIn(session: bystanders[0]))
-        #expect(try await store.rotate(Records.rotation(of: bystanders[0].refreshTokenHash, to: bystanders[1])))
+        #expect(
+            try await store.rotate(
+                Records.rotation(of: bystanders[0].refreshTokenHash, family: other, to: bystanders[1])))
         for (old, new) in zip(sessions, sessions.dropFirst()) {
-            #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, to: new)))
+            #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, family: family, to: new)))
         }
-        let states = try await states(of: sessions, in: store)
-        // Exchanged were 259.
-        let expected = Array(repeating: "unknown", count: 3) + Array(repeating: "spent", count: 255)
-        #expect(states == expected + ["just spent", "live"])
-        #expect(try await self.states(of: bystanders, in: store) == ["just spent", "live"])
+        let states = try await states(of: sessions, family, in: store)
+        #expect(states == Array(repeating: "spent", count: 298) + ["just spent", "live"])
+        #expect(try await self.states(of: bystanders, other, in: store) == ["just spent", "live"])
+        // Neither the one nor the other can be put in a family that nobody has.
+        #expect(try await self.states(of: [sessions[0]], Records.hash(), in: store) == ["unknown"])
         withExtendedLifetime(holding) {}
     }
 
-    private func states(of sessions: [NewSession], in store: any Store) async throws -> [String] {
+    @Test("What earlier versions remembered as spent stays spent", arguments: StoreKind.all)
+    func spentBeforeFamilies(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let sessions = try (0..<4).map { _ in try Records.session() }
+        let family = try Records.hash()
+        _ = try await store.signIn(Records.signIn(session: sessions[0]))
+        // Each a row of its own, as there were before.
+        for (old, new) in zip(sessions.prefix(2), sessions.dropFirst()) {
+            #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, to: new)))
+        }
+        #expect(
+            try await store.rotate(Records.rotation(of: sessions[2].refreshTokenHash, family: family, to: sessions[3])))
+        #expect(try await states(of: sessions, family, in: store) == ["spent", "spent", "just spent", "live"])
+        #expect(try await states(of: Array(sessions.prefix(2)), Records.hash(), in: store) == ["spent", "spent"])
+        withExtendedLifetime(holding) {}
+    }
+
+    private func states(
+        of sessions: [NewSession], _ family: TokenHash, in store: any Store
+    ) async throws -> [String] {
         var states: [String] = []
         for session in sessions {
-            switch try await store.refreshToken(session.refreshTokenHash, at: Records.now) {
+            switch try await store.refreshToken(session.refreshTokenHash, family: family, at: Records.now) {
             case .live: states.append("live")
             case .justSpent: states.append("just spent")
             case .spent: states.append("spent")
