@@ -7,13 +7,16 @@ struct Admission: Sendable {
     enum Ground: Sendable {
         case key(String, number: UInt64)
         case origin(String)
-        /// A browser's session cookie alone.
+        /// A browser's cookies alone, shown by a page of this server's own origin.
         case cookie
     }
 
     let ground: Ground
     /// The clients whose users and sessions the caller may deal with; nil for all.
     let clients: Set<String>?
+
+    /// Whether the caller's session is kept in its browser's cookies.
+    var isPage: Bool { if case .cookie = ground { true } else { false } }
 
     func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 

@@ -33,6 +33,17 @@ extension SignedIn {
     }
 }
 
+extension SignedIn {
+    /// The same for a page, whose tokens are in cookies.
+    func responseWithoutTokens(_ status: HTTPResponse.Status) -> Response {
+        var json = JSONObjectWriter(capacity: 128)
+        json.add("expires", tokens.expiresIn)
+        json.add("new_user", isNew)
+        json.add("correlation_id", correlationID.text)
+        return .json(status, json.finish())
+    }
+}
+
 extension Attempts.Issued {
     var response: Response {
         var json = JSONObjectWriter(capacity: 128)

@@ -3,9 +3,9 @@ import HTTPTypes
 import Primitives
 import SignIn
 
-/// The two cookies of a browser: which browser it is while a sign-in is under way, and its session.
+/// The cookies of a browser: which browser it is while a sign-in is under way, and the two tokens of its session.
 ///
-/// Under https both have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over plain
+/// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over plain
 /// http, can plant them. Under plain http, which is for this machine only, browsers refuse the prefix.
 struct BrowserCookies: Sendable {
     let isSecure: Bool
@@ -13,6 +13,7 @@ struct BrowserCookies: Sendable {
     private var prefix: String { isSecure ? "__Host-" : "" }
     private var browserName: String { prefix + "latchkey_browser" }
     private var sessionName: String { prefix + "latchkey_session" }
+    private var refreshName: String { prefix + "latchkey_refresh" }
 
     /// What says which browser this is.
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }
@@ -20,16 +21,24 @@ struct BrowserCookies: Sendable {
     /// The session token.
     func session(of request: Request) -> Secret? { value(sessionName, of: request) }
 
+    /// The refresh token, which outlives the session token.
+    func refresh(of request: Request) -> Secret? { value(refreshName, of: request) }
+
+    /// Whether a browser brings a session, be its token still good or not.
+    func hasSession(_ request: Request) -> Bool { session(of: request) != nil || refresh(of: request) != nil }
+
     func setBrowser(_ value: Secret) -> HTTPField {
         field(browserName, value.exposed, maximumAge: RedirectSignIn.lifetime)
     }
 
-    /// - Parameter expiresIn: In seconds.
-    func setSession(_ token: Secret, expiresIn: Int64) -> HTTPField {
-        field(sessionName, token.exposed, maximumAge: expiresIn)
+    func setSession(_ tokens: SessionTokens) -> [HTTPField] {
+        [
+            field(sessionName, tokens.token.exposed, maximumAge: tokens.expiresIn),
+            field(refreshName, tokens.refreshToken.exposed, maximumAge: tokens.refreshExpiresIn),
+        ]
     }
 
-    var clearSession: HTTPField { field(sessionName, "", maximumAge: 0) }
+    var clearSession: [HTTPField] { [sessionName, refreshName].map { field($0, "", maximumAge: 0) } }
 
     private func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
         HTTPField(

@@ -45,9 +45,10 @@ extension LatchkeyAPI {
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let answer = try RedirectAnswer(request.query, provider: request.provider)
-        return self.answer(
-            try await useCases.redirectSignIn.finish(
-                answer, browser: cookies.browser(of: request), device: DeviceName.of(request)))
+        let step = try await useCases.redirectSignIn.finish(
+            answer, browser: cookies.browser(of: request), device: DeviceName.of(request))
+        if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
+        return self.answer(step)
     }
 
     /// `response_mode=form_post`: a browser brings no `SameSite=Lax` cookie with another site's form, but brings it when
@@ -74,9 +75,9 @@ extension LatchkeyAPI {
         guard reader.problems.isEmpty, let sessionID else {
             throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
         }
-        return try await useCases.sessionHandover(
-            Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients
-        ).response(.ok)
+        let signedIn = try await useCases.sessionHandover(
+            Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
+        return await hand(signedIn, .ok, to: admission, request)
     }
 
     private func answer(_ step: RedirectStep) -> Response {
@@ -90,8 +91,7 @@ extension LatchkeyAPI {
                 end.clientType == .popup
                 ? BrowserPages.popup(end, below: publicAddress.path) : .redirect(to: end.location)
             if case .signedIn(let signedIn) = end.result {
-                response.headers.append(
-                    cookies.setSession(signedIn.tokens.token, expiresIn: signedIn.tokens.expiresIn))
+                response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
             }
             return response
         }

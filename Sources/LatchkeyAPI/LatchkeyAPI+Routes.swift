@@ -27,7 +27,7 @@ extension LatchkeyAPI {
         var form = try RegistrationForm(BodyFields(request))
         form.device = DeviceName.of(request)
         form.clients = admission.clients
-        return try await useCases.registration(form).response(.created)
+        return await hand(try await useCases.registration(form), .created, to: admission, request)
     }
 
     func showUser(_ request: Request) async throws -> Response {
@@ -49,21 +49,15 @@ extension LatchkeyAPI {
     }
 
     func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
+        guard !admission.isPage else { return try await refreshPage(request, admission) }
         var refresh = try RefreshRequest(BodyFields(request), caller: admission.caller())
         refresh.clients = admission.clients
         return try await useCases.refresh(refresh).response(.ok)
     }
 
     func signOut(_ request: Request) async throws -> Response {
+        guard !isPage(request) else { return try await signOutPage(request) }
         try await useCases.sessions.signOut(sessionToken(of: request))
         return withoutSession(.emptyObject, request)
-    }
-
-    /// Has a browser forget its session cookie, too.
-    private func withoutSession(_ response: Response, _ request: Request) -> Response {
-        guard cookies.session(of: request) != nil else { return response }
-        var response = response
-        response.headers.append(cookies.clearSession)
-        return response
     }
 }

@@ -144,9 +144,9 @@ extension LatchkeyAPI {
         router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
         router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
         router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueAttempt(request) })
-        router.post("/users", entering { try await $0.register($1, $2) })
-        router.post("/auth/register", entering { try await $0.register($1, $2) })
-        router.post("/auth/session", entering { try await $0.takeSession($1, $2) })
+        router.post("/users", enteringOrPage { try await $0.register($1, $2) })
+        router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
+        router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
         addRedirectRoutes(to: &router)
         router.get("/users/me", signedIn { try await $0.showUser($1) })
         router.patch("/users/me", changing { try await $0.editUser($1) })
@@ -158,7 +158,7 @@ extension LatchkeyAPI {
         router.delete("/users/me/sessions/{id}", changing { try await $0.revokeSession($1) })
         router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
         router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
-        router.post("/auth/token", entering { try await $0.refresh($1, $2) })
+        router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
         router.post(
             "/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, provider: $1.provider) })
@@ -188,6 +188,19 @@ extension LatchkeyAPI {
         }
     }
 
+    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is kept in cookies: they need no
+    /// API key.
+    private func enteringOrPage(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        let keyed = entering(route)
+        return { request in
+            guard let admission = try self.admitPage(request) else { return try await keyed(request) }
+            try self.rates.countSignIn(of: request)
+            return try await route(self, request, admission)
+        }
+    }
+
     /// As ``signedIn(_:)``, for what changes an account.
     private func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         signedIn { api, request in
@@ -199,11 +212,8 @@ extension LatchkeyAPI {
     /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
     private func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         { request in
-            let isBrowser =
-                request.headers.count(of: .authorization) == 0 && request.headers.count(of: .apiKey) == 0
-                && self.cookies.session(of: request) != nil
             let admission =
-                isBrowser ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
+                self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
             // Otherwise a key that is for one client could be used on the sessions of all.
             if admission.clients != nil {
                 try admission.check(try await self.holder(of: request).session.clientID)

@@ -11,7 +11,7 @@ extension RedirectStart {
         if let name = query.repeatedName { reader.refuse(name, "stands more than once") }
         let correlationID = reader.correlationID()
         let clientType = reader.value(
-            "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, ios, android or popup",
+            "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",
             ClientType.init(rawValue:))
         let redirectURI = reader.visibleText(
             "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: true)

@@ -41,7 +41,8 @@ public struct StaticPages: Sendable {
         switch name[name.index(after: dot)...].lowercased() {
         case "html": return "text/html; charset=utf-8"
         case "css": return "text/css; charset=utf-8"
-        case "txt": return "text/plain; charset=utf-8"
+        case "js": return "text/javascript; charset=utf-8"
+        case "txt", "ts": return "text/plain; charset=utf-8"
         case "json": return "application/json"
         case "svg": return "image/svg+xml"
         case "png": return "image/png"

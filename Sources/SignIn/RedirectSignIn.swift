@@ -102,6 +102,7 @@ public struct RedirectSignIn: Sendable {
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
             throw .popupNeedsOrigin
         }
+        guard request.clientType != .spa || request.codeChallenge != nil else { throw .codeChallengeMissing }
         return client
     }
 

@@ -64,7 +64,10 @@ public struct Refresh: Sendable {
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
-                let tokens = successor.tokens(expiringAt: found.session.expiresAt, now: now)
+                // The refresh token ended later than the session by as much as when it was made, a few seconds ago.
+                let ends = sessions.lifetimes.of(found.session.clientID)
+                    .ends(ofSessionMadeAt: found.session.createdAt, at: now)
+                let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
             case .justSpent(let found, _), .spent(let found):
                 // Who may not deal with the client cannot end its sessions either.
@@ -107,7 +110,7 @@ public struct Refresh: Sendable {
         let isDone = try await storing { () async throws(StorageError) in try await store.rotate(rotation) }
         guard isDone else { return nil }
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
-        return successor.tokens(expiringAt: ends.access, now: now)
+        return successor.tokens(expiringAt: ends, now: now)
     }
 
     /// Ends a session of which a spent refresh token was shown.

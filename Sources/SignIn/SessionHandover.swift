@@ -20,6 +20,7 @@ public struct SessionHandover: Sendable {
         json.add("token", signedIn.tokens.token.exposed)
         json.add("refresh_token", signedIn.tokens.refreshToken.exposed)
         json.add("expires", signedIn.tokens.expiresIn)
+        json.add("refresh_expires", signedIn.tokens.refreshExpiresIn)
         json.add("user_id", signedIn.userID.number)
         json.add("new_user", signedIn.isNew)
         json.add("correlation_id", signedIn.correlationID.text)
@@ -57,13 +58,15 @@ public struct SessionHandover: Sendable {
 extension SignedIn {
     fileprivate init?(_ json: JSONObject) {
         guard let token = json["token"]?.string, let refreshToken = json["refresh_token"]?.string,
-            let expiresIn = json["expires"]?.integer, let user = json["user_id"]?.integer,
+            let expiresIn = json["expires"]?.integer, let refreshExpiresIn = json["refresh_expires"]?.integer,
+            let user = json["user_id"]?.integer,
             let isNew = json["new_user"]?.bool,
             let correlationID = json["correlation_id"]?.string.flatMap(CorrelationID.init)
         else { return nil }
         self.init(
             tokens: SessionTokens(
-                token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: expiresIn),
+                token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: expiresIn,
+                refreshExpiresIn: refreshExpiresIn),
             userID: UserID(user), isNew: isNew, correlationID: correlationID)
     }
 }

@@ -9,6 +9,8 @@ public struct SessionTokens: Sendable, Hashable {
     public let refreshToken: Secret
     /// Seconds until ``token`` ends.
     public let expiresIn: Int64
+    /// Seconds until ``refreshToken`` ends.
+    public let refreshExpiresIn: Int64
 
     /// The length of a text of 256 bits in base64url.
     static let characters = 43
@@ -30,7 +32,8 @@ struct IssuedSession: Sendable {
         let ends = lifetimes.ends(ofSessionMadeAt: now, at: now)
         tokens = SessionTokens(
             token: Secret(token), refreshToken: Secret(refreshToken),
-            expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch)
+            expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch,
+            refreshExpiresIn: ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch)
         record = NewSession(
             id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: try TokenHash(sha256Of: token),
             refreshTokenHash: try TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,

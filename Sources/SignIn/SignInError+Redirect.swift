@@ -17,6 +17,10 @@ extension SignInError {
         .invalidRequest, .invalidRequest,
         "A popup needs a redirect_uri of http or https, whose origin is told the outcome. Send such a one.")
 
+    static let codeChallengeMissing = SignInError(
+        .invalidRequest, .invalidRequest,
+        "code_challenge is missing. A page gets its session_id in a URL, and needs a code verifier to exchange it.")
+
     static let networkNotNamed = SignInError(
         .invalidRequest, .discoveryStateError,
         "mccmnc is missing, and no place where users choose their carrier is configured. Send mccmnc.")

@@ -21,9 +21,10 @@ struct SuccessorTokens {
         refreshToken = shown.family + "." + Base64URL.encode(bytes.dropFirst(32))
     }
 
-    func tokens(expiringAt end: Timestamp, now: Timestamp) -> SessionTokens {
+    func tokens(expiringAt ends: (access: Timestamp, refresh: Timestamp), now: Timestamp) -> SessionTokens {
         SessionTokens(
             token: Secret(token), refreshToken: Secret(refreshToken),
-            expiresIn: max(0, end.secondsSinceEpoch - now.secondsSinceEpoch))
+            expiresIn: max(0, ends.access.secondsSinceEpoch - now.secondsSinceEpoch),
+            refreshExpiresIn: max(0, ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch))
     }
 }

@@ -27,6 +27,16 @@ final class Browser {
             "POST", url, headers: headers + ["Content-Type: application/x-www-form-urlencoded"], body: App.form(form))
     }
 
+    /// Goes where a page leads, to the carrier, whose user approves; unless the carrier sends it back at once.
+    func approve(_ page: Page) async throws -> Page {
+        let shown = try await get(page.location)
+        if shown.status != 200 { return shown }
+        let endpoint = page.location.prefix { $0 != "?" }
+        var form: [String: String] = [:]
+        for item in page.parameters.items { form[item.name] = item.value }
+        return try await post(endpoint + "/approve", form: form)
+    }
+
     func send(_ method: String, _ url: String, headers: [String] = [], body: String = "") async throws -> Page {
         let (origin, port, target) = Self.split(url)
         var head = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"

@@ -35,12 +35,7 @@ import Testing
     /// The browser goes to the carrier's page and the user approves, unless the carrier sends it back at once; the
     /// answer leads back here.
     private func approve(_ browser: Browser, _ page: Browser.Page) async throws -> Browser.Page {
-        let shown = try await browser.get(page.location)
-        if shown.status != 200 { return shown }
-        let endpoint = page.location.prefix { $0 != "?" }
-        var form: [String: String] = [:]
-        for item in page.parameters.items { form[item.name] = item.value }
-        return try await browser.post(endpoint + "/approve", form: form)
+        try await browser.approve(page)
     }
 
     @Test("A web frontend's user chooses the carrier, approves, and has a session in a cookie")

@@ -14,7 +14,7 @@ import Testing
             .get, "/auth/zenkey/start?client_type=\(clientType)&redirect_uri=\(uri)&mccmnc=310410", apiKey: nil)
     }
 
-    private func cookie(_ answer: Answer) throws -> String { try #require(answer.headers[.setCookie]) }
+    private func cookie(_ answer: Answer) throws -> String { try #require(answer.headers[values: .setCookie].first) }
 
     private func pair(_ answer: Answer) throws -> String { String(try cookie(answer).prefix { $0 != ";" }) }
 
