@@ -4,13 +4,14 @@ import PackageDescription
 // The targets stand in the order in which they may import each other: downwards never, upwards only.
 let package = Package(
     name: "latchkey",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v15)],
     products: [
         .executable(name: "latchkey", targets: ["latchkey"]),
         .executable(name: "carrier-simulator", targets: ["carrier-simulator"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
+        .library(name: "LatchkeyClient", targets: ["LatchkeyClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -126,6 +127,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
+        // What apps import; shares nothing with the server, so that it builds for phones.
+        .target(name: "LatchkeyClient", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+
         // For tests only.
         .target(
             name: "TestSupport",
@@ -178,8 +182,8 @@ let package = Package(
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect",
-                "Primitives", "Storage", "TestSupport", "latchkey",
+                "CarrierSimulator", "HTTPServer", "LatchkeyClient", "LatchkeyConfiguration", "LatchkeyService",
+                "OpenIDConnect", "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Names and values in the query of a URL, as HTML forms write them.
+enum QueryText {
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    static func encoded(_ items: [(name: String, value: String?)]) -> String {
+        items.compactMap { item in item.value.map { encoded(item.name) + "=" + encoded($0) } }.joined(separator: "&")
+    }
+
+    /// The first of each name counts.
+    static func items(of url: String) -> [String: String] {
+        var items: [String: String] = [:]
+        guard let mark = url.firstIndex(of: "?") else { return items }
+        for item in url[url.index(after: mark)...].prefix(while: { $0 != "#" }).split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = pair.first, items[decoded(name)] == nil else { continue }
+            items[decoded(name)] = pair.count == 2 ? decoded(pair[1]) : ""
+        }
+        return items
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding ?? ""
+    }
+}
