@@ -22,7 +22,7 @@ struct BrowserCookies: Sendable {
     func session(of request: Request) -> Secret? { value(sessionName, of: request) }
 
     /// The refresh token, which outlives the session token.
-    func refresh(of request: Request) -> Secret? { value(refreshName, of: request) }
+    func refresh(of request: Request) -> Secret? { value(refreshName, parts: 1...2, of: request) }
 
     /// Whether a browser brings a session, be its token still good or not.
     func hasSession(_ request: Request) -> Bool { session(of: request) != nil || refresh(of: request) != nil }
@@ -47,8 +47,9 @@ struct BrowserCookies: Sendable {
                 + (isSecure ? "; Secure" : ""))
     }
 
-    /// The value of a cookie; nil if it stands more than once, or is not one of ours: 43 characters of base64url.
-    private func value(_ name: String, of request: Request) -> Secret? {
+    /// The value of a cookie; nil if it stands more than once, or is not one of ours: 43 characters of base64url, or two
+    /// times as many with a dot between them.
+    private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
         var found: Substring?
         for pair in pairs.prefix(100) {
@@ -57,7 +58,12 @@ struct BrowserCookies: Sendable {
             guard found == nil else { return nil }
             found = pair.dropFirst(name.count + 1)
         }
-        guard let found, found.utf8.count == 43, found.utf8.allSatisfy(Self.isBase64URL) else { return nil }
+        guard let found else { return nil }
+        let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.contains(texts.count), texts.allSatisfy({ $0.count == 43 && $0.allSatisfy(Self.isBase64URL) })
+        else {
+            return nil
+        }
         return Secret(String(found))
     }
 

@@ -75,7 +75,8 @@ extension Latchkey {
                 kind: .requestDenied)
             let email = items["identifier"].flatMap { $0.isEmpty ? nil : $0 }
             error.registration = RegistrationOffer(
-                stateKey: Hidden(stateKey), attributes: Profile(email.map { [.email: $0] } ?? [:]), missing: [],
+                stateKey: Hidden(stateKey), codeVerifier: signIn.codeVerifier.hidden,
+                attributes: Profile(email.map { [.email: $0] } ?? [:]), missing: [],
                 expiresAt: nil)
             throw error
         case "failure":

@@ -271,7 +271,8 @@ import Testing
             }
             #expect(injected.code == .invalidGrant)
             for text in [
-                "https://app.example/", Self.appURI, Self.appURI + "/more?status=success", Self.appURI + "?x=1",
+                "https://app.example/?status=failure&error=x", Self.appURI, Self.appURI + "/more?status=success",
+                Self.appURI + "?x=1",
             ] {
                 let foreign = try #require(URL(string: text))
                 let error = try await failure { () async throws(LatchkeyError) in
