@@ -13,11 +13,11 @@ public enum ErrorType: String, Sendable, Hashable, CaseIterable {
     package var cause: String {
         switch self {
         case .invalidRequest: "The request is malformed, or asks for something there is not."
-        case .requestDenied: "The user or the carrier said no, or the code is not good any more."
+        case .requestDenied: "The user or the provider said no, or the code is not good any more."
         case .requestTimeout: "Somebody did not answer in time."
-        case .serverError: "The carrier or this server met an error of its own."
-        case .networkFailure: "Something on the way to the carrier does not work."
-        case .configurationError: "The app, this server and the carrier's portal do not agree on the client."
+        case .serverError: "The provider or this server met an error of its own."
+        case .networkFailure: "Something on the way to the provider does not work."
+        case .configurationError: "The app, this server and the provider's portal do not agree on the client."
         case .discoveryStateError: "The carrier is not, or no longer, this user's."
         case .unknownError: "None of the others."
         }
@@ -31,7 +31,7 @@ public enum ErrorType: String, Sendable, Hashable, CaseIterable {
         case .requestTimeout: "Tell the user that there was no answer in time, and let them try again."
         case .serverError: "Try again later."
         case .networkFailure: "Have the user check the connection and try again."
-        case .configurationError: "Compare the client's configuration here and in the app with the carrier's portal."
+        case .configurationError: "Compare the client's configuration here and in the app with the provider's portal."
         case .discoveryStateError: "Run carrier discovery and the authorization request again."
         case .unknownError: "If it goes on, tell the operator."
         }

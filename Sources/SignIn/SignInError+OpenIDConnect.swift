@@ -32,10 +32,10 @@ extension SignInError {
             case .metadataRefused:
                 self.init(
                     .carrierError, .serverError,
-                    "The carrier's OpenID configuration cannot be used. Try again later, or tell the operator.")
+                    "The provider's OpenID configuration cannot be used. Try again later, or tell the operator.")
             case .keysUnavailable:
                 self.init(
-                    .carrierError, .serverError, "The carrier's signing keys cannot be had. \(advice)")
+                    .carrierError, .serverError, "The provider's signing keys cannot be had. \(advice)")
             case .carrierRefused:
                 self = .carrierRefused(error.carrierError, advice: advice)
             case .clientRefused:
@@ -44,20 +44,20 @@ extension SignInError {
                 self = .invalidIDToken(error.check)
             case .unusableAnswer:
                 self.init(
-                    .carrierError, .serverError, "The carrier's answer cannot be used. \(advice)")
+                    .carrierError, .serverError, "The provider's answer cannot be used. \(advice)")
             case .timedOut:
                 self.init(
-                    .carrierTimeout, .requestTimeout, "The carrier did not answer in time. \(advice)")
+                    .carrierTimeout, .requestTimeout, "The provider did not answer in time. \(advice)")
             case .unreachable:
-                self.init(.carrierError, .networkFailure, "The carrier cannot be reached. \(advice)")
+                self.init(.carrierError, .networkFailure, "The provider cannot be reached. \(advice)")
             case .overloaded:
                 self.init(
                     .temporarilyUnavailable, .serverError,
-                    "Too many requests to this carrier are under way. \(advice)", retryAfter: error.retryAfter ?? 5)
+                    "Too many requests to this provider are under way. \(advice)", retryAfter: error.retryAfter ?? 5)
             case .suspended:
                 self.init(
                     .temporarilyUnavailable, .serverError,
-                    "The carrier has not answered lately and is not asked for the moment. \(advice)",
+                    "The provider has not answered lately and is not asked for the moment. \(advice)",
                     retryAfter: error.retryAfter ?? 5)
             }
         }

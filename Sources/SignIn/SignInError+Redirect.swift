@@ -29,15 +29,15 @@ extension SignInError {
         .refusedByCarrier("access_denied"), .discoveryStateError, "No carrier was chosen. Start a new sign-in.")
 
     static let codeMissing = SignInError(
-        .carrierError, .serverError, "The carrier's answer has no code. Start a new sign-in.", fault: .carrier)
+        .carrierError, .serverError, "The provider's answer has no code. Start a new sign-in.", fault: .carrier)
 
     static let issuerMixedUp = SignInError(
         .carrierError, .serverError,
-        "The answer names another issuer than the carrier that was asked. Start a new sign-in.", fault: .carrier)
+        "The answer names another issuer than the provider that was asked. Start a new sign-in.", fault: .carrier)
 
     static let issuerNotNamed = SignInError(
         .carrierError, .serverError,
-        "The answer does not name its issuer, although the carrier's always do. Start a new sign-in.", fault: .carrier)
+        "The answer does not name its issuer, although the provider's always do. Start a new sign-in.", fault: .carrier)
 
     static let tooManyStarts = SignInError(
         .temporarilyUnavailable, .serverError, "Too many sign-ins are being started. Try again in a moment.",
@@ -63,9 +63,9 @@ extension SignInError {
             case .requestTimeout: "The sign-in was not approved in time. Start a new one."
             case .discoveryStateError: "The carrier does not know this user. Start again and choose the carrier anew."
             case .configurationError, .invalidRequest:
-                "The carrier does not accept this server's request. The operator has to check the client's registration."
-            case .serverError, .networkFailure: "The carrier has a fault of its own. Try again later."
-            case .unknownError: "The carrier refused the sign-in. Start a new one."
+                "The provider does not accept this server's request. The operator has to check the client's registration."
+            case .serverError, .networkFailure: "The provider has a fault of its own. Try again later."
+            case .unknownError: "The provider refused the sign-in. Start a new one."
             }
         return SignInError(.refusedByCarrier(isCode ? carrierError : "access_denied"), type, description)
     }

@@ -399,7 +399,10 @@ import Testing
             ["redirect_uri": webURI], ["client_type": "web"], ["client_type": "tv", "redirect_uri": webURI],
             ["client_type": "web", "redirect_uri": webURI, "mccmnc": "12"],
             ["client_type": "web", "redirect_uri": webURI, "client_id": "another"],
-            ["client_type": "ios", "redirect_uri": appURI, "code_challenge": "short"],
+            [
+                "client_type": "ios", "redirect_uri": appURI, "code_challenge": "short",
+                "code_challenge_method": "S256",
+            ],
             [
                 "client_type": "ios", "redirect_uri": appURI,
                 "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
