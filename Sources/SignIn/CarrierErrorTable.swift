@@ -16,7 +16,8 @@ package struct CarrierErrorTable {
 
     package static let rows: [Row] = [
         .init(
-            code: "invalid_request", type: .configurationError, cause: "The provider finds the token request malformed."),
+            code: "invalid_request", type: .configurationError, cause: "The provider finds the token request malformed."
+        ),
         .init(
             code: "unauthorized_client", type: .configurationError,
             cause: "The provider does not let this client redeem codes."),
@@ -35,7 +36,8 @@ package struct CarrierErrorTable {
                 "The provider refused the code: it was used or has expired, or code_verifier or redirect_uri is not that "
                 + "of the authorization request."),
         .init(
-            code: "invalid_scope", type: .invalidRequest, cause: "The provider does not give a scope that was asked for."
+            code: "invalid_scope", type: .invalidRequest,
+            cause: "The provider does not give a scope that was asked for."
         ),
         .init(
             code: "invalid_request_object", type: .invalidRequest,
