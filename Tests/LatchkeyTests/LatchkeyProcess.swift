@@ -40,17 +40,25 @@ final class LatchkeyProcess: Sendable {
         }
         process.standardOutput = pipe
         process.standardError = pipe
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            self?.output.withLock { $0.append(data) }
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                self?.isDrained.withLock { $0 = true }
-            }
-            self?.news.post()
-        }
         process.terminationHandler = { [news] _ in news.post() }
         try process.run()
+        read(pipe.fileHandleForReading)
+    }
+
+    /// Collects what it says, on a thread of its own.
+    ///
+    /// A `readabilityHandler` is a Dispatch source. These come and go here with each process, on many queues, and on Linux
+    /// that can crash Dispatch (swiftlang/swift-corelibs-libdispatch issue 949).
+    private func read(_ handle: FileHandle) {
+        Thread { [weak self] in
+            while true {
+                let data = handle.availableData
+                self?.output.withLock { $0.append(data) }
+                if data.isEmpty { self?.isDrained.withLock { $0 = true } }
+                self?.news.post()
+                if data.isEmpty { return }
+            }
+        }.start()
     }
 
     /// All it has said so far.
