@@ -104,7 +104,7 @@ extension APIError {
         if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
         // RFC 9110 section 15.5.2: a 401 names a scheme.
         if status == .unauthorized {
-            headers[.wwwAuthenticate] = error.code == .invalidToken ? #"Bearer error="invalid_token""# : "Bearer"
+            headers[.wwwAuthenticate] = error.code.challenge
         }
     }
 
@@ -121,11 +121,20 @@ extension APIError {
 }
 
 extension SignInError.Code {
+    /// What a 401 asks for.
+    fileprivate var challenge: String {
+        switch self {
+        case .invalidToken, .insufficientUserAuthentication: #"Bearer error="\#(text)""#
+        default: "Bearer"
+        }
+    }
+
     /// The status that goes with a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest, .expired: .badRequest
-        case .invalidToken, .invalidIDToken, .invalidGrant, .refusedByCarrier: .unauthorized
+        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .invalidGrant, .refusedByCarrier:
+            .unauthorized
         case .emailDomainBlocked: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists, .lastIdentity: .conflict

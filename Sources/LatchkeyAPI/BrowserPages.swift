@@ -35,6 +35,7 @@ enum BrowserPages {
         let words: String =
             switch end.result {
             case .signedIn, .handedOver: "You are signed in. You may close this window."
+            case .linked: "You can sign in this way, too, from now on. You may close this window."
             case .mustRegister: "Go on in the window you came from. You may close this one."
             case .failed(let error): error.description
             }

@@ -10,6 +10,8 @@ extension LatchkeyAPI {
         router.get("/auth/providers") { _ in try self.listProviders() }
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/{provider}/start", paged { try await $0.startRedirect($1) })
+        let startLink = changing { try await $0.startLink($1) }
+        router.post("/auth/{provider}/link", paged { try await startLink($1) })
         for path in ["/auth/{provider}/callback", "/auth/{provider}/{client_type}/callback"] {
             router.get(path, paged { try await $0.finishRedirect($1) })
             router.post(path, paged { try $0.passOn($1) })
@@ -31,7 +33,23 @@ extension LatchkeyAPI {
 
     private func startRedirect(_ request: Request) async throws -> Response {
         let start = try RedirectStart(request.query, provider: request.provider, publicURL: try publicURL())
-        let step = try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request))
+        return answer(
+            try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
+    }
+
+    /// The page asks by `POST`, so that a session cookie alone begins nothing; what it has begun only this browser's
+    /// session can finish.
+    private func startLink(_ request: Request) async throws -> Response {
+        guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
+        let holder = try await holder(of: request)
+        let start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
+        let step = try await useCases.redirectSignIn.startLink(
+            start, for: holder, browser: cookies.browser(of: request))
+        return answer(step, to: request)
+    }
+
+    /// Where the browser goes, for a script to send it there if the script asks for JSON.
+    private func answer(_ step: RedirectStep, to request: Request) -> Response {
         guard request.prefersJSON, case .goOn(let location, let browser) = step else { return answer(step) }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("location", location)
@@ -46,7 +64,8 @@ extension LatchkeyAPI {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let answer = try RedirectAnswer(request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
-            answer, browser: cookies.browser(of: request), device: DeviceName.of(request))
+            answer, browser: cookies.browser(of: request), session: cookies.session(of: request),
+            device: DeviceName.of(request))
         if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
         return self.answer(step)
     }
@@ -131,4 +150,9 @@ extension Response {
 
 extension Request {
     fileprivate var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
+}
+
+extension APIError {
+    fileprivate static let linkNeedsCookie = APIError.malformed(
+        "This way is for browsers with a session cookie. An app posts the code it got to /users/me/identities.")
 }

@@ -152,6 +152,7 @@ extension LatchkeyAPI {
         router.patch("/users/me", changing { try await $0.editUser($1) })
         router.delete("/users/me", changing { try await $0.eraseUser($1) })
         router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
+        router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
         router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
         router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
         router.delete("/users/me/sessions", changing { try await $0.revokeOtherSessions($1) })
@@ -202,15 +203,27 @@ extension LatchkeyAPI {
     }
 
     /// As ``signedIn(_:)``, for what changes an account.
-    private func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        signedIn { api, request in
+    func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        changing { api, request, _ in try await route(api, request) }
+    }
+
+    private func changing(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        signedIn { api, request, admission in
             if api.rates.limitsChanges { try api.rates.countChange(of: try await api.holder(of: request).user.id) }
-            return try await route(api, request)
+            return try await route(api, request, admission)
         }
     }
 
     /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
     private func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        signedIn { api, request, _ in try await route(api, request) }
+    }
+
+    private func signedIn(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
         { request in
             let admission =
                 self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
@@ -218,7 +231,7 @@ extension LatchkeyAPI {
             if admission.clients != nil {
                 try admission.check(try await self.holder(of: request).session.clientID)
             }
-            return try await route(self, request)
+            return try await route(self, request, admission)
         }
     }
 

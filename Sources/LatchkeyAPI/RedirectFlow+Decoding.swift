@@ -9,6 +9,17 @@ extension RedirectStart {
     init(_ query: Query, provider: String, publicURL: String) throws(APIError) {
         var reader = FieldReader(.form(query))
         if let name = query.repeatedName { reader.refuse(name, "stands more than once") }
+        try self.init(&reader, provider: provider, publicURL: publicURL)
+    }
+
+    /// Reads a body's fields; they are those of the query.
+    /// - Throws: 400 that names everything that is missing or malformed.
+    init(_ fields: BodyFields, provider: String, publicURL: String) throws(APIError) {
+        var reader = FieldReader(fields)
+        try self.init(&reader, provider: provider, publicURL: publicURL)
+    }
+
+    private init(_ reader: inout FieldReader, provider: String, publicURL: String) throws(APIError) {
         let correlationID = reader.correlationID()
         let clientType = reader.value(
             "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",

@@ -115,6 +115,8 @@ extension Configuration {
         /// For a session, however often it is refreshed.
         public var absoluteTimeout = Duration.seconds(90 * 86_400)
         public var refreshGrace = Duration.seconds(30)
+        /// Of the sign-in of a session whose user adds a way to sign in.
+        public var maximumAgeToLink = Duration.seconds(900)
 
         public init() {}
     }

@@ -133,6 +133,9 @@ enum Settings {
             "How long after a refresh the very same one is answered again, with the same tokens; 0 answers none again."
         ),
         Setting(
+            "sessions.max_age_to_link", .duration(60...315_360_000), \.sessions.maximumAgeToLink,
+            "How long ago the user may have signed in who adds another way to sign in."),
+        Setting(
             "id_token.clock_skew", .duration(0...600), \.idToken.clockSkew, "How far a carrier's clock may be off."),
         Setting(
             "id_token.max_age_of_issue", .duration(1...86_400), \.idToken.maximumAgeOfIssue,

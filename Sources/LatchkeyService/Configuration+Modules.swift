@@ -133,6 +133,7 @@ extension Configuration {
         configuration.lifetimes.idle = sessions.idleTimeout.components.seconds
         configuration.lifetimes.absolute = sessions.absoluteTimeout.components.seconds
         configuration.lifetimes.refreshGrace = sessions.refreshGrace.components.seconds
+        configuration.lifetimes.signInToLink = sessions.maximumAgeToLink.components.seconds
         configuration.transactions = transactionRules
         return configuration
     }

@@ -26,6 +26,8 @@ struct RedirectAttempt: Sendable, Equatable {
     var correlationID: CorrelationID
     /// The SHA-256 of the value in the browser's cookie, in base64url; nil where any browser may come back.
     var browserHash: String?
+    /// The id of the session whose user adds a way to sign in; nil for a sign-in.
+    var linkingSession: String?
 
     init(
         _ start: RedirectStart, clientID: ClientID, scopes: [String], correlationID: CorrelationID, browserHash: String?
@@ -45,10 +47,13 @@ struct RedirectAttempt: Sendable, Equatable {
         trackingID = start.trackingID
         self.correlationID = correlationID
         self.browserHash = browserHash
+        linkingSession = start.linkingSession
     }
 
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
-        RedirectEnd(clientType: clientType, redirectURI: redirectURI, trackingID: trackingID, result: result)
+        RedirectEnd(
+            clientType: clientType, redirectURI: redirectURI, trackingID: trackingID, isLink: linkingSession != nil,
+            result: result)
     }
 }
 
@@ -75,6 +80,7 @@ extension RedirectAttempt {
         json.add("tracking_id", ifPresent: trackingID)
         json.add("correlation_id", correlationID.text)
         json.add("browser", ifPresent: browserHash)
+        json.add("linking_session", ifPresent: linkingSession)
         return json.finish()
     }
 
@@ -107,5 +113,6 @@ extension RedirectAttempt {
         trackingID = json["tracking_id"]?.string
         self.correlationID = correlationID
         browserHash = json["browser"]?.string
+        linkingSession = json["linking_session"]?.string
     }
 }

@@ -13,6 +13,7 @@ public struct RedirectSignIn: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let signIn: SignInWithCode
+    let link: LinkIdentity
     let notes: SealedNotes
     let handover: SessionHandover
     let starts: StartRate
@@ -47,10 +48,12 @@ public struct RedirectSignIn: Sendable {
     }
 
     /// Goes on with what the browser brought back.
-    /// - Parameter device: What the user would call the device that the browser runs on.
+    /// - Parameters:
+    ///   - session: The token of the session that the browser has, if it has one.
+    ///   - device: What the user would call the device that the browser runs on.
     /// - Throws: Where no frontend can be told: the `state` is unknown, was used, has expired, or is another browser's.
     public func finish(
-        _ answer: RedirectAnswer, browser: Secret?, device: String? = nil
+        _ answer: RedirectAnswer, browser: Secret?, session: Secret? = nil, device: String? = nil
     ) async throws(SignInError) -> RedirectStep {
         let attempt = try await attempt(for: answer, browser)
         if let error = answer.error { return .finished(attempt.end(.failed(.refusedAtAuthorization(error)))) }
@@ -62,6 +65,11 @@ public struct RedirectSignIn: Sendable {
             case .authorization(let network, let nonce, let codeVerifier):
                 try await checkIssuer(answer, network, attempt)
                 guard let code = answer.code else { throw .codeMissing }
+                if let id = attempt.linkingSession {
+                    let request = SignInRequest(attempt, code, network, nonce, codeVerifier)
+                    try await link.finish(request, holding: session, ofID: id)
+                    return .finished(attempt.end(.linked))
+                }
                 var request = SignInRequest(attempt, code, network, nonce, codeVerifier)
                 request.device = device
                 return .finished(attempt.end(try await result(of: try await signIn(request), attempt)))

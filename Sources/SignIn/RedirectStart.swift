@@ -41,6 +41,8 @@ public struct RedirectStart: Sendable {
     /// Handed back with a success, as it came.
     public var trackingID: String?
     public var correlationID: CorrelationID?
+    /// The id of the session whose user adds a way to sign in.
+    var linkingSession: String?
 
     public init(provider: String, clientType: ClientType, redirectURI: String, callbackURL: String) {
         self.provider = provider
@@ -82,6 +84,8 @@ public struct RedirectEnd: Sendable {
         case signedIn(SignedIn)
         /// To be had once, with this `session_id`.
         case handedOver(sessionID: Secret)
+        /// The user who was signed in has one more way to sign in.
+        case linked
         case mustRegister(RegistrationOffer)
         case failed(SignInError)
     }
@@ -89,12 +93,14 @@ public struct RedirectEnd: Sendable {
     public let clientType: ClientType
     public let redirectURI: String
     public let trackingID: String?
+    /// Whether it was to add a way to sign in.
+    let isLink: Bool
     public let result: Result
 
     /// The end in the words of docs/redirects.md.
     public var items: [(name: String, value: String)] {
         switch result {
-        case .signedIn: success
+        case .signedIn, .linked: success
         case .handedOver(let sessionID): success + [("session_id", sessionID.exposed)]
         case .mustRegister(let offer):
             [
@@ -103,14 +109,16 @@ public struct RedirectEnd: Sendable {
             ]
         case .failed(let error):
             [
-                ("action", "login"), ("status", "failure"), ("message", error.description),
+                action, ("status", "failure"), ("message", error.description),
                 ("error", error.code.text),
             ]
         }
     }
 
+    private var action: (name: String, value: String) { ("action", isLink ? "link" : "login") }
+
     private var success: [(name: String, value: String)] {
-        [("action", "login"), ("status", "success")] + (trackingID.map { [("tracking_id", $0)] } ?? [])
+        [action, ("status", "success")] + (trackingID.map { [("tracking_id", $0)] } ?? [])
     }
 
     /// Where the browser goes with it.

@@ -123,6 +123,8 @@ public struct SignInConfiguration: Sendable {
         public var attempt: Int64 = 600
         /// The handle of a registration not yet made.
         public var pendingRegistration: Int64 = 600
+        /// How long ago the user may have signed in who adds another way to sign in.
+        public var signInToLink: Int64 = 900
         /// How long the very same sign-in may be sent again.
         public var retryWindow: Int64 = 60
 

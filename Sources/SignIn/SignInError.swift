@@ -8,6 +8,8 @@ public struct SignInError: Error, Sendable, Hashable {
         case invalidRequest
         /// A session token or a registration handle that is worth nothing.
         case invalidToken
+        /// The sign-in of the session is too old for what is asked (RFC 9470 section 3).
+        case insufficientUserAuthentication
         case invalidIDToken
         /// The carrier refused the code, by this code of its own or of OAuth's.
         case refusedByCarrier(String)
@@ -33,6 +35,7 @@ public struct SignInError: Error, Sendable, Hashable {
             switch self {
             case .invalidRequest: "invalid_request"
             case .invalidToken: "invalid_token"
+            case .insufficientUserAuthentication: "insufficient_user_authentication"
             case .invalidIDToken: "invalid_id_token"
             case .refusedByCarrier(let code): code
             case .invalidGrant: "invalid_grant"

@@ -9,8 +9,10 @@ package struct SignInFingerprint: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
 
-    package init(_ request: SignInRequest) {
+    /// - Parameter session: The session that the code is to link an identity to; nil for a sign-in.
+    package init(_ request: SignInRequest, linkedTo session: String? = nil) {
         var hasher = SHA256()
+        hasher.add(session)
         hasher.add(request.provider)
         hasher.add(request.clientID.text)
         hasher.add(request.code.exposed)

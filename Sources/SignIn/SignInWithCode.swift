@@ -74,9 +74,7 @@ public struct SignInWithCode: Sendable {
         do throws(SignInError) {
             verified = try await verify(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
         } catch {
-            let ending: RecentSignIns.Ending =
-                error.codeMayBeSpent ? .result(.refused(error)) : Task.isCancelled ? .abandoned : .failed(error)
-            recentSignIns.end(fingerprint, ending, at: clock.now())
+            recentSignIns.end(fingerprint, ending(of: error), at: clock.now())
             throw error
         }
         do throws(SignInError) {
@@ -91,7 +89,7 @@ public struct SignInWithCode: Sendable {
     }
 
     /// Asks the carrier: discovery, token request, ID token, and the user's attributes where they are wanted.
-    private func verify(
+    func verify(
         _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint, nonceWasTaken: Bool, _ log: inout SignInLog
     ) async throws(SignInError) -> VerifiedSignIn {
         log.begin(.discovery)

@@ -21,6 +21,7 @@ public struct UseCases: Sendable {
     public let signingKeys: SigningKeys
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
+    public let linkIdentity: LinkIdentity
     public let sessionHandover: SessionHandover
     public let apiKeys: StoredAPIKeys
 
@@ -61,8 +62,10 @@ public struct UseCases: Sendable {
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         let notes = SealedNotes(store: store, clock: clock)
         sessionHandover = SessionHandover(notes: notes, random: random)
+        linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
-            configuration: configuration, relyingParties: relyingParties, signIn: signIn, notes: notes,
+            configuration: configuration, relyingParties: relyingParties, signIn: signIn,
+            link: linkIdentity, notes: notes,
             handover: sessionHandover, starts: StartRate(), clock: clock, random: random)
     }
 }

@@ -91,7 +91,8 @@ public enum RelinkObstacle: Error, Sendable, Hashable {
 }
 
 extension IdentitiesTable {
-    fileprivate static func insert(_ identity: Identity, of user: UserID, at now: Timestamp, in db: Database) throws {
+    /// Adds an identity that is nobody's.
+    static func insert(_ identity: Identity, of user: UserID, at now: Timestamp, in db: Database) throws {
         var statement = try CachedStatement(
             db, "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)")
         statement.bind(identity.issuer)

@@ -28,6 +28,21 @@ extension IdentitiesTable {
         return Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1))
     }
 
+    /// One of a user's, as the user sees it; nil if it is not the user's.
+    static func linked(_ identity: Identity, of user: UserID, in db: Database) throws -> LinkedIdentity? {
+        var naming = try CachedStatement(db, giveIDs)
+        naming.bind(user.number)
+        try naming.run()
+        var query = try CachedStatement(db, selectLinked)
+        query.bind(user.number)
+        query.bind(identity.issuer)
+        query.bind(identity.subject)
+        guard try query.next() else { return nil }
+        return LinkedIdentity(
+            id: try query.requiredText(0), issuer: identity.issuer,
+            createdAt: Timestamp(secondsSinceEpoch: query.number(1)))
+    }
+
     /// How many a user can sign in with.
     static func count(of user: UserID, in db: Database) throws -> Int64 {
         var query = try CachedStatement(db, countIdentities)
@@ -42,5 +57,7 @@ extension IdentitiesTable {
     private static let selectIdentities =
         "SELECT id, issuer, created_at FROM identities WHERE \(live) ORDER BY created_at, id"
     private static let selectIdentity = "SELECT issuer, subject FROM identities WHERE \(live) AND id = ?"
+    private static let selectLinked =
+        "SELECT id, created_at FROM identities WHERE \(live) AND issuer = ? AND subject = ?"
     private static let countIdentities = "SELECT count(*) FROM identities WHERE \(live)"
 }

@@ -57,6 +57,9 @@ public protocol Store: TransactionStore {
     /// The identities a user can sign in with, the oldest first.
     func identities(of user: UserID) async throws(StorageError) -> [LinkedIdentity]
 
+    /// Adds an identity to the user who holds a session, if it is nobody's, and records that.
+    func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking
+
     /// Takes an identity from a user, unless it is the last, and records that.
     func removeIdentity(
         id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent

@@ -147,6 +147,10 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.identities(of: user) }
     }
 
+    func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking {
+        try await using { store async throws(StorageError) in try await store.link(link) }
+    }
+
     func removeIdentity(
         id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval {
