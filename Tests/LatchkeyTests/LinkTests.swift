@@ -133,6 +133,9 @@ import Testing
                 var scoped = APIKey.plain(Secret("key-for-another"))
                 scoped.clients = ["ccid-2"].compactMap(ClientID.init)
                 configuration.apiKeys.append(scoped)
+                var own = APIKey.plain(Secret("key-for-this"))
+                own.clients = [Stage.clientID].compactMap(ClientID.init)
+                configuration.apiKeys.append(own)
             }
         ) { walk in
             let token = try #require(try await walk.stage.session())
@@ -150,6 +153,12 @@ import Testing
                 headers: ["Content-Type: application/json", "Authorization: Bearer \(token)"],
                 body: App.json(fields.merging(["provider": "acme"]) { $1 }))
             #expect(scoped.status == 403)
+            app.apiKey = "key-for-this"
+            let other = try await app.send(
+                "POST", "/users/me/identities",
+                headers: ["Content-Type: application/json", "Authorization: Bearer \(token)"],
+                body: App.json(fields.merging(["provider": "acme", "client_id": "other"]) { $1 }))
+            #expect(other.status == 403, "a key is for its clients only, here too")
             #expect(walk.stage.simulator.log.tokenPosts("acme") == 0)
         }
     }
