@@ -99,7 +99,7 @@ extension RedirectSignIn {
         _ request: RedirectStart, for holder: SessionAndUser, browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
         try link.checkAge(of: holder.session)
-        guard request.clientType.isBoundToBrowser else { throw .linkNeedsBrowser }
+        guard request.clientType == .web || request.clientType == .popup else { throw .linkNeedsBrowser }
         var request = request
         request.linkingSession = holder.session.id
         return try await start(request, browser: browser)

@@ -281,7 +281,9 @@ import Testing
             let app = try await ask(
                 walk, Browser(), at: "globex", headers: ["X-API-KEY: test-key", "Authorization: Bearer \(token)"])
             #expect(app.status == 400, "an app's browser has no session to come back to")
-            for fields in [["client_type": "ios"], ["redirect_uri": "https://evil.example/"]] {
+            let ofPage = ["client_type": "spa", "code_challenge": String(repeating: "A", count: 43)]
+            let bound = ofPage.merging(["code_challenge_method": "S256"]) { $1 }
+            for fields in [["client_type": "ios"], bound, ["redirect_uri": "https://evil.example/"]] {
                 let refused = try await ask(walk, browser, at: "globex", fields)
                 #expect(refused.status == 400)
                 #expect(refused.location.isEmpty)
