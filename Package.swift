@@ -22,9 +22,10 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
-        // What the Swift modules of the C library do not show, and curl's variadic setters.
+        // What the Swift modules of the C library do not show, curl's variadic setters, and zlib's macros.
         .target(name: "CSystem"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
 
         // Values all may use: strict JSON, base64url, secrets, time, randomness.
         .target(name: "Primitives", dependencies: ["CSystem"]),
@@ -33,7 +34,8 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "CSystem", "Primitives",
+                "CSystem", "CZlib", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -142,7 +144,7 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "HTTPServer", "TestSupport", "Primitives",
+                "CZlib", "HTTPServer", "TestSupport", "Primitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -192,8 +194,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The two targets in C have no Swift settings.
-for target in package.targets where target.name != "CSystem" && target.name != "CCurl" {
+// The targets in C have no Swift settings.
+for target in package.targets where !["CSystem", "CCurl", "CZlib"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -25,7 +25,9 @@ final class ConnectionService: Sendable {
     /// The handler's answer, or one that tells of its error.
     func answer(_ request: Request) async -> Response {
         do {
-            return try await handler(request)
+            var response = try await handler(request)
+            AnswerCompression.apply(to: &response, for: request)
+            return response
         } catch let error as HTTPError {
             return render(error, request)
         } catch {

@@ -19,6 +19,7 @@ struct FramingFields {
     private var hasClose = false
     private var hasKeepAlive = false
     private var expectsContinue = false
+    private var isCoded = false
 
     mutating func add(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         switch field.name.count {
@@ -26,6 +27,7 @@ struct FramingFields {
         case 6 where field.isNamed("expect", in: bytes): try addExpectation(field, in: bytes)
         case 10 where field.isNamed("connection", in: bytes): addConnection(field, in: bytes)
         case 14 where field.isNamed("content-length", in: bytes): try addLength(field, in: bytes)
+        case 16 where field.isNamed("content-encoding", in: bytes): addContentCoding(field, in: bytes)
         case 17 where field.isNamed("transfer-encoding", in: bytes): try addCoding(field, in: bytes)
         default: break
         }
@@ -45,6 +47,8 @@ struct FramingFields {
             guard contentLength <= limits.bodyBytes else { throw .bodyTooLarge }
             framing.content = contentLength > 0 ? .length(contentLength) : .none
         }
+        // Before a byte of it is read: a few of them can stand for a great many.
+        if isCoded, framing.content != .none { throw .contentCoding }
         return framing
     }
 
@@ -85,6 +89,12 @@ struct FramingFields {
         guard let last = codings.popLast(), !codings.isEmpty, equals(last, "chunked", in: bytes) else { return false }
         return codings.allSatisfy { coding in
             !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) } && !equals(coding, "chunked", in: bytes)
+        }
+    }
+
+    private mutating func addContentCoding(_ field: FieldLine, in bytes: Span<UInt8>) {
+        FramingFields.forEachElement(of: field.value, in: bytes) { coding in
+            if !coding.isEmpty, !equals(coding, "identity", in: bytes) { isCoded = true }
         }
     }
 

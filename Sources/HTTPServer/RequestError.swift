@@ -17,6 +17,8 @@ enum RequestError: Error, Sendable, Hashable, CaseIterable {
     // Chunks (RFC 9112 section 7.1).
     case chunkSize, chunkExtension, chunkEnd, trailerField
     case bodyTooLarge
+    // The content's coding (RFC 9110 section 8.4).
+    case contentCoding
     case expectation
     // Connections.
     case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress
@@ -25,13 +27,15 @@ enum RequestError: Error, Sendable, Hashable, CaseIterable {
 extension RequestError {
     /// How the refusal is told to the client.
     var httpError: HTTPError {
-        HTTPError(status, code: code, message: message, headers: isTemporary ? [.retryAfter: "5"] : [:])
+        HTTPError(status, code: code, message: message, headers: headers)
     }
 
-    private var isTemporary: Bool {
+    private var headers: HTTPFields {
         switch self {
-        case .tooManyConnections, .tooManyConnectionsOfAddress: true
-        default: false
+        case .tooManyConnections, .tooManyConnectionsOfAddress: [.retryAfter: "5"]
+        // RFC 9110 section 12.5.3: what would have been taken.
+        case .contentCoding: [.acceptEncoding: "identity"]
+        default: [:]
         }
     }
 
@@ -42,6 +46,7 @@ extension RequestError {
         case .requestLineTooLong: .uriTooLong
         case .fieldsTooLarge, .tooManyFields: .requestHeaderFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
+        case .contentCoding: .unsupportedMediaType
         case .expectation: .expectationFailed
         case .headerTimeout, .bodyTimeout: .requestTimeout
         case .tooManyConnections: .serviceUnavailable
@@ -57,6 +62,7 @@ extension RequestError {
         case .requestLineTooLong: "uri_too_long"
         case .fieldsTooLarge, .tooManyFields: "header_fields_too_large"
         case .bodyTooLarge: "payload_too_large"
+        case .contentCoding: "unsupported_media_type"
         case .expectation: "expectation_failed"
         case .headerTimeout, .bodyTimeout: "request_timeout"
         case .tooManyConnections: "temporarily_unavailable"
@@ -105,6 +111,7 @@ extension RequestError {
         case .chunkEnd: "A chunk does not end with CR LF after its size in bytes."
         case .trailerField: "A trailer field is malformed, too large, or one that may not be a trailer."
         case .bodyTooLarge: "The content is larger than this server allows."
+        case .contentCoding: "This server undoes no coding of content. Send it as it is, without Content-Encoding."
         case .expectation: "The only expectation this server meets is 100-continue."
         case .headerTimeout: "The header did not arrive in time."
         case .bodyTimeout: "The content did not arrive in time."

@@ -9,12 +9,15 @@ public import HTTPTypes
 ///
 /// A literal segment wins over a `{name}`. `HEAD` is answered by the handler of `GET` (the connection leaves the
 /// content out), `OPTIONS` by the list of methods. An unknown path is 404, a known one with another method 405 with
-/// `Allow` (RFC 9110 sections 15.5.5, 15.5.6).
+/// `Allow` (RFC 9110 sections 15.5.5, 15.5.6). Before an unknown path is one, ``files`` are looked through.
 public struct Router: Sendable {
     /// Routes without parameters, by their path: found with one look.
     private var literalRoutes: [String: Route] = [:]
     /// Routes with parameters, the more literal first.
     private var patternRoutes: [Route] = []
+
+    /// Answers where no route is; nil if there is nothing there either.
+    public var files: (@Sendable (Request) async throws -> Response?)?
 
     public init() {}
 
@@ -55,6 +58,7 @@ public struct Router: Sendable {
             request.parameters = parameters
             return try await respond(to: request, with: route)
         }
+        if let response = try await files?(request) { return response }
         throw HTTPError(
             .notFound, code: "not_found",
             message: "There is nothing at this path. Look for a typing error in it; paths end without a slash.")

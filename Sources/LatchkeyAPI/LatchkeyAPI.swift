@@ -16,7 +16,7 @@ public final class LatchkeyAPI: Sendable {
     let useCases: UseCases
     private let apiKeys: APIKeys
     private let crossOrigin: CrossOrigin
-    private let pages: StaticPages
+    private let files: StaticFiles?
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
     let publicAddress: PublicAddress
@@ -27,14 +27,14 @@ public final class LatchkeyAPI: Sendable {
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
     ///   - clientOrigins: Those that are let in so for certain clients only.
-    ///   - pages: What is served at `/` and beside the API.
+    ///   - files: What is served at `/` and where no route is.
     ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
     ///     need to know.
     ///   - limits: How much is put up with; without them, anything.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
-        pages: StaticPages = StaticPages([:]),
+        files: StaticFiles? = nil,
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), uptime: Uptime = .system,
         logger: Logger, random: RandomSource = .system
@@ -43,7 +43,7 @@ public final class LatchkeyAPI: Sendable {
         self.apiKeys = apiKeys
         crossOrigin = CrossOrigin(
             allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
-        self.pages = pages
+        self.files = files
         self.publicAddress = publicAddress
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
@@ -139,8 +139,7 @@ extension LatchkeyAPI {
 
     private func makeRouter() -> Router {
         var router = Router()
-        // First, so that no file takes the place of a route.
-        for (path, page) in pages.pages { router.get(path) { _ in page } }
+        if let files { router.files = { try await files.respond(to: $0) } }
         router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
         router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
         router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueAttempt(request) })

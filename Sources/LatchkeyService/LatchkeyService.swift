@@ -1,3 +1,4 @@
+import Foundation
 public import HTTPServer
 import LatchkeyAPI
 public import LatchkeyConfiguration
@@ -48,8 +49,7 @@ public final class LatchkeyService: Sendable {
         self.publicAddress = publicAddress
         var compatibility = Compatibility()
         compatibility.async302 = configuration.compatibility.async302
-        let pages = try StaticPages(inFolder: LatchkeyService.pagesFolder)
-        if pages.isEmpty {
+        if !LatchkeyService.hasPages {
             logger.warning(
                 "there are no pages to serve: start latchkey in a directory that has a folder of this name",
                 metadata: ["folder": "\(LatchkeyService.pagesFolder)"])
@@ -57,7 +57,8 @@ public final class LatchkeyService: Sendable {
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            pages: pages, publicAddress: publicAddress, compatibility: compatibility,
+            files: StaticFiles(siteIn: LatchkeyService.pagesFolder, logger: logger), publicAddress: publicAddress,
+            compatibility: compatibility,
             limits: configuration.requestLimits, logger: logger)
         self.api = api
         server = Server(
@@ -120,6 +121,11 @@ public final class LatchkeyService: Sendable {
 
     /// Where the pages are, from the working directory.
     private static let pagesFolder = "Public"
+
+    private static var hasPages: Bool {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: pagesFolder)) ?? []
+        return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
+    }
 
     static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
         do throws(StorageError) {

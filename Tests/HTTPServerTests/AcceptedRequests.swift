@@ -202,6 +202,11 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
 
     static let pipelines: [AcceptedRequest] = [
         .init(
+            "the coding that is none, and one of no content",
+            request("POST /", "Content-Encoding: identity", "Content-Length: 2", then: "ok")
+                + request("GET /b", "Content-Encoding: gzip"),
+            post("ok"), get("/b")),
+        .init(
             "three requests",
             request("GET /a") + request("POST /", "Content-Length: 2", then: "ok") + request("GET /c"),
             get("/a"), post("ok"), get("/c")),

@@ -75,6 +75,7 @@ struct FramingTests {
     func statuses() {
         let expected: [RequestError: Int] = [
             .requestLineTooLong: 414, .fieldsTooLarge: 431, .tooManyFields: 431, .bodyTooLarge: 413,
+            .contentCoding: 415,
             .expectation: 417, .headerTimeout: 408, .bodyTimeout: 408, .unsupportedVersion: 505, .methodTooLong: 501,
             .connect: 501, .tooManyConnections: 503, .tooManyConnectionsOfAddress: 429,
         ]

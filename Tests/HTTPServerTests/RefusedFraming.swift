@@ -200,6 +200,27 @@ extension RefusedRequest {
             ["0\r\nX: a\r\n b\r\n\r\n": "a folded trailer", "0\r\n X: a\r\n\r\n": "a space before a trailer"])
         + chunked(.fieldValue, ["0\r\nX: a\0b\r\n\r\n": "a NUL in a trailer"])
 
+    static let contentCodings: [RefusedRequest] =
+        ["gzip", "GZIP", "deflate", "br", "identity, gzip", "gzip, identity", "x", "identity;q=1"].map {
+            .init(
+                "content coding \($0)",
+                request("POST /", "Content-Encoding: \($0)", "Content-Length: 5", then: "hello"),
+                .contentCoding)
+        } + [
+            .init(
+                "a content coding in chunks",
+                request("POST /", "content-encoding: gzip", "Transfer-Encoding: chunked", then: "2\r\nok\r\n0\r\n\r\n"),
+                .contentCoding),
+            .init(
+                "two fields of content codings",
+                request(
+                    "POST /", "Content-Encoding: identity", "Content-Encoding: gzip", "Content-Length: 5",
+                    then: "hello"), .contentCoding),
+            .init(
+                "a content coding, before the content comes",
+                request("POST /", "Content-Encoding: gzip", "Content-Length: 5"), .contentCoding),
+        ]
+
     static let expectations: [RefusedRequest] =
         [
             "", "200-ok", "100-continues", "100-continue, 100-continue", "100-continue;q=1", "continue", "x",

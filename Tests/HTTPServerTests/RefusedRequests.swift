@@ -24,7 +24,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
 
     static let all =
         requestLines + targets + lineEnds + fields + hosts + lengths + codings + chunks + trailers + expectations
-        + limits + ends + pipelines
+        + contentCodings + limits + ends + pipelines
 
     /// A request after which nothing may be taken for another one.
     static let smuggled = "GET /smuggled HTTP/1.1\r\nHost: example.com\r\n\r\n"

@@ -180,10 +180,8 @@ struct AccessTests {
     func precedence() async throws {
         let app = try TestApp()
         let api = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), pages: StaticPages(["healthz": []]),
-            logger: app.log.logger)
-        let health = Answer(try await api.handler(Request(.get, "/healthz")))
-        #expect(health.text("status") == "ok")
+            useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), logger: app.log.logger)
+        #expect(try await app.send(.get, "/healthz").text("status") == "ok")
         let name = try #require(HTTPField.Name("X-API-KEY"))
         let empty = Answer(try await api.handler(Request(.get, "/users/me", headers: [name: ""])))
         #expect(empty.error == "invalid_api_key")

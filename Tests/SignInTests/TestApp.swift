@@ -21,6 +21,7 @@ struct TestApp: Sendable {
     let useCases: UseCases
     let api: LatchkeyAPI
     private let handler: Handler
+    private let site: TemporaryDirectory
 
     init(
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
@@ -28,6 +29,7 @@ struct TestApp: Sendable {
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
+        site = try TemporaryDirectory(files: ["index.html": "<p>hello</p>", "style.css": "p{}", "healthz": "file"])
         carrier = FakeCarrier(clock: clock)
         store = try TestStore()
         var configuration = try Self.configuration(registration: registration, change)
@@ -44,7 +46,7 @@ struct TestApp: Sendable {
                 [Self.apiKey, Self.otherAPIKey].map { (APIKeyDigest(of: $0), APIGrant()) }
                     + keys.map { (APIKeyDigest(of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
-            pages: StaticPages(["index.html": Array("<p>hello</p>".utf8), "style.css": Array("p{}".utf8)]),
+            files: StaticFiles(siteIn: site.path, logger: log.logger),
             publicAddress: PublicAddress("https://login.example/base"), limits: limits, uptime: uptime.uptime,
             logger: log.logger)
         handler = api.handler

@@ -16,6 +16,14 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 /// nothing where it has no such limits.
 void csystem_limit_heaps(int count, int largest);
 
+/// Opens a file for reading, close-on-exec and without waiting, by a path that has to end below a folder: neither `..`
+/// nor a symbolic link leads out of it. Where the system cannot see to that, a path with any symbolic link is refused.
+/// Returns a descriptor, or -1 and errno.
+int csystem_open_beneath(int folder, const char *path);
+
+/// Opens a folder to look for files below it; -1 and errno as open(2).
+int csystem_open_folder(const char *path);
+
 /// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
 int csystem_random(void *buffer, size_t count);
 

@@ -1,0 +1,77 @@
+import HTTPTypes
+
+/// What codings of an answer's content a client takes (RFC 9110 section 12.5.3).
+struct AcceptEncoding {
+    /// From 0 to 1000; nil for a coding that is not named.
+    private var gzip: Int?
+    private var identity: Int?
+    private var others: Int?
+    /// Whether there is such a field at all, and one that can be read.
+    private var isThere = false
+
+    /// Reads the field's values as one list. A list that is malformed counts as none.
+    init(_ values: [String]) {
+        guard !values.isEmpty else { return }
+        isThere = true
+        for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) })
+        where !element.allSatisfy(FieldLine.isWhitespace) {
+            guard let (coding, weight) = Self.element(element) else {
+                self = AcceptEncoding([])
+                return
+            }
+            switch coding {
+            case "gzip", "x-gzip": gzip = weight
+            case "identity": identity = weight
+            case "*": others = weight
+            default: break
+            }
+        }
+    }
+
+    init(_ request: Request) { self.init(request.headers.values(of: .acceptEncoding)) }
+
+    /// Whether the content is taken as it is: always, unless the client says otherwise.
+    var takesIdentity: Bool { (identity ?? others ?? 1000) > 0 }
+
+    var takesGzip: Bool { gzipWeight > 0 }
+
+    /// Whether gzip is taken, and not liked less than the content as it is. A coding that is named is liked better than
+    /// one that is not.
+    var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
+
+    private var gzipWeight: Int { isThere ? gzip ?? others ?? 0 : 0 }
+
+    private static func element(_ text: Substring.UTF8View) -> (coding: String, weight: Int)? {
+        let parts = text.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
+        let coding = trimmed(parts[0])
+        guard !coding.isEmpty, coding.allSatisfy(ASCII.isToken) else { return nil }
+        let name = String(decoding: coding.map(ASCII.lowercased), as: UTF8.self)
+        guard parts.count == 2 else { return (name, 1000) }
+        let parameter = Array(trimmed(parts[1]))
+        guard parameter.count > 2, ASCII.lowercased(parameter[0]) == UInt8(ascii: "q"),
+            parameter[1] == UInt8(ascii: "="), let weight = weight(parameter[2...])
+        else { return nil }
+        return (name, weight)
+    }
+
+    /// `0` or `1`, with up to three digits behind a point (RFC 9110 section 12.4.2), in thousandths.
+    private static func weight(_ digits: ArraySlice<UInt8>) -> Int? {
+        var rest = digits
+        guard let first = rest.popFirst(), first == UInt8(ascii: "0") || first == UInt8(ascii: "1") else { return nil }
+        var weight = Int(first - UInt8(ascii: "0")) * 1000
+        guard let point = rest.popFirst() else { return weight }
+        guard point == UInt8(ascii: "."), rest.count <= 3, rest.allSatisfy(ASCII.isDigit) else { return nil }
+        var unit = 100
+        for digit in rest {
+            weight += Int(digit - UInt8(ascii: "0")) * unit
+            unit /= 10
+        }
+        return weight <= 1000 ? weight : nil
+    }
+
+    private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+        var text = text.drop(while: FieldLine.isWhitespace)
+        while let last = text.last, FieldLine.isWhitespace(last) { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,47 @@
+/// The one range of bytes that a request asks for (RFC 9110 section 14).
+enum ByteRange {
+    /// What becomes of a request with a Range field.
+    enum Outcome: Equatable {
+        /// The field is malformed, of another unit, or asks for several ranges: it is as if it were not there.
+        case ignored
+        /// These bytes.
+        case part(Range<Int>)
+        /// There are no such bytes.
+        case unsatisfiable
+    }
+
+    /// What a field asks for, of a content of so many bytes.
+    static func read(_ field: String, of length: Int) -> Outcome {
+        let prefix = "bytes="
+        guard field.utf8.count > prefix.utf8.count,
+            zip(field.utf8, prefix.utf8).allSatisfy({ ASCII.lowercased($0) == $1 })
+        else { return .ignored }
+        var spec = field.utf8.dropFirst(prefix.utf8.count).drop(while: FieldLine.isWhitespace)
+        while let last = spec.last, FieldLine.isWhitespace(last) { spec.removeLast() }
+        guard let hyphen = spec.firstIndex(of: UInt8(ascii: "-")) else { return .ignored }
+        let (first, last) = (spec[..<hyphen], spec[spec.index(after: hyphen)...])
+        guard first.allSatisfy(ASCII.isDigit), last.allSatisfy(ASCII.isDigit) else { return .ignored }
+        switch (number(first), number(last)) {
+        case (nil, nil): return .ignored
+        case (nil, let suffix?):
+            return suffix > 0 && length > 0 ? .part(max(0, length - suffix)..<length) : .unsatisfiable
+        case (let start?, nil): return start < length ? .part(start..<length) : .unsatisfiable
+        case (let start?, let end?):
+            guard start <= end else { return .ignored }
+            return start < length ? .part(start..<min(end, length - 1) + 1) : .unsatisfiable
+        }
+    }
+
+    /// Decimal digits, held at the greatest number; nil if there are none.
+    private static func number(_ digits: Substring.UTF8View) -> Int? {
+        guard !digits.isEmpty else { return nil }
+        var number = 0
+        for digit in digits {
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return .max }
+            number = sum
+        }
+        return number
+    }
+}

@@ -1,0 +1,40 @@
+/// Media types by file name, and what of them is text that compresses.
+enum MediaTypes {
+    private static let byExtension = [
+        "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8",
+        "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
+        "mjs": "text/javascript; charset=utf-8", "ts": "text/plain; charset=utf-8", "txt": "text/plain; charset=utf-8",
+        "md": "text/markdown; charset=utf-8", "csv": "text/csv; charset=utf-8",
+        "json": "application/json", "map": "application/json", "jwks": "application/jwk-set+json",
+        "webmanifest": "application/manifest+json", "xml": "application/xml", "yaml": "application/yaml",
+        "yml": "application/yaml", "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg",
+        "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "avif": "image/avif",
+        "ico": "image/x-icon", "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
+        "wasm": "application/wasm", "pdf": "application/pdf", "gz": "application/gzip", "zip": "application/zip",
+        "mp4": "video/mp4", "webm": "video/webm", "mp3": "audio/mpeg", "pem": "application/x-pem-file",
+    ]
+
+    /// By whole name: what has no extension, and must be of a type.
+    private static let byName = ["apple-app-site-association": "application/json"]
+
+    /// The type of a file; bytes of any kind where its name tells nothing.
+    static func type(ofFileNamed name: String) -> String {
+        if let type = byName[name] { return type }
+        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
+        return byExtension[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
+    }
+
+    /// Whether a type is of text, which gzip makes a fraction of; pictures, sounds and fonts are compressed already.
+    static func isCompressible(_ type: String) -> Bool {
+        let essence = String(
+            decoding: type.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != ASCII.space }.map(ASCII.lowercased),
+            as: UTF8.self)
+        return essence.hasPrefix("text/") || essence.hasSuffix("+json") || essence.hasSuffix("+xml")
+            || compressible.contains(essence)
+    }
+
+    private static let compressible: Set<String> = [
+        "application/json", "application/javascript", "application/xml", "application/yaml", "application/wasm",
+        "image/x-icon", "font/ttf", "font/otf",
+    ]
+}

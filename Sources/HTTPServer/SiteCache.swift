@@ -1,0 +1,62 @@
+/// Contents of small files, for as long as the files stay as they were. Bounded by their bytes and their number.
+struct SiteCache {
+    /// Of a file and its `.gz`; what either was when it was read.
+    struct Versions: Hashable {
+        let file: SiteFile.Version
+        let precompressed: SiteFile.Version?
+
+        /// Whether a file that was written once more in the same instant could look the same: file systems tell time in
+        /// steps of some milliseconds, some of a second or two.
+        func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
+            [file, precompressed].contains { version in
+                guard let version else { return false }
+                return max(version.modified, version.changed).seconds > now.seconds - 3
+            }
+        }
+    }
+
+    private struct Entry {
+        let versions: Versions
+        let content: SiteContent
+        var lastUse: UInt64
+    }
+
+    private let maximumBytes: Int
+    private let maximumCount: Int
+    private var entries: [String: Entry] = [:]
+    private(set) var byteCount = 0
+    private var uses: UInt64 = 0
+
+    init(maximumBytes: Int, maximumCount: Int) {
+        self.maximumBytes = maximumBytes
+        self.maximumCount = maximumCount
+    }
+
+    var count: Int { entries.count }
+
+    /// What was kept of a file, unless the file has changed.
+    mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
+        guard let entry = entries[path], entry.versions == versions else { return nil }
+        uses += 1
+        entries[path]?.lastUse = uses
+        return entry.content
+    }
+
+    /// Keeps a content, and forgets what was not asked for the longest, where there is no room.
+    mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
+        forget(path)
+        guard content.byteCount <= maximumBytes, maximumCount > 0 else { return }
+        while byteCount + content.byteCount > maximumBytes || entries.count >= maximumCount {
+            guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
+            forget(oldest.key)
+        }
+        uses += 1
+        entries[path] = Entry(versions: versions, content: content, lastUse: uses)
+        byteCount += content.byteCount
+    }
+
+    mutating func forget(_ path: String) {
+        guard let entry = entries.removeValue(forKey: path) else { return }
+        byteCount -= entry.content.byteCount
+    }
+}

@@ -1,0 +1,46 @@
+import Crypto
+
+/// A file of a site as it is served: its bytes, and those in the gzip coding.
+struct SiteContent: Sendable {
+    struct Variant: Sendable {
+        let bytes: [UInt8]
+        /// Strong: made of the bytes, so that each variant has another, and all copies of this server the same.
+        let tag: String
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+            let digest = SHA256.hash(data: bytes).prefix(16)
+            tag = "\"" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
+        }
+    }
+
+    let type: String
+    let plain: Variant
+    /// Nil where the coding is not worth it.
+    let gzip: Variant?
+    /// When the file was last changed, in seconds since 1970.
+    let modified: Int
+
+    /// - Parameter precompressed: What stands in the file's `.gz`.
+    init(name: String, _ bytes: [UInt8], modified: Int, precompressed: [UInt8]?) {
+        type = MediaTypes.type(ofFileNamed: name)
+        plain = Variant(bytes)
+        self.modified = modified
+        if let precompressed {
+            gzip = Variant(precompressed)
+        } else if bytes.count >= Gzip.worthwhileBytes, bytes.count <= Gzip.maximumBytes,
+            MediaTypes.isCompressible(type), let coded = Gzip.compress(bytes, .thorough), coded.count < bytes.count
+        {
+            gzip = Variant(coded)
+        } else {
+            gzip = nil
+        }
+    }
+
+    /// For a client that takes nothing but gzip, however little it is worth.
+    var forcedGzip: Variant? {
+        plain.bytes.count <= Gzip.maximumBytes ? Gzip.compress(plain.bytes, .quick).map(Variant.init) : nil
+    }
+
+    var byteCount: Int { plain.bytes.count + (gzip?.bytes.count ?? 0) }
+}
