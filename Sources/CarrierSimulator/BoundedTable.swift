@@ -17,11 +17,22 @@ struct BoundedTable<Value: Sendable>: Sendable {
         (keys[oldest...] + keys[..<oldest]).compactMap { values[$0] }
     }
 
+    func keys(where isOne: (Value) -> Bool) -> [String] { values.filter { isOne($0.value) }.map(\.key) }
+
     subscript(key: String) -> Value? { values[key] }
 
     /// Changes the value of a key that is there.
     mutating func update(_ key: String, _ value: Value) {
         if values[key] != nil { values[key] = value }
+    }
+
+    /// Changes all values.
+    mutating func updateAll(_ change: (inout Value) -> Void) {
+        for key in values.keys {
+            guard var value = values[key] else { continue }
+            change(&value)
+            values[key] = value
+        }
     }
 
     /// Adds a value under a new key, or replaces that of a key which is there.

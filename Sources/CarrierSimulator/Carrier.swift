@@ -45,6 +45,11 @@ extension CarrierSimulator {
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses whatever comes; nil to look at it.
         public var tokenRefusal: String?
+        /// How many seconds its access tokens hold.
+        public var accessTokenLifetime: Int64 = 600
+        /// Whether a refresh spends the refresh token and brings the next one; otherwise the first stays good. Carriers
+        /// take none.
+        public var rotatesRefreshTokens = true
         /// How long the slow faults wait.
         public var delay: Duration = .seconds(30)
         /// What tests make of its messages besides.

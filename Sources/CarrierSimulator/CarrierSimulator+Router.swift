@@ -52,6 +52,7 @@ extension CarrierSimulator {
         let token = TokenEndpoint(simulator: self)
         let keys = KeysEndpoint(simulator: self)
         let userInfo = UserInfoEndpoint(simulator: self)
+        let resource = ResourceEndpoint(simulator: self)
         let canary = CanaryEndpoint(simulator: self)
         let serverInitiated = ServerInitiatedEndpoint(simulator: self)
         let asked = "/carriers/{mccmnc}/server-initiated"
@@ -69,6 +70,7 @@ extension CarrierSimulator {
                 self.tampered(try await userInfo.respond(to: request), at: .userInfo, request.parameters["mccmnc"])
             }
             router.get(root + "/v2/users/me") { try await userInfo.respond(to: $0) }
+            router.get(root + "/v2/users/me/token") { try await resource.respond(to: $0) }
             router.get(root + "/canary/{name}") { try await canary.respond(to: $0) }
             router.post(root + "/canary/{name}") { try await canary.respond(to: $0) }
         }

@@ -21,6 +21,8 @@ extension CarrierSite {
             slow: .userInfoSlow, error: .userInfo500, notJSON: .userInfoNotJSON, redirect: .userInfoRedirect)
         static let discovery = EndpointFaults(
             slow: .discoverySlow, error: .discovery500, notJSON: .discoveryNotJSON, redirect: .discoveryRedirect)
+        static let resource = EndpointFaults(
+            slow: .resourceSlow, error: .resource500, notJSON: .resourceNotJSON, redirect: .resourceRedirect)
         static let keys = EndpointFaults(
             slow: .keysSlow, error: .keys500, notJSON: .keysNotJSON, redirect: .keysRedirect)
     }

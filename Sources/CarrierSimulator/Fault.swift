@@ -147,6 +147,16 @@ extension CarrierSimulator {
         case userInfoMissingSubject = "userinfo-missing-subject"
         case userInfoSubjectArray = "userinfo-subject-array"
 
+        // Refreshes, and what a provider has for its users.
+        case refreshInvalidGrant = "refresh-invalid-grant"
+        case resource401 = "resource-401"
+        case resource500 = "resource-500"
+        case resourceSlow = "resource-slow"
+        case resourceNotJSON = "resource-not-json"
+        case resourceScalar = "resource-scalar"
+        case resourceRedirect = "resource-redirect"
+        case resourceHuge = "resource-huge"
+
         // Discovery and the OpenID configuration.
         case discovery500 = "discovery-500"
         case discoverySlow = "discovery-slow"

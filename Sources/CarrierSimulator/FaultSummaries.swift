@@ -3,7 +3,7 @@ extension CarrierSimulator.Fault {
     public var summary: String { Self.summaries[self] ?? "" }
 
     private static let summaries: [CarrierSimulator.Fault: String] =
-        [authorization, claims, signature, portToken, token, serverInitiated, userInfo, discovery, keys]
+        [authorization, claims, signature, portToken, token, serverInitiated, userInfo, resource, discovery, keys]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
     private static let authorization: [Self: String] = [
@@ -155,6 +155,17 @@ extension CarrierSimulator.Fault {
         .userInfoWrongSubject: "Userinfo has another sub than the ID token.",
         .userInfoMissingSubject: "Userinfo has no sub.",
         .userInfoSubjectArray: "Userinfo's sub is an array that holds the right one.",
+    ]
+
+    private static let resource: [Self: String] = [
+        .refreshInvalidGrant: "The token endpoint answers invalid_grant to every refresh token.",
+        .resource401: "The resource is answered with 401, whatever the access token.",
+        .resource500: "The resource is answered with 500 and a page.",
+        .resourceSlow: "The resource is answered after the provider's delay.",
+        .resourceNotJSON: "The resource is answered with 200 and a page.",
+        .resourceScalar: "The resource is a JSON string, and neither an object nor an array.",
+        .resourceRedirect: "The resource is answered with 302 to an address that must not be followed.",
+        .resourceHuge: "The resource is 2 MiB long.",
     ]
 
     private static let discovery: [Self: String] = [

@@ -5,7 +5,7 @@ extension CarrierSimulator {
     /// printing an entry shows the names of its parameters only.
     public struct RequestLog: Sendable {
         public enum Endpoint: String, Sendable, CaseIterable {
-            case discovery, discoveryUI, configuration, authorization, serverInitiated, token, keys, userInfo
+            case discovery, discoveryUI, configuration, authorization, serverInitiated, token, keys, userInfo, resource
             /// An address that only a relying party which trusts what it must not comes to: where a token endpoint
             /// redirects to, where a token's `jku` points.
             case canary

@@ -11,6 +11,8 @@ struct SimulatorState: Sendable {
     var grants = BoundedTable<Grant>(capacity: 10_000)
     /// Grants by access token, with the end of the token's life.
     var accessTokens = BoundedTable<AccessToken>(capacity: 10_000)
+    /// Grants by refresh token, the spent ones too: a second use must be recognised.
+    var refreshTokens = BoundedTable<RefreshToken>(capacity: 10_000)
     /// What `login_hint_token`s stand for.
     var loginHints = BoundedTable<LoginHint>(capacity: 1000)
     /// The `jti`s of client assertions that were good, with their client: none is good twice.
@@ -21,7 +23,17 @@ struct SimulatorState: Sendable {
 
     struct AccessToken: Sendable {
         let grant: Grant
-        let expiresAt: Timestamp
+        var expiresAt: Timestamp
+        var isRevoked = false
+        /// That of the refresh token beside it; nil if none is taken.
+        var family: String?
+    }
+
+    /// One of those that came one after the other from a single sign-in.
+    struct RefreshToken: Sendable {
+        let grant: Grant
+        let family: String
+        var isSpent = false
         var isRevoked = false
     }
 
@@ -50,9 +62,12 @@ struct SimulatorState: Sendable {
     }
 
     /// Keeps an access token and ties it to the code that brought it.
-    mutating func keep(accessToken: String, of grant: Grant, code: String, now: Timestamp) {
+    mutating func keep(
+        accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?, now: Timestamp
+    ) {
         accessTokens.insert(
-            accessToken, AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: Grant.tokenLifetime)))
+            accessToken,
+            AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family))
         guard var grant = grants[code] else { return }
         grant.accessToken = accessToken
         grants.update(code, grant)

@@ -13,6 +13,9 @@ struct TokenEndpoint: Sendable {
         if let broken = try await site.disturb(.token, pause: simulator.pause) ?? refused(site) { return broken }
         do {
             let form = try form.get()
+            if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
+                return try refresh(request, form, site)
+            }
             let tokenRequest = try TokenRequest(
                 request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))
             let grant = try redeem(tokenRequest, site: site)
@@ -52,12 +55,19 @@ struct TokenEndpoint: Sendable {
     ) async throws -> Response {
         let now = simulator.clock.now()
         let accessToken = simulator.random.token()
-        simulator.withState { $0.keep(accessToken: accessToken, of: grant, code: request.code, now: now) }
+        let refreshToken = simulator.random.token()
+        let lifetime = site.carrier.accessTokenLifetime
+        simulator.withState { state in
+            state.keep(
+                accessToken: accessToken, of: grant, code: request.code, lifetime: lifetime, family: refreshToken,
+                now: now)
+            guard !site.carrier.isCarrier else { return }
+            state.refreshTokens.insert(refreshToken, .init(grant: grant, family: refreshToken))
+        }
         let issuer = IDTokenIssuer(simulator: simulator, site: site, client: request.client)
-        let lifetime = Grant.tokenLifetime
         var answer: JSONMembers = [
             "access_token": .text(accessToken), "token_type": "Bearer",
-            "refresh_token": .text(simulator.random.token()),
+            "refresh_token": .text(refreshToken),
             "expires_in": site.carrier.writesExpiresInAsText ? .text("\(lifetime)") : .number(lifetime),
             "scope": .text(grant.terms.scopes.joined(separator: " ")),
         ]

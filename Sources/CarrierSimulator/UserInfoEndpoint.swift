@@ -19,7 +19,7 @@ struct UserInfoEndpoint: Sendable {
         return .json(site.tampered(UserInfo(grant: grant, site: site).claims, at: .userInfo))
     }
 
-    private func grant(of request: Request, site: CarrierSite) -> Grant? {
+    func grant(of request: Request, site: CarrierSite) -> Grant? {
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         guard words.count == 2, words[0].lowercased() == "bearer",
             let token = simulator.withState({ $0.accessTokens[String(words[1])] }),

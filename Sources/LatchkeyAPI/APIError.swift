@@ -135,9 +135,9 @@ extension SignInError.Code {
         case .invalidRequest, .expired: .badRequest
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .invalidGrant, .refusedByCarrier:
             .unauthorized
-        case .emailDomainBlocked: .forbidden
+        case .emailDomainBlocked, .grantRevoked: .forbidden
         case .notFound: .notFound
-        case .userAlreadyExists, .lastIdentity: .conflict
+        case .userAlreadyExists, .lastIdentity, .grantMissing: .conflict
         case .rateLimited: .tooManyRequests
         case .serverError: .internalServerError
         case .carrierError: .badGateway

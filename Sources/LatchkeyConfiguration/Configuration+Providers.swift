@@ -44,6 +44,10 @@ extension Configuration {
         public var endpoints: Endpoints?
         public var responseMode = ResponseMode.query
         public var clients: [Client]
+        /// Whether the access and refresh tokens of its sign-ins are kept, encrypted.
+        public var storesTokens = false
+        /// What is fetched for users with them, by name.
+        public var resources: [String: EndpointURL] = [:]
 
         public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {
             self.id = id

@@ -28,6 +28,8 @@ public struct Configuration: Sendable {
     public var audit = Audit()
     /// `transactions`
     public var transactions = Transactions()
+    /// `vault`: the encryption of providers' tokens.
+    public var vault = Vault()
     /// `outbound`: requests to carriers.
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.

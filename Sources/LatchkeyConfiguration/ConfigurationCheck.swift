@@ -33,6 +33,22 @@ struct ConfigurationCheck {
         }
     }
 
+    /// Tokens are stored encrypted or not at all. The demonstration makes its own key.
+    mutating func requireVaultKey(given: Set<String>) {
+        let key = "vault.encryption_keys"
+        guard let provider = configuration.providers.first(where: \.storesTokens),
+            configuration.vault.encryptionKeys.isEmpty
+        else { return }
+        // A value that was refused was reported, except an empty list.
+        guard !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) else {
+            return
+        }
+        refuse(
+            key, "is missing; the tokens of providers.\(provider.id) are to be stored, which is done encrypted only",
+            "set \(ConfigurationReference.environmentName(of: key))_FILE to a file with 64 hexadecimal digits (openssl "
+                + "rand -hex 32), or the key in the file; or remove store_tokens")
+    }
+
     /// Values that are good each by itself and cannot stand together.
     mutating func refuseContradictions() {
         let sessions = configuration.sessions

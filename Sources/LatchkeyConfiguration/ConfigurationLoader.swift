@@ -58,6 +58,7 @@ public struct ConfigurationLoader: Sendable {
         let given = Set(origins.keys).union(overrides.broken).union(reader.broken)
         var check = ConfigurationCheck(configuration: configuration, origins: origins, context: context)
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
+        if purpose == .serve { check.requireVaultKey(given: given) }
         check.refuseContradictions()
         if purpose == .serve { check.warnOfUnsafeSettings(document) }
         guard check.context.problems.isEmpty else {

@@ -12,6 +12,8 @@ struct ProviderDraft: Sendable {
     var subject: UserEndpoint.Member?
     var attributes: [UserEndpoint.Attribute: UserEndpoint.Member] = [:]
     var responseMode = Configuration.Provider.ResponseMode.query
+    var storesTokens = false
+    var resources: [String: EndpointURL] = [:]
     var clients: [ClientDraft] = []
 
     static let settings: [Setting<ProviderDraft>] = [
@@ -40,6 +42,14 @@ struct ProviderDraft: Sendable {
         Setting(
             "response_mode", .choice, \.responseMode,
             "form_post: the provider is asked to send the browser back with a form; query: with a redirect."),
+        Setting(
+            "store_tokens", .flag(), \.storesTokens,
+            "Keeps the access and refresh tokens of its sign-ins, encrypted by vault.encryption_keys, for its resources."
+        ),
+        Setting(
+            "resources", .resources, \.resources,
+            "What signed-in users may have fetched with their tokens, by name: each with the url that is asked by GET and "
+                + "answers with JSON."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
             "The apps registered with the provider; all that zenkey.clients takes.",
@@ -121,6 +131,12 @@ struct ProviderDraft: Sendable {
         guard let kind, let issuer, !clients.isEmpty else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.responseMode = responseMode
+        provider.storesTokens = storesTokens
+        provider.resources = resources
+        if !resources.isEmpty, !storesTokens {
+            context.refuse(
+                origin, "has resources, but keeps no tokens to fetch them with", "set store_tokens to true")
+        }
         let ofOAuth2 = [
             ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
             ("user_endpoint", userEndpoint != nil), ("subject", subject != nil),

@@ -104,6 +104,10 @@ enum Settings {
             "zenkey.issuers", .issuers, \.zenkey.issuers,
             "Issuers known beforehand, by mccmnc; any other network is held to the issuer first seen."),
         ProviderDraft.setting,
+        Setting(
+            "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vault.encryptionKeys,
+            isSecret: true,
+            "What providers' tokens are encrypted with in the database; the first encrypts, all decrypt."),
     ]
 
     private static let accounts: [Setting<Configuration>] = [

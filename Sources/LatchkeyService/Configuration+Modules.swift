@@ -135,6 +135,7 @@ extension Configuration {
         configuration.lifetimes.refreshGrace = sessions.refreshGrace.components.seconds
         configuration.lifetimes.signInToLink = sessions.maximumAgeToLink.components.seconds
         configuration.transactions = transactionRules
+        configuration.vaultKeys = vaultKeys
         return configuration
     }
 
@@ -149,10 +150,14 @@ extension Configuration {
                 kind: .init(provider.kind), name: provider.name,
                 clients: provider.clients.map(SignInConfiguration.Client.init))
             known.responseMode = provider.responseMode == .query ? nil : provider.responseMode.rawValue
+            known.storesTokens = provider.storesTokens
+            known.resources = provider.resources
             providers[provider.id] = known
         }
         return providers
     }
+
+    var vaultKeys: [EncryptionKey] { vault.encryptionKeyBytes.compactMap { EncryptionKey($0) } }
 
     private var transactionRules: SignInConfiguration.Transactions {
         var rules = SignInConfiguration.Transactions()

@@ -88,6 +88,16 @@ public struct Demo: Sendable {
         configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.zenkey.clients = [client]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        if configuration.vault.encryptionKeys.isEmpty, configuration.providers.contains(where: \.storesTokens) {
+            configuration.vault.encryptionKeys = [Secret(RandomSource.system.hexadecimalKey)]
+        }
         return configuration
+    }
+}
+
+extension RandomSource {
+    /// An encryption key of 256 bits, as configurations have it.
+    fileprivate var hexadecimalKey: String {
+        bytes(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

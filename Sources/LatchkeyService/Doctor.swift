@@ -133,6 +133,7 @@ public struct Doctor: Sendable {
             return [.problem(.database, subject, error.reason, fix: error.code.remedy)]
         }
         return [examination.finding(subject), examination.roomFinding(subject)]
+            + examineVault(examination.tokenKeys)
     }
 }
 

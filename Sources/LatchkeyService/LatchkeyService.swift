@@ -42,6 +42,10 @@ public final class LatchkeyService: Sendable {
         guard !relyingParties.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
+        guard !configuration.vaultKeys.isEmpty || !configuration.providers.contains(where: \.storesTokens) else {
+            throw LatchkeyStartError(
+                .configuration, "a provider has store_tokens, and vault.encryption_keys is not set")
+        }
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store,
             logger: logger, clock: clock)

@@ -93,7 +93,7 @@ public struct CarrierGateRules: Sendable, Hashable {
     /// Steps that end a sign-in already begun may use as much again: its code is spent.
     func limit(for step: OutboundRequest.Lane.Step) -> Int {
         switch step {
-        case .discovery, .token: max(1, maximumUnderWay)
+        case .discovery, .token, .resource: max(1, maximumUnderWay)
         case .keys, .userInfo: max(1, maximumUnderWay) * 2
         }
     }

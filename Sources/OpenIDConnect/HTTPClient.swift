@@ -27,7 +27,7 @@ public struct OutboundRequest: Sendable {
 
     /// One step at one carrier: requests of a lane fail for the same reasons.
     public struct Lane: Sendable, Hashable {
-        public enum Step: Sendable, Hashable { case discovery, keys, token, userInfo }
+        public enum Step: Sendable, Hashable { case discovery, keys, token, userInfo, resource }
 
         /// The issuer, or what else names the carrier.
         public let carrier: String

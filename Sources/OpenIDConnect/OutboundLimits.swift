@@ -10,6 +10,8 @@ public struct OutboundLimits: Sendable, Hashable {
     public var keysBytes = 256 * 1024
     public var tokenBytes = 64 * 1024
     public var userInfoBytes = 64 * 1024
+    /// Of a resource that is passed on.
+    public var resourceBytes = 64 * 1024
 
     public init() {}
 }

@@ -12,9 +12,19 @@ enum ProviderAnswer {
 
     /// The JSON object that an answer of any status carries, or nil if it carries something else.
     static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
+        value(response, maximumBytes: maximumBytes)?.object
+    }
+
+    /// Whether an answer carries a JSON object or array.
+    static func isDocument(_ response: OutboundResponse, maximumBytes: Int) -> Bool {
+        let value = value(response, maximumBytes: maximumBytes)
+        return value?.object != nil || value?.array != nil
+    }
+
+    private static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
         if let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) { return nil }
-        return (try? JSONValue(parsing: response.body))?.object
+        return try? JSONValue(parsing: response.body)
     }
 
     /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.

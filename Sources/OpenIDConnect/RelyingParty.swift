@@ -111,9 +111,20 @@ public final class RelyingParty: Sendable {
         code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
+        let response = try await post(
+            .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
+            correlationID)
+        return try TokenResponse(
+            response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
+    }
+
+    /// Sends a token request, once.
+    func post(
+        _ grant: TokenRequest.Grant, _ client: ClientCredentials, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> OutboundResponse {
         let request = TokenRequest(
-            code: code, redirectURI: redirectURI, codeVerifier: codeVerifier, client: client,
-            correlationID: isOfCarriers ? correlationID : nil)
+            grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
         do throws(OIDCError) {
             try provider.check(client.authentication)
         } catch {
@@ -122,14 +133,11 @@ public final class RelyingParty: Sendable {
         }
         let outbound = try request.outbound(
             to: provider, limits: configuration.limits, now: clock.now(), random: random)
-        let response: OutboundResponse
         do throws(OutboundError) {
-            response = try await http.send(outbound)
+            return try await http.send(outbound)
         } catch {
             throw OIDCError(error, of: "The token request", codeMayBeSpent: error.mayHaveBeenSent)
         }
-        return try TokenResponse(
-            response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
     }
 
     /// Checks an ID token with the provider's keys, which are fetched when they are not at hand.

@@ -6,11 +6,17 @@ import Primitives
     import Foundation
 #endif
 
-/// The request that exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
+/// A request to the token endpoint.
 struct TokenRequest {
-    let code: Secret
-    let redirectURI: String
-    let codeVerifier: CodeVerifier?
+    /// What tokens are asked for with.
+    enum Grant {
+        /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
+        case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
+        /// RFC 6749 section 6.
+        case refreshToken(Secret)
+    }
+
+    let grant: Grant
     let client: ClientCredentials
     /// Nil for a provider that knows none.
     let correlationID: CorrelationID?
@@ -20,7 +26,7 @@ struct TokenRequest {
     func outbound(
         to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
-        var form = grant
+        var form = items
         var headers = [
             (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),
         ]
@@ -47,13 +53,16 @@ struct TokenRequest {
             lane: .init(carrier: provider.issuer, step: .token))
     }
 
-    private var grant: [(name: String, value: String)] {
-        var items = [
-            (name: "grant_type", value: "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI),
-        ]
-        if let correlationID { items.append(("correlation_id", correlationID.text)) }
-        if let codeVerifier { items.append(("code_verifier", codeVerifier.secret.exposed)) }
-        return items
+    private var items: [(name: String, value: String)] {
+        let correlation = correlationID.map { [(name: "correlation_id", value: $0.text)] } ?? []
+        switch grant {
+        case .authorizationCode(let code, let redirectURI, let codeVerifier):
+            let verifier = codeVerifier.map { [(name: "code_verifier", value: $0.secret.exposed)] } ?? []
+            return [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
+                + correlation + verifier
+        case .refreshToken(let token):
+            return [("grant_type", "refresh_token"), ("refresh_token", token.exposed)] + correlation
+        }
     }
 
     /// RFC 6749 section 2.3.1: each encoded first, so that a colon in the id stays in the id.

@@ -6,14 +6,21 @@ import Crypto
     import Foundation
 #endif
 
-/// A key of 256 bits by which private keys are encrypted in the store.
+/// A key of 256 bits by which private keys and providers' tokens are encrypted in the store.
 public struct EncryptionKey: Sendable {
-    fileprivate let key: SymmetricKey
+    let key: SymmetricKey
+    /// Names the key and tells nothing of it: 16 hexadecimal digits that follow from it.
+    public let id: String
 
     /// Nil unless there are 32 bytes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         key = SymmetricKey(data: bytes)
+        let digest = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, info: Array("latchkey key id".utf8), outputByteCount: 8)
+        id = digest.withUnsafeBytes { bytes in
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
     }
 }
 

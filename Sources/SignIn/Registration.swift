@@ -8,6 +8,7 @@ public struct Registration: Sendable {
     let rules: RegistrationRules
     let store: any Store
     let sessions: Sessions
+    let vault: TokenVault
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -39,10 +40,12 @@ public struct Registration: Sendable {
         guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = try sessions.issue(for: pending.clientID, on: form.device)
+        let waiting = try vault.waiting(under: form.handle, for: pending.clientID)
         let ticket = sessions.cache.ticket(at: now)
         let result = try await storing { () async throws(StorageError) in
             try await store.register(
-                handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16), at: now)
+                handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
+                tokens: waiting, at: now)
         }
         switch result {
         case .unknownHandle: throw .unknownHandle

@@ -17,6 +17,8 @@ struct SealedNotes: Sendable {
         case redirectAttempt = "redirect attempt"
         /// The tokens of an app's new session; the handle is its `session_id`.
         case sessionHandover = "session handover"
+        /// A provider's tokens whose user has still to register; the handle is the `state_key`.
+        case waitingTokens = "waiting tokens"
     }
 
     let store: any Store
@@ -40,6 +42,13 @@ struct SealedNotes: Sendable {
             try await store.takeNote(hash, purpose: purpose.rawValue, at: now)
         }
         return sealed.flatMap { Self.open($0, purpose, handle) }
+    }
+
+    /// What a note is found by and opened with, for a store that takes it in a transaction of its own.
+    static func opening(
+        _ purpose: Purpose, under handle: Secret
+    ) throws(SignInError) -> (note: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
+        (try TokenHash(sha256Of: handle.exposed), { open($0, purpose, handle) })
     }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {

@@ -9,6 +9,8 @@ struct SignInAtCarrier: Sendable {
     let client: SignInConfiguration.Client
     private let discoveryUI: EndpointURL?
     let relyingParty: RelyingParty
+    /// Whether the provider's tokens are kept.
+    let storesTokens: Bool
 
     /// - Throws: What is wrong with the request for this provider and client.
     init(
@@ -31,6 +33,7 @@ struct SignInAtCarrier: Sendable {
         self.client = client
         self.relyingParty = relyingParty
         discoveryUI = provider.discoveryUI
+        storesTokens = provider.storesTokens
     }
 
     /// Whether more is wanted of the user than who it is.

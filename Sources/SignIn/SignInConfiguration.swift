@@ -10,6 +10,8 @@ public struct SignInConfiguration: Sendable {
     public var lifetimes = Lifetimes()
     public var transactions = Transactions()
     public var serverInitiated = ServerInitiated()
+    /// What providers' tokens are encrypted with in the store: the first encrypts, all decrypt.
+    public var vaultKeys: [EncryptionKey] = []
 
     public init(providers: [String: Provider]) {
         self.providers = providers
@@ -35,6 +37,10 @@ public struct SignInConfiguration: Sendable {
         public var clients: [ClientID: Client]
         /// Where users choose their carrier; named to clients whose network is not known.
         public var discoveryUI: EndpointURL?
+        /// Whether the access and refresh tokens of a sign-in are kept, under ``SignInConfiguration/vaultKeys``.
+        public var storesTokens = false
+        /// What is fetched for users with their tokens, by its name in paths.
+        public var resources: [String: EndpointURL] = [:]
 
         public init(
             kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil

@@ -20,6 +20,10 @@ public struct SignInError: Error, Sendable, Hashable {
         /// Without it the user could not sign in any more.
         case lastIdentity
         case notFound
+        /// No tokens of the provider are stored for the user.
+        case grantMissing
+        /// The provider has ended what the user agreed to.
+        case grantRevoked
         /// The user did not answer a server-initiated sign-in in time.
         case expired
         case rateLimited
@@ -43,6 +47,8 @@ public struct SignInError: Error, Sendable, Hashable {
             case .lastIdentity: "last_identity"
             case .userAlreadyExists: "user_already_exists"
             case .notFound: "not_found"
+            case .grantMissing: "grant_missing"
+            case .grantRevoked: "grant_revoked"
             // CIBA Core section 11.
             case .expired: "expired_token"
             case .rateLimited: "rate_limited"

@@ -18,6 +18,8 @@ public struct SignInWithCode: Sendable {
     let sessions: Sessions
     let recentSignIns: RecentSignIns
     let desk: RegistrationDesk
+    let vault: TokenVault
+    let notes: SealedNotes
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -102,16 +104,17 @@ public struct SignInWithCode: Sendable {
         }
         log.begin(.token)
         let tokens = try await attempt.exchangeCode(at: carrier)
+        let kept = attempt.storesTokens ? ProviderTokens(tokens, at: clock.now()) : nil
         guard carrier.userEndpoint == nil else {
             log.begin(.userinfo)
-            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: carrier))
+            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: carrier), kept)
         }
         log.begin(.validate)
         let idToken = try await attempt.validate(tokens, from: carrier)
-        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil) }
+        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept) }
         log.begin(.userinfo)
         let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: carrier)
-        return VerifiedSignIn(idToken, userInfo)
+        return VerifiedSignIn(idToken, userInfo, kept)
     }
 
     /// Finds or makes the user, and stores the session. Also says what to remember of that.
@@ -130,7 +133,10 @@ public struct SignInWithCode: Sendable {
             identity: verified.identity, profile: verified.profile, session: issued.record,
             newcomers: configuration.registration.isRequired
                 ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
-            portedFrom: ported, requestID: attempt.correlationID.text)
+            portedFrom: ported, requestID: attempt.correlationID.text,
+            tokens: verified.tokens.map {
+                vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
+            })
         let signedIn = try await storing { () async throws(StorageError) in try await store.signIn(record) }
         guard let signedIn else {
             // Who is not told to register was refused for nothing else.
@@ -171,8 +177,13 @@ public struct SignInWithCode: Sendable {
     private func offerRegistration(
         _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier
     ) async throws(SignInError) -> RegistrationOffer {
-        try await desk.offer(
+        let offer = try await desk.offer(
             to: verified.identity, verified.profile, clientID: attempt.client.id.text,
             codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
+        if let tokens = verified.tokens {
+            let waiting = WaitingTokens(tokens: tokens, provider: attempt.request.provider)
+            try await notes.keep(waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
+        }
+        return offer
     }
 }

@@ -24,6 +24,7 @@ public struct UseCases: Sendable {
     public let linkIdentity: LinkIdentity
     public let sessionHandover: SessionHandover
     public let apiKeys: StoredAPIKeys
+    public let resources: ProviderResources
 
     /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
     ///   without one is unknown to sign-ins.
@@ -39,18 +40,20 @@ public struct UseCases: Sendable {
         let desk = RegistrationDesk(
             rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
             clock: clock, random: random)
+        let vault = TokenVault(keys: configuration.vaultKeys)
+        let notes = SealedNotes(store: store, clock: clock)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            recentSignIns: recentSignIns, desk: desk, clock: clock,
-            random: random, logger: logger)
+            recentSignIns: recentSignIns, desk: desk, vault: vault, notes: notes, clock: clock, random: random,
+            logger: logger)
         asyncSignIn = AsyncSignIn(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,
             pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger)
         registration = Registration(
-            rules: configuration.registration, store: store, sessions: sessions, clock: clock, random: random,
-            logger: logger)
+            rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
+            random: random, logger: logger)
         attempts = Attempts(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(
             store: store, configuration: configuration.transactions, clock: clock, logger: logger)
@@ -60,7 +63,9 @@ public struct UseCases: Sendable {
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        let notes = SealedNotes(store: store, clock: clock)
+        resources = ProviderResources(
+            configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
+            refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
         sessionHandover = SessionHandover(notes: notes, random: random)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(

@@ -11,15 +11,19 @@ final class VerifiedSignIn: Sendable {
     let portTokens: [Secret]
     /// Nil if no attributes were asked for.
     let profile: Profile?
+    /// The provider's tokens, where they are kept.
+    let tokens: ProviderTokens?
 
     /// A validated ID token makes one, or a provider's word for the access token it gave us.
-    init(_ user: KnownUser) {
+    init(_ user: KnownUser, _ tokens: ProviderTokens? = nil) {
+        self.tokens = tokens
         identity = Identity(issuer: user.issuer, subject: user.subject)
         portTokens = []
         profile = Profile(user.attributes)
     }
 
-    init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?) {
+    init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil) {
+        self.tokens = tokens
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         profile = userInfo.map { Profile($0) }

@@ -12,6 +12,8 @@ public struct DatabaseExamination: Sendable, Hashable {
     public let schema: Schema
     /// Bytes that there is room for on its disk.
     public let freeBytes: UInt64
+    /// How many rows of provider tokens are under each key.
+    public let tokenKeys: [String: Int]
 
     /// Looks at the database that a configuration names, which a server may be using meanwhile. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLiteStore`` would.
@@ -21,13 +23,16 @@ public struct DatabaseExamination: Sendable, Hashable {
         freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
             schema = .missing
+            tokenKeys = [:]
             return
         }
         do {
-            schema = try SQLiteConnections.read(file.path, configuration) { db in
+            (schema, tokenKeys) = try SQLiteConnections.read(file.path, configuration) { db in
                 try Storage.Schema.validate(db)
                 let migrator = Storage.Schema.migrator
-                return .present(steps: try migrator.appliedMigrations(db).count, of: migrator.migrations.count)
+                let steps = try migrator.appliedMigrations(db).count
+                let keys = try db.tableExists("provider_tokens") ? ProviderTokensTable.counts(in: db) : [:]
+                return (Schema.present(steps: steps, of: migrator.migrations.count), keys)
             }
         } catch {
             let error = StorageError(error)

@@ -10,6 +10,7 @@ enum Expired: CaseIterable {
     case notes
     case receipts
     case asyncSignIns
+    case providerTokens
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -58,6 +59,12 @@ enum Expired: CaseIterable {
             """
             DELETE FROM async_sign_ins WHERE handle_hash IN \
             (SELECT handle_hash FROM async_sign_ins WHERE removed_at <= ?1 LIMIT ?2)
+            """
+        // Only those that cannot be refreshed have an end.
+        case .providerTokens:
+            """
+            DELETE FROM provider_tokens WHERE serial IN \
+            (SELECT serial FROM provider_tokens WHERE expires_at <= ?1 LIMIT ?2)
             """
         }
     }

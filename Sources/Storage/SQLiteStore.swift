@@ -79,6 +79,10 @@ extension SQLiteStore: Store {
         try await writes.submit { db in
             guard let signedIn = try Self.user(for: signIn, in: db) else { return nil }
             try SessionsTable.insert(signIn.session, for: signedIn.user.id, in: db)
+            if let tokens = signIn.tokens {
+                try ProviderTokensTable.put(
+                    tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
+            }
             return signedIn
         }
     }
@@ -165,13 +169,17 @@ extension SQLiteStore: Store {
     }
 
     public func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
+        at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult {
         try await writes.submit { db in
             guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else {
                 return .unknownHandle
             }
             try PendingRegistrationsTable.delete(handle, in: db)
+            let waiting = try tokens.flatMap {
+                try SealedNotesTable.take($0.note, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
+            }
             // Also one that an account was moved away from is nobody's to register.
             guard try IdentitiesTable.standing(of: pending.identity, in: db) == .unknown else {
                 return .userAlreadyExists
@@ -179,6 +187,7 @@ extension SQLiteStore: Store {
             let user = try UsersTable.insert(
                 pending.identity, publicID: publicID, profile: profile, at: now, in: db)
             try SessionsTable.insert(session, for: user.id, in: db)
+            if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
             return .registered(user)
         }
     }

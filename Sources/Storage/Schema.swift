@@ -45,6 +45,9 @@ enum Schema {
             // NULL until the first answer; of those answered before this migration, for their last minute.
             try db.execute(sql: "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT")
         }
+        migrator.registerMigration("provider tokens", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: ProviderTokensTable.schema)
+        }
         return migrator
     }()
 

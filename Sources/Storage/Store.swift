@@ -3,7 +3,7 @@ public import Primitives
 /// What Latchkey remembers. Every call either happens whole or not at all, and what it returned is on disk.
 ///
 /// "Not found" is a result (nil or a case); an error says only "cannot tell", and must never be taken for "signed out".
-public protocol Store: TransactionStore {
+public protocol Store: TransactionStore, ProviderTokenStore {
     /// Signs an identity in: finds its user, or moves one's account to it where a port token says so, or makes one where
     /// `newcomers` allows, and stores the session.
     /// - Returns: The user, or nil for an unknown identity where registration is required, and for one that an account
@@ -71,10 +71,11 @@ public protocol Store: TransactionStore {
     /// Remembers a verified identity until its owner registers.
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
 
-    /// Ends a pending registration by making the user and the session. The handle is spent by `.registered` and
-    /// `.userAlreadyExists`.
+    /// Ends a pending registration by making the user and the session, and stores the tokens that wait with it. The
+    /// handle is spent by `.registered` and `.userAlreadyExists`.
     func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
+        at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult
 
     /// What is pending under a handle, without spending it; nil if unknown, used or expired at `now`.
@@ -137,6 +138,14 @@ extension Store {
     public func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
         try await deleteUser(user, recording: nil)
     }
+
+    /// Ends a pending registration with which no tokens wait.
+    public func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult {
+        try await register(
+            handle: handle, profile: profile, session: session, publicID: publicID, tokens: nil, at: now)
+    }
 }
 
 /// A verified identity to be signed in with a session of its own.
@@ -158,11 +167,14 @@ public struct SignInRecord: Sendable {
     public let portedFrom: [PortedIdentity]
     /// For the audit record.
     public let requestID: String?
+    /// The provider's tokens, where they are kept.
+    public let tokens: NewProviderTokens?
 
     public init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
-        portedFrom: [PortedIdentity] = [], requestID: String? = nil
+        portedFrom: [PortedIdentity] = [], requestID: String? = nil, tokens: NewProviderTokens? = nil
     ) {
+        self.tokens = tokens
         self.portedFrom = portedFrom
         self.requestID = requestID
         self.identity = identity

@@ -95,8 +95,8 @@ struct ConfigurationReferenceTests {
         #expect(
             secrets == [
                 "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
-                "zenkey.clients[].private_key", "providers", "providers[].clients", "transactions.encryption_keys",
-                "outbound.proxy",
+                "zenkey.clients[].private_key", "providers", "providers[].clients", "vault.encryption_keys",
+                "transactions.encryption_keys", "outbound.proxy",
             ])
     }
 }

@@ -174,3 +174,98 @@ struct ProviderConfigurationTests {
         #expect(open.contains { $0.key == "providers" && $0.reason.contains("every user of this machine") })
     }
 }
+
+@Suite("Providers that keep tokens in the configuration")
+struct TokenStorageConfigurationTests {
+    private static let zoom =
+        "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
+        + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', "
+        + "subject: id, clients: [{id: a, secret: s, redirect_uris: ['a.b:/c']}]"
+    private static let key = String(repeating: "0a", count: 32)
+    private static let zak = "{url: 'https://api.zoom.us/v2/users/me/token?type=zak'}"
+
+    @Test("A provider has resources, and the vault keys, in a file of their own too, without showing them")
+    func resources() throws {
+        let text =
+            "providers: {zoom: {\(Self.zoom), store_tokens: true, resources: {zak: \(Self.zak), me_2-x: \(Self.zak)}}}"
+        for (environment, files) in [
+            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", "\(Self.key),\(Self.key)"), [:]),
+            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE", "own"), ["own": "\(Self.key)\n\(Self.key)\n"]),
+        ] {
+            let configuration = try load(text, environment: environment, files: files).configuration
+            let provider = try #require(configuration.providers.first)
+            #expect(provider.storesTokens)
+            #expect(
+                provider.resources.mapValues(\.text)["zak"] == "https://api.zoom.us/v2/users/me/token?type=zak")
+            #expect(Set(provider.resources.keys) == ["zak", "me_2-x"])
+            #expect(
+                configuration.vault.encryptionKeyBytes == Array(repeating: Array(repeating: 10, count: 32), count: 2))
+            let shown = ConfigurationReference.values(of: configuration).first { $0.key == "vault.encryption_keys" }
+            #expect(shown?.value == "‹redacted›,‹redacted›")
+        }
+        #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].storesTokens)
+    }
+
+    @Test("Tokens are not stored without a key, and it is said what to do; the demonstration makes one")
+    func keyMissing() throws {
+        let text = "providers: {zoom: {\(Self.zoom), store_tokens: true}}"
+        let found = problems(text, environment: needed)
+        #expect(found.count == 1)
+        #expect(found.first?.contains("is missing; the tokens of providers.zoom") == true, "\(found)")
+        #expect(found.first?.contains("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE") == true)
+        #expect(found.first?.contains("openssl rand -hex 32") == true)
+        let empty = problems(text + "\nvault: {encryption_keys: []}", environment: needed)
+        #expect(empty.count == 1)
+        let bad = problems(text + "\nvault: {encryption_keys: [HIDDEN]}", environment: needed)
+        #expect(bad.count == 1)
+        #expect(bad.first?.contains("is not a key") == true)
+        #expect(bad.first?.contains("HIDDEN") == false)
+        for purpose in [ConfigurationLoader.Purpose.demo, .operation] {
+            #expect(try load(text, purpose: purpose).configuration.providers[0].storesTokens)
+        }
+    }
+
+    @Test(
+        "What is wrong with resources is said",
+        arguments: [
+            ("resources: {zak: \(zak)}", "keeps no tokens to fetch them with"),
+            ("store_tokens: maybe", "store_tokens"),
+            ("store_tokens: true, resources: [zak]", "is a list"),
+            ("store_tokens: true, resources: {Zak: \(zak)}", "is not the name of a resource"),
+            ("store_tokens: true, resources: {'a/b': \(zak)}", "is not the name of a resource"),
+            ("store_tokens: true, resources: {zak: 'https://api.zoom.us/'}", "is a single value"),
+            ("store_tokens: true, resources: {zak: {}}", "has no url"),
+            ("store_tokens: true, resources: {zak: {url: 'https://a.example/', method: POST}}", "there is no such key"),
+            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is not a URL that may be called"),
+            ("store_tokens: true, resources: {zak: {url: 'http://127.0.0.1/'}}", "is plain http"),
+            (
+                "store_tokens: true, resources: {zak: {url: 'https://u:p@a.example/'}}",
+                "is not a URL that may be called"
+            ),
+        ])
+    func wrong(_ text: String, _ reason: String) {
+        let environment = needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", Self.key)
+        let found = problems("providers: {zoom: {\(Self.zoom), \(text)}}", environment: environment)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
+    @Test("What docs/providers.md shows is such a configuration")
+    func documented() throws {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let contents = try FileReader.system.contents(of: root + "/docs/providers.md", limit: 1 << 20)
+        let text = try #require(String(validating: contents.bytes, as: UTF8.self))
+        let shown = text.split(separator: "```").map(String.init).first {
+            $0.hasPrefix("yaml\n") && $0.contains("store_tokens")
+        }
+        let configuration = try load(
+            String(try #require(shown).dropFirst("yaml\n".count)),
+            files: ["vault-keys": Self.key + "\n", "zoom-secret": "s"]
+        ).configuration
+        #expect(configuration.vault.encryptionKeyBytes.count == 1)
+        let provider = try #require(configuration.providers.first)
+        #expect(provider.id == "zoom" && provider.storesTokens)
+        #expect(provider.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])
+        #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
+    }
+}

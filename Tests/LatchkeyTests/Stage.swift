@@ -11,6 +11,8 @@ import TestSupport
 /// A Latchkey and simulated carriers in this process, on sockets of 127.0.0.1, with a database of their own.
 struct Stage: Sendable {
     static let clientID = "ccid-1"
+    /// One that the providers know, and no provider's configuration has by itself.
+    static let otherClientID = "ccid-2"
     static let secret = "s3cret:+%& é"
     static let redirectURI = "https://app.example/cb"
     static let mccmnc = "310010"
@@ -26,7 +28,9 @@ struct Stage: Sendable {
     /// - Parameter register: Changes what the carriers know of the client.
     static func with(
         clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
-        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (Stage) async throws -> Void
+        register: (inout CarrierSimulator.Client) -> Void = { _ in },
+        pause: @escaping CarrierSimulator.Pause = { try await Task.sleep(for: $0) },
+        _ body: (Stage) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
         var client = CarrierSimulator.Client(
@@ -34,7 +38,9 @@ struct Stage: Sendable {
             redirectURIs: [redirectURI]
                 + ["zenkey", "acme", "globex", "meetings"].map { "http://127.0.0.1/auth/\($0)/callback" })
         register(&client)
-        let simulator = CarrierSimulator(clients: [client], clock: clock)
+        var other = client
+        other.id = otherClientID
+        let simulator = CarrierSimulator(clients: [client, other], clock: clock, pause: pause)
         let running = try simulator.start()
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
@@ -66,6 +72,16 @@ struct Stage: Sendable {
             throw error
         }
         await copy.shutdown(within: .seconds(5))
+    }
+
+    /// Runs `body` with a server of another configuration.
+    static func withServer(_ configuration: Configuration, _ body: (App) async throws -> Void) async throws {
+        let service = try LatchkeyService(configuration: configuration)
+        let addresses = try service.start()
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(App(port: addresses[0].port))) } catch { result = .failure(error) }
+        await service.shutdown(within: .seconds(5))
+        try result.get()
     }
 
     /// Runs `body` with a further server on the same database, which has met no carrier yet.
@@ -124,6 +140,7 @@ struct Stage: Sendable {
         var endpoint = UserEndpoint(url: user, subject: subject)
         endpoint.attributes = [.name: name]
         provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
+        provider.resources = ["zak": url(base + "/v2/users/me/token?type=zak")].compactMapValues { $0 }
         return provider
     }
 

@@ -187,10 +187,12 @@ final class TestStore: Store {
     }
 
     func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
+        at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult {
         try await using { store async throws(StorageError) in
-            try await store.register(handle: handle, profile: profile, session: session, publicID: publicID, at: now)
+            try await store.register(
+                handle: handle, profile: profile, session: session, publicID: publicID, tokens: tokens, at: now)
         }
     }
 

@@ -1,0 +1,31 @@
+import LatchkeyConfiguration
+import SignIn
+import Storage
+
+extension Doctor {
+    /// Whether the tokens that are stored can be read; nothing if there are none.
+    func examineVault(_ keyCounts: [String: Int]) -> [Finding] {
+        guard !keyCounts.isEmpty else { return [] }
+        let vault = TokenVault(keys: configuration.vaultKeys)
+        let standing = VaultStanding(keyCounts, vault)
+        var findings: [Finding] = []
+        if standing.lost > 0 {
+            findings.append(
+                .problem(
+                    .database, "vault",
+                    "\(standing.lost) rows of tokens are under keys that vault.encryption_keys does not have "
+                        + "(\(standing.lostKeys.joined(separator: ", ")))",
+                    fix: "add these keys behind the first; or leave it: they are replaced when their users sign in"))
+        }
+        if standing.older > 0 {
+            findings.append(
+                .warning(
+                    .database, "vault", "\(standing.older) rows of tokens are under an older key",
+                    fix: "run latchkey vault rotate --apply before you remove that key"))
+        }
+        if standing.current > 0 {
+            findings.append(.ok(.database, "vault", "\(standing.current) rows of tokens are under the current key"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,79 @@
+import OpenIDConnect
+import Primitives
+
+/// What a provider gave for a user: the tokens that its resources are fetched with.
+struct ProviderTokens: Sendable, Hashable {
+    var accessToken: Secret
+    /// Nil if the provider gave none.
+    var refreshToken: Secret?
+    /// When the access token ends, if the provider has said.
+    var expiresAt: Timestamp?
+    /// The scopes granted, if the provider has said.
+    var scope: String?
+
+    /// Seconds before its end from which on an access token is not sent any more: it would end on the way.
+    static let margin: Int64 = 30
+    /// Ten years, in seconds: nobody who says more means it.
+    private static let longestLife: Int64 = 315_360_000
+
+    init(_ response: TokenResponse, at now: Timestamp) {
+        accessToken = response.accessToken
+        refreshToken = response.refreshToken
+        expiresAt = response.expiresIn.map { now.advanced(bySeconds: min($0, Self.longestLife)) }
+        scope = response.scope
+    }
+
+    /// The tokens after a refresh: what the provider does not say anew stays (RFC 6749 section 6).
+    func renewed(by response: TokenResponse, at now: Timestamp) -> ProviderTokens {
+        var tokens = ProviderTokens(response, at: now)
+        tokens.refreshToken = tokens.refreshToken ?? refreshToken
+        tokens.scope = tokens.scope ?? scope
+        return tokens
+    }
+
+    /// Whether the access token has to be replaced before it is sent.
+    /// - Parameter refused: One that the provider did not take.
+    func areStale(at now: Timestamp, refused: Secret?) -> Bool {
+        if let refused, refused == accessToken { return true }
+        return expiresAt.map { $0 <= now.advanced(bySeconds: Self.margin) } ?? false
+    }
+}
+
+extension ProviderTokens {
+    init?(_ json: JSONObject) {
+        guard let accessToken = json["access_token"]?.string else { return nil }
+        self.accessToken = Secret(accessToken)
+        refreshToken = json["refresh_token"]?.string.map { Secret($0) }
+        expiresAt = json["expires_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+        scope = json["scope"]?.string
+    }
+
+    func write(to json: inout JSONObjectWriter) {
+        json.add("access_token", accessToken.exposed)
+        json.add("refresh_token", ifPresent: refreshToken?.exposed)
+        if let expiresAt { json.add("expires_at", expiresAt.secondsSinceEpoch) }
+        json.add("scope", ifPresent: scope)
+    }
+}
+
+/// Tokens whose user has still to register.
+struct WaitingTokens {
+    let tokens: ProviderTokens
+    let provider: String
+
+    var bytes: [UInt8] {
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("provider", provider)
+        tokens.write(to: &json)
+        return json.finish()
+    }
+}
+
+extension WaitingTokens {
+    init?(_ bytes: [UInt8]) {
+        guard let json = (try? JSONValue(parsing: bytes))?.object, let provider = json["provider"]?.string,
+            let tokens = ProviderTokens(json)
+        else { return nil }
+        self.init(tokens: tokens, provider: provider)
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import GRDB
+
+/// Looks into a server's database, and changes it, beside the server.
+struct DatabaseProbe {
+    let path: String
+
+    func change(_ sql: String) throws { try open().write { try $0.execute(sql: sql) } }
+
+    /// The number in the first row.
+    func number(_ sql: String) throws -> Int64 { try open().read { try Int64.fetchOne($0, sql: sql) ?? 0 } }
+
+    /// The first column of all rows.
+    func texts(_ sql: String) throws -> [String] { try open().read { try String.fetchAll($0, sql: sql) } }
+
+    /// The first column of all rows.
+    func contents(_ sql: String) throws -> [Data] { try open().read { try Data.fetchAll($0, sql: sql) } }
+
+    private func open() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+}
