@@ -79,7 +79,10 @@ public struct LinkIdentity: Sendable {
         log.begin(.store)
         let link = IdentityLink(
             verified.identity, to: holder.user.id, holding: try TokenHash(sha256Of: token.exposed), at: clock.now(),
-            limit: Self.limit, requestID: correlationID.text)
+            limit: Self.limit, requestID: correlationID.text,
+            tokens: verified.tokens.map {
+                signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)
+            })
         switch try await storing({ () async throws(StorageError) in try await store.link(link) }) {
         case .linked(let identity): return Linked(identity: identity, isNew: true, correlationID: correlationID)
         case .wasLinked(let identity): return Linked(identity: identity, isNew: false, correlationID: correlationID)

@@ -11,11 +11,14 @@ public struct IdentityLink: Sendable {
     public let limit: Int
     /// For the audit record.
     public let requestID: String?
+    /// The provider's tokens, where they are kept.
+    public let tokens: NewProviderTokens?
 
     public init(
         _ identity: Identity, to user: UserID, holding session: TokenHash, at time: Timestamp, limit: Int,
-        requestID: String?
+        requestID: String?, tokens: NewProviderTokens? = nil
     ) {
+        self.tokens = tokens
         self.identity = identity
         self.user = user
         self.session = session

@@ -1,3 +1,4 @@
+import GRDB
 import Primitives
 
 extension SQLiteStore {
@@ -10,6 +11,7 @@ extension SQLiteStore {
             }
             switch try IdentitiesTable.standing(of: link.identity, in: db) {
             case .live(link.user):
+                try Self.keepTokens(of: link, in: db)
                 return try IdentitiesTable.linked(link.identity, of: link.user, in: db).map { .wasLinked($0) }
                     ?? .isTaken
             case .live, .moved:
@@ -18,10 +20,16 @@ extension SQLiteStore {
             case .unknown:
                 guard try IdentitiesTable.count(of: link.user, in: db) < link.limit else { return .tooMany }
                 try IdentitiesTable.insert(link.identity, of: link.user, at: link.time, in: db)
+                try Self.keepTokens(of: link, in: db)
                 try AuditTable.insert(link.event(.identityLinked), in: db)
                 return try IdentitiesTable.linked(link.identity, of: link.user, in: db).map { .linked($0) } ?? .isTaken
             }
         }
+    }
+
+    private static func keepTokens(of link: IdentityLink, in db: Database) throws {
+        guard let tokens = link.tokens else { return }
+        try ProviderTokensTable.put(tokens, of: link.identity, link.user, at: link.time, in: db)
     }
 }
 

@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 import Foundation
 import LatchkeyConfiguration
 import OpenIDConnect
@@ -43,6 +44,38 @@ import Testing
             #expect(missing.status == 409)
             #expect(missing.error == "grant_missing")
             #expect(stage.log.count(.resource) == 0)
+        }
+    }
+
+    @Test("A way to sign in that is linked brings its tokens, too, and takes them away again")
+    func linked() async throws {
+        try await ResourceStage.with { stage in
+            let token = try #require(try await stage.stage.session())
+            let signedIn = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
+            let verifier = RandomSource.system.token()
+            func link() async throws -> App.Answer {
+                let code = try stage.simulator.issueCode(
+                    mccmnc: "meetings", clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+                    codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }),
+                    scope: "user:read", user: "ravi")
+                return try await stage.app.send(
+                    "POST", "/users/me/identities", headers: signedIn,
+                    body: App.json([
+                        "provider": "meetings", "client_id": Stage.clientID, "code": code,
+                        "redirect_uri": Stage.redirectURI, "code_verifier": verifier,
+                    ]))
+            }
+            let answer = try await link()
+            #expect(answer.status == 201, "\(answer.response.text)")
+            #expect(try await stage.fetch(token).response.text == #"{"token":"zak-of-ravi"}"#)
+            // Linked once more, as after a grant that was revoked: other tokens, in the same row.
+            #expect(try await link().status == 200)
+            #expect(try await stage.fetch(token).status == 200)
+            #expect(try stage.rowCount() == 1)
+            let id = try #require(App.Members(of: answer.response.body)["id"]?.string)
+            #expect(try await stage.app.send("DELETE", "/users/me/identities/" + id, headers: signedIn).status == 200)
+            #expect(try await stage.fetch(token).error == "grant_missing")
+            #expect(try stage.rowCount() == 0)
         }
     }
 
