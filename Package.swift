@@ -184,7 +184,8 @@ let package = Package(
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyClient", "LatchkeyConfiguration", "LatchkeyService",
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
+                "LatchkeyService",
                 "OpenIDConnect", "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

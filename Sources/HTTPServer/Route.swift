@@ -20,6 +20,20 @@ struct Route: Sendable {
         pattern.count { if case .literal = $0 { true } else { false } }
     }
 
+    /// The pattern as it was written.
+    var text: String {
+        "/"
+            + pattern.map { segment in
+                switch segment {
+                case .literal(let text): text
+                case .parameter(let name): "{\(name)}"
+                }
+            }.joined(separator: "/")
+    }
+
+    /// Those with a handler of their own.
+    var methods: [String] { handlers.map(\.method.rawValue).sorted() }
+
     mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {
         handlers.removeAll { $0.method == method }
         handlers.append((method, handler))

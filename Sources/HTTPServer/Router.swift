@@ -39,6 +39,13 @@ public struct Router: Sendable {
         }
     }
 
+    /// The methods and patterns of all routes, in the order of the patterns.
+    package var routes: [(method: String, pattern: String)] {
+        (Array(literalRoutes.values) + patternRoutes)
+            .flatMap { route in route.methods.map { (method: $0, pattern: route.text) } }
+            .sorted { ($0.pattern, $0.method) < ($1.pattern, $1.method) }
+    }
+
     public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
     public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
     public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }

@@ -12,8 +12,8 @@ struct BrowserCookies: Sendable {
 
     private var prefix: String { isSecure ? "__Host-" : "" }
     private var browserName: String { prefix + "latchkey_browser" }
-    private var sessionName: String { prefix + "latchkey_session" }
-    private var refreshName: String { prefix + "latchkey_refresh" }
+    var sessionName: String { prefix + "latchkey_session" }
+    var refreshName: String { prefix + "latchkey_refresh" }
 
     /// What says which browser this is.
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }

@@ -23,6 +23,8 @@ public final class LatchkeyAPI: Sendable {
     let compatibility: Compatibility
     private let rates: RateGuard
     private let isDraining = Atomic(false)
+    let version: String
+    let documentPage = DocumentPage()
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
@@ -32,12 +34,13 @@ public final class LatchkeyAPI: Sendable {
     ///     need to know.
     ///   - limits: How much is put up with; without them, anything.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
+    ///   - version: Of this program, for the OpenAPI document.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), uptime: Uptime = .system,
-        logger: Logger, random: RandomSource = .system
+        version: String = "unreleased", logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
@@ -49,6 +52,7 @@ public final class LatchkeyAPI: Sendable {
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)
+        self.version = version
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -137,7 +141,7 @@ extension LatchkeyAPI {
         router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelAsyncSignIn($1, $2) })
     }
 
-    private func makeRouter() -> Router {
+    func makeRouter() -> Router {
         var router = Router()
         if let files { router.files = { try await files.respond(to: $0) } }
         router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
@@ -166,6 +170,7 @@ extension LatchkeyAPI {
         router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         addAsyncSignIn(to: &router)
+        router.get("/openapi.json") { self.showDocument($0) }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router

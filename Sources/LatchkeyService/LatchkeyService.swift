@@ -62,8 +62,8 @@ public final class LatchkeyService: Sendable {
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
             files: StaticFiles(siteIn: LatchkeyService.pagesFolder, logger: logger), publicAddress: publicAddress,
-            compatibility: compatibility,
-            limits: configuration.requestLimits, logger: logger)
+            compatibility: compatibility, limits: configuration.requestLimits, version: LatchkeyVersion.text,
+            logger: logger)
         self.api = api
         server = Server(
             configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)

@@ -1,0 +1,18 @@
+/// Values that stand in examples: of the right form, and worth nothing.
+enum APIExample {
+    static let token = "q1Zb7vXo2KfJ0sWm4RtYc8UeHd3LgNpA5iTxCk9wQzE"
+    static let refreshToken = "M8sTz0aVj5LqWc2XfRb7YhKd1NpGoE4uIi6xCt3QwZk"
+    static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
+    static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    static let correlationID = "b0e5-41"
+
+    static let tokens = """
+        {"token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", "expires": 3600, \
+        "new_user": false, "correlation_id": "\(correlationID)"}
+        """
+
+    static let user = """
+        {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \
+        "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "created_at": 1800000000}
+        """
+}

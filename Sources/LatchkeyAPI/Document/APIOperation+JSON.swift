@@ -1,0 +1,88 @@
+import HTTPTypes
+import Primitives
+
+/// An operation as OpenAPI writes it (OpenAPI 3.1, Operation Object).
+extension APIOperation {
+    func json(_ shared: APIResponses) -> JSONValue {
+        .object(of: [
+            ("operationId", .string(id)), ("tags", .texts([tag.rawValue])), ("summary", .string(summary)),
+            ("description", .string(description)), ("security", security),
+            ("parameters", parameters.isEmpty ? nil : .array(parameters.map(\.json))),
+            ("requestBody", body?.json), ("responses", responses(shared)),
+        ])
+    }
+
+    private var security: JSONValue {
+        let ways: [[String]] =
+            switch access {
+            case .open, .browser: []
+            case .key: [["apiKey"], ["allowedOrigin"]]
+            case .keyOrPage: [["apiKey"], ["allowedOrigin"], ["ownPage"]]
+            case .refresh: [["apiKey"], ["allowedOrigin"], ["refreshCookie"]]
+            case .service: [["apiKey"]]
+            case .session: [["apiKey", "session"], ["allowedOrigin", "session"], ["sessionCookie"]]
+            case .notification: [["notificationToken"]]
+            }
+        return .array(ways.map { way in .object(of: way.map { ($0, .array([])) }) })
+    }
+
+    private func responses(_ shared: APIResponses) -> JSONValue {
+        let own = APIRefusal.ofAccess(access, method) + refusals + (body == nil ? [] : [.unsupportedMediaType])
+        let refusals = APIRefusal.ofAnyRequest + own
+        var statuses: [HTTPResponse.Status] = []
+        for status in answers.map(\.status) + refusals.map(\.status) where !statuses.contains(status) {
+            statuses.append(status)
+        }
+        statuses.sort { $0.code < $1.code }
+        return .object(
+            of: statuses.map { status in
+                let name = "\(status.code)"
+                if let answer = answers.first(where: { $0.status == status }) { return (name, answer.json) }
+                // The server's own refusals come before it is known that a browser asks.
+                let isLookedAt = [400, 500, 503].contains(status.code) || own.contains { $0.status == status }
+                let asPage = access == .browser && isLookedAt
+                return (name, shared.reference(to: refusals.filter { $0.status == status }, asPage: asPage))
+            })
+    }
+}
+
+extension APIOperation.Parameter {
+    fileprivate var json: JSONValue {
+        .object(of: [
+            ("name", .string(name)), ("in", .string(place)), ("required", isRequired ? .bool(true) : nil),
+            ("schema", schema.json),
+        ])
+    }
+}
+
+extension APIOperation.Body {
+    fileprivate var json: JSONValue {
+        let content = JSONValue.object(of: [
+            ("schema", APISchema.named(schema).json), ("example", try? JSONValue(parsing: Array(example.utf8))),
+        ])
+        return .object(of: [
+            ("required", .bool(true)),
+            (
+                "content",
+                .object(of: [
+                    ("application/json", isFormOnly ? nil : content), ("application/x-www-form-urlencoded", content),
+                ])
+            ),
+        ])
+    }
+}
+
+extension APIOperation.Answer {
+    fileprivate var json: JSONValue {
+        let example = example.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+        let content = schema.map { schema in
+            JSONValue.object(of: [
+                (contentType, .object(of: [("schema", schema.json), ("example", example)]))
+            ])
+        }
+        return .object(of: [
+            ("description", .string(description)), ("headers", APIResponses.headers(["X-Request-Id"] + headers)),
+            ("content", content),
+        ])
+    }
+}

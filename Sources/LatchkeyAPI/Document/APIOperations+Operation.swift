@@ -1,0 +1,32 @@
+import HTTPTypes
+import Primitives
+
+extension APIOperation {
+    static let ofOperation: [APIOperation] = [
+        APIOperation(
+            .get, "/healthz", "health", .operation, .open, "Is the process up?", "Never limited.",
+            answers: [status("ok", "It is.")]),
+        APIOperation(
+            .get, "/readyz", "readiness", .operation, .open, "Can it serve?",
+            "503 while the server is about to stop, or cannot reach its records. Never limited.",
+            answers: [status("ready", "It can.")]),
+        APIOperation(
+            .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
+            parameters: [.header("If-None-Match", .text("The `ETag` of what is there already."))],
+            answers: [
+                Answer(
+                    status: .ok, description: "OpenAPI 3.1.",
+                    schema: .object(
+                        "An OpenAPI document.",
+                        [.required("openapi", .text("The version of OpenAPI.", example: "3.1.0"))], isOpen: true),
+                    example: #"{"openapi": "3.1.0"}"#, headers: ["Cache-Control", "ETag"]),
+                Answer(status: .notModified, description: "It is as it was.", headers: ["Cache-Control", "ETag"]),
+            ]),
+    ]
+
+    private static func status(_ text: String, _ description: String) -> Answer {
+        .json(
+            .ok, description, .object("How it is.", [.required("status", .always(.string(text), "That."))]),
+            example: #"{"status": "\#(text)"}"#)
+    }
+}

@@ -1,0 +1,124 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// One way in which a call may be refused: its status and `error`, with an example.
+struct APIRefusal: Sendable {
+    /// Of the example: the `error`, unless two statuses or texts share it.
+    let name: String
+    let status: HTTPResponse.Status
+    let example: JSONValue
+    /// Whether `error` may also be any code of the carrier's own.
+    var isCarriersOwn = false
+
+    init(_ error: APIError, as name: String? = nil) {
+        self.name = name ?? error.code
+        status = error.status
+        let body = error.response(requestID: "k3x9ab-1f").body
+        example = (try? JSONValue(parsing: body)) ?? .null
+    }
+
+    init(
+        _ code: SignInError.Code, _ type: ErrorType, _ description: String, as name: String? = nil,
+        isCarriersOwn: Bool = false
+    ) {
+        var error = APIError(code.status, code.text, type, description)
+        error.correlationID = CorrelationID("b0e5-41")
+        self.init(error, as: name)
+        self.isCarriersOwn = isCarriersOwn
+    }
+
+    /// A refusal of the server's own.
+    private init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
+        self.init(APIError(HTTPError(status, code: code, message: message)))
+    }
+}
+
+extension APIRefusal {
+    /// What any request may be refused for, whatever it asks: sizes, times, malformed HTTP, too much at once.
+    static let ofAnyRequest: [APIRefusal] = [
+        .invalidRequest,
+        APIRefusal(.requestTimeout, "request_timeout", "The content did not arrive in time."),
+        APIRefusal(.contentTooLarge, "payload_too_large", "The content is larger than this server allows."),
+        APIRefusal(.uriTooLong, "uri_too_long", "The request line is longer than this server allows."),
+        APIRefusal(
+            .expectationFailed, "expectation_failed", "The only expectation this server meets is 100-continue."),
+        .rateLimited,
+        APIRefusal(
+            .requestHeaderFieldsTooLarge, "header_fields_too_large",
+            "The header fields are larger than this server allows."),
+        APIRefusal(APIError(HTTPError.internalServerError)),
+        APIRefusal(.overloaded),
+        APIRefusal(
+            .httpVersionNotSupported, "http_version_not_supported", "This server speaks HTTP/1.1. Send that version."),
+    ]
+
+    static let invalidRequest = APIRefusal(
+        .malformed("client_id is missing; mccmnc must be 5 or 6 digits.", CorrelationID("b0e5-41")))
+    static let rateLimited = APIRefusal(
+        APIError(
+            .tooManyRequests, "rate_limited", .serverError,
+            "There were too many requests. Wait for 1 s, and send fewer."))
+    static let methodNotAllowed = APIRefusal(
+        .methodNotAllowed, "method_not_allowed",
+        "This path does not know the method. Use one of: DELETE, GET, HEAD, OPTIONS, PATCH.")
+    static let pathUnknown = APIRefusal(
+        .notFound, "not_found",
+        "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
+    static let unsupportedMediaType = APIRefusal(
+        APIError(
+            .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
+            "Send application/json or application/x-www-form-urlencoded, in UTF-8."))
+
+    static let providerUnknown = APIRefusal(
+        .notFound, .invalidRequest, "There is no sign-in provider of this name. Use one that is configured.",
+        as: "provider_unknown")
+    static let otherClient = APIRefusal(.clientNotAllowed)
+    static let mustRegister = APIRefusal(
+        APIError(
+            .forbidden, "user_not_registered", .requestDenied,
+            "Nobody is registered under this identity. Register with state_key and the missing attributes."))
+    static let emailDomainBlocked = APIRefusal(
+        .emailDomainBlocked, .invalidRequest,
+        "E-mail addresses of this domain cannot register. Use another address.")
+
+    /// What comes of asking a carrier.
+    static let ofCarriers: [APIRefusal] = [
+        APIRefusal(
+            .invalidIDToken, .discoveryStateError, "The ID token does not pass the check of nonce. Start a new sign-in."
+        ),
+        APIRefusal(
+            .refusedByCarrier("invalid_grant"), .requestDenied,
+            "The carrier refused the code: it was used or has expired, or code_verifier or redirect_uri is not that of "
+                + "the authorization request."),
+        APIRefusal(
+            .refusedByCarrier("user_unsupported"), .discoveryStateError, "The carrier does not serve this user here.",
+            as: "code_of_the_carrier", isCarriersOwn: true),
+        carrierError,
+        APIRefusal(.carrierTimeout, .requestTimeout, "The carrier did not answer in time. Try again."),
+    ]
+    static let carrierError = APIRefusal(
+        .carrierError, .serverError, "The carrier's answer cannot be used. Try again later.")
+
+    /// What a caller may be refused for, before the call itself is looked at.
+    static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
+        switch access {
+        case .open, .browser: []
+        case .key, .service: [APIRefusal(.invalidAPIKey)]
+        case .keyOrPage, .refresh:
+            [APIRefusal(.invalidAPIKey), APIRefusal(.crossSiteRequest, as: "cross_site_request")]
+        case .session:
+            [APIRefusal(.invalidAPIKey), APIRefusal(.sessionInvalid), otherClient]
+                + (method == .get ? [] : [APIRefusal(.crossSiteRequest, as: "cross_site_request")])
+        case .notification:
+            [
+                APIRefusal(
+                    .invalidToken, .invalidRequest,
+                    "The notification token is missing, malformed, unknown or replaced. Send the one that came with the "
+                        + "request.", as: "notification_token_unknown")
+            ]
+        }
+    }
+}

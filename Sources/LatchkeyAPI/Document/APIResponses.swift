@@ -1,0 +1,82 @@
+import HTTPTypes
+import Primitives
+import Synchronization
+
+/// The responses of refusals, and their examples. Many calls share them, so that each stands in the document once.
+final class APIResponses: Sendable {
+    private struct Found {
+        var components: [(name: String, value: JSONValue?)] = []
+        var examples: [(name: String, value: JSONValue?)] = []
+    }
+
+    private let found = Mutex(Found())
+
+    var components: [(name: String, value: JSONValue?)] { found.withLock { $0.components } }
+    var examples: [(name: String, value: JSONValue?)] { found.withLock { $0.examples } }
+
+    /// A reference to the response of refusals that have one status.
+    /// - Parameter asPage: Whether a browser gets a page instead, unless it asks for JSON.
+    func reference(to refusals: [APIRefusal], asPage: Bool) -> JSONValue {
+        let status = refusals.first?.status ?? .internalServerError
+        let names = refusals.map(\.name)
+        let name = "\(status.code)." + names.joined(separator: ".") + (asPage ? ".page" : "")
+        found.withLock { found in
+            for refusal in refusals where !found.examples.contains(where: { $0.name == refusal.name }) {
+                found.examples.append((refusal.name, .object(of: [("value", refusal.example)])))
+            }
+            guard !found.components.contains(where: { $0.name == name }) else { return }
+            found.components.append((name, Self.response(status, refusals, asPage: asPage)))
+        }
+        return Self.reference("responses", name)
+    }
+
+    static func reference(_ kind: String, _ name: String) -> JSONValue {
+        .object(of: [("$ref", .string("#/components/\(kind)/\(name)"))])
+    }
+
+    static func headers(_ names: [String]) -> JSONValue {
+        .object(of: names.map { ($0, reference("headers", $0)) })
+    }
+
+    private static func response(
+        _ status: HTTPResponse.Status, _ refusals: [APIRefusal], asPage: Bool
+    ) -> JSONValue {
+        var codes: [String] = []
+        for refusal in refusals {
+            let code = refusal.example.object?["error"]?.string ?? ""
+            let text = refusal.isCarriersOwn ? "any code of the carrier’s own" : "`\(code)`"
+            if !codes.contains(text) { codes.append(text) }
+        }
+        let json = JSONValue.object(of: [
+            ("schema", schema(refusals)),
+            ("examples", .object(of: refusals.map { ($0.name, reference("examples", $0.name)) })),
+        ])
+        let page = JSONValue.object(of: [("schema", APISchema.text("A page that says what happened.").json)])
+        return .object(of: [
+            ("description", .string("\(status.reasonPhrase): \(codes.joined(separator: ", ")).")),
+            ("headers", headers(headerNames(status))),
+            (
+                "content",
+                .object(of: [("application/json", json), ("text/html", asPage ? page : nil)])
+            ),
+        ])
+    }
+
+    private static func schema(_ refusals: [APIRefusal]) -> JSONValue {
+        let error = APISchema.named("Error")
+        guard refusals.contains(where: { $0.name == "user_not_registered" }) else { return error.json }
+        return APISchema.anyOf("Who is to register gets more.", [.named("RegistrationNeeded"), error]).json
+    }
+
+    private static func headerNames(_ status: HTTPResponse.Status) -> [String] {
+        let own =
+            switch status {
+            case .unauthorized: ["WWW-Authenticate"]
+            case .methodNotAllowed: ["Allow"]
+            case .tooManyRequests: ["Retry-After", "RateLimit", "RateLimit-Policy"]
+            case .serviceUnavailable: ["Retry-After"]
+            default: [String]()
+            }
+        return ["X-Request-Id", "Cache-Control"] + own
+    }
+}

@@ -1,0 +1,135 @@
+import Primitives
+
+/// What a JSON value may be: a JSON Schema (draft 2020-12), as far as the API's bodies and answers need one.
+struct APISchema: Sendable {
+    /// What stands under a name in an object.
+    struct Field: Sendable {
+        let name: String
+        let schema: APISchema
+        let isRequired: Bool
+
+        static func required(_ name: String, _ schema: APISchema) -> Field {
+            Field(name: name, schema: schema, isRequired: true)
+        }
+
+        static func optional(_ name: String, _ schema: APISchema) -> Field {
+            Field(name: name, schema: schema, isRequired: false)
+        }
+    }
+
+    private let members: [(name: String, value: JSONValue?)]
+
+    var json: JSONValue { .object(of: members) }
+}
+
+extension APISchema {
+    /// A text.
+    /// - Parameters:
+    ///   - lengths: In characters; said only of texts that may have none but ASCII, whose limits are in bytes.
+    ///   - choices: All that it may be.
+    static func text(
+        _ description: String, pattern: String? = nil, lengths: ClosedRange<Int>? = nil, choices: [String]? = nil,
+        example: String? = nil
+    ) -> APISchema {
+        APISchema(members: [
+            ("type", .string("string")), ("description", .string(description)),
+            ("pattern", pattern.map { .string($0) }),
+            ("minLength", lengths.map { .integer(Int64($0.lowerBound)) }),
+            ("maxLength", lengths.map { .integer(Int64($0.upperBound)) }),
+            ("enum", choices.map { .texts($0) }),
+            ("examples", example.map { .texts([$0]) }),
+        ])
+    }
+
+    /// A text of visible ASCII characters.
+    static func visible(_ description: String, upTo longest: Int, example: String? = nil) -> APISchema {
+        text(description, pattern: "^[!-~]*$", lengths: 1...longest, example: example)
+    }
+
+    static func integer(_ description: String, from lowest: Int64? = nil, example: Int64? = nil) -> APISchema {
+        APISchema(members: [
+            ("type", .string("integer")), ("description", .string(description)),
+            ("minimum", lowest.map { .integer($0) }), ("examples", example.map { .array([.integer($0)]) }),
+        ])
+    }
+
+    /// A moment.
+    static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
+        integer(description + ", in seconds since 1970", from: 0, example: example)
+    }
+
+    /// A time span.
+    static func span(_ description: String, example: Int64) -> APISchema {
+        integer(description + ", in seconds", from: 0, example: example)
+    }
+
+    static func flag(_ description: String) -> APISchema {
+        APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
+    }
+
+    /// The one value that it always is.
+    static func always(_ value: JSONValue, _ description: String) -> APISchema {
+        APISchema(members: [("const", value), ("description", .string(description))])
+    }
+
+    static func list(_ description: String, of element: APISchema) -> APISchema {
+        APISchema(members: [
+            ("type", .string("array")), ("description", .string(description)), ("items", element.json),
+        ])
+    }
+
+    /// Words separated by spaces, or in JSON also an array of them.
+    static func words(_ description: String, upTo longest: Int, example: String) -> APISchema {
+        let word = text("One of them", pattern: "^[!-~]+$")
+        return APISchema(members: [
+            ("description", .string(description + " In JSON it may also be an array of the words.")),
+            (
+                "anyOf",
+                .array([
+                    text("Separated by spaces", pattern: "^[ -~]*$", lengths: 0...longest).json,
+                    list("As an array", of: word).json,
+                ])
+            ),
+            ("examples", .texts([example])),
+        ])
+    }
+
+    /// An object.
+    /// - Parameters:
+    ///   - alternatives: Names of which one group must be there, beside the required fields.
+    ///   - isOpen: Whether there may be more in it than is told.
+    static func object(
+        _ description: String, _ fields: [Field], oneGroupOf alternatives: [[String]] = [], isOpen: Bool = false
+    ) -> APISchema {
+        let required = fields.filter(\.isRequired).map(\.name)
+        return APISchema(members: [
+            ("type", .string("object")), ("description", .string(description)),
+            ("properties", .object(of: fields.map { ($0.name, $0.schema.json) })),
+            ("required", required.isEmpty ? nil : .texts(required)),
+            (
+                "anyOf",
+                alternatives.isEmpty
+                    ? nil : .array(alternatives.map { .object(of: [("required", .texts($0))]) })
+            ),
+            ("additionalProperties", isOpen ? .bool(true) : nil),
+        ])
+    }
+
+    static func anyOf(_ description: String, _ schemas: [APISchema]) -> APISchema {
+        APISchema(members: [("description", .string(description)), ("anyOf", .array(schemas.map(\.json)))])
+    }
+
+    /// One of ``components``.
+    static func named(_ name: String) -> APISchema {
+        APISchema(members: [("$ref", .string("#/components/schemas/" + name))])
+    }
+
+    /// The same, or null.
+    var orNull: APISchema {
+        APISchema(
+            members: members.map { member in
+                guard member.name == "type", let type = member.value?.string else { return member }
+                return ("type", .texts([type, "null"]))
+            })
+    }
+}

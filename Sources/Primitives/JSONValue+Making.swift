@@ -1,0 +1,12 @@
+extension JSONValue {
+    /// An object of these members in their order, without those that have no value. No name may come twice.
+    package static func object(of members: [(name: String, value: JSONValue?)]) -> JSONValue {
+        .object(
+            JSONObject(
+                members.compactMap { member in
+                    member.value.map { JSONObject.Member(name: member.name, value: $0) }
+                }))
+    }
+
+    package static func texts(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
+}
