@@ -38,6 +38,8 @@ struct App: Sendable {
         try await client.send(head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
+        // Simulated carriers, which some tests ask like this, give their answers no id.
+        if response["x-request-id"] != nil { try PublishedAPI.hold(response, to: method, path) }
         return Answer(response: response, json: Members(of: response.body))
     }
 
@@ -80,5 +82,20 @@ struct App: Sendable {
                 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
             return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
+    }
+}
+
+extension App {
+    func post(_ path: String, _ fields: [String: String]) async throws -> Answer {
+        try await send("POST", path, headers: ["Content-Type: application/json"], body: App.json(fields))
+    }
+
+    /// A call of a signed-in user's, with a JSON body if there are fields.
+    func asUser(
+        _ method: String, _ path: String, _ token: String, _ fields: [String: String] = [:]
+    ) async throws -> Answer {
+        try await send(
+            method, path, headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"],
+            body: fields.isEmpty ? "" : App.json(fields))
     }
 }

@@ -74,8 +74,10 @@ struct TestApp: Sendable {
         var headers = headers
         if let apiKey { headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey }
         let address = SocketAddress(host: peer, port: 1)
-        return Answer(
-            try await handler(Request(method, path, headers: headers, body: Array(body.utf8), peer: address)))
+        let response = try await handler(
+            Request(method, path, headers: headers, body: Array(body.utf8), peer: address))
+        try PublishedAPI.hold(response, to: method, path)
+        return Answer(response)
     }
 
     /// Sends a JSON body.

@@ -1,0 +1,24 @@
+import LatchkeyAPI
+import Primitives
+import TestSupport
+import Testing
+
+/// Holds every answer that a test here gets from Latchkey against the OpenAPI document.
+enum PublishedAPI {
+    private static let made = Result {
+        try APIContract(
+            OpenAPIDocument(
+                version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
+            ).json)
+    }
+
+    static func contract() throws -> APIContract { try made.get() }
+
+    static func hold(_ response: RawClient.Response, to method: String, _ target: String) throws {
+        let exchange = APIContract.Exchange(
+            method, target, status: response.status, fields: response.fields.map { ($0.name, $0.value) },
+            body: response.body)
+        for fault in try contract().faults(of: exchange) { Issue.record("\(fault)") }
+        Tour.current?.note(exchange)
+    }
+}

@@ -1,0 +1,22 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import Primitives
+import TestSupport
+import Testing
+
+/// Holds every answer that a test here gets against the OpenAPI document.
+enum PublishedAPI {
+    static let document = OpenAPIDocument(
+        version: "1", sessionCookie: "__Host-latchkey_session", refreshCookie: "__Host-latchkey_refresh", path: "/base"
+    ).json
+
+    private static let contract = Result { try APIContract(document) }
+
+    static func hold(_ response: Response, to method: HTTPRequest.Method, _ path: String) throws {
+        let exchange = APIContract.Exchange(
+            method.rawValue, path, status: response.status.code,
+            fields: response.headers.map { ($0.name.rawName, $0.value) }, body: response.body)
+        for fault in try contract.get().faults(of: exchange) { Issue.record("\(fault)") }
+    }
+}

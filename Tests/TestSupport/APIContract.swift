@@ -1,0 +1,159 @@
+public import Primitives
+
+/// What an OpenAPI document says of a server's answers, and what is wrong with an answer that says otherwise.
+///
+/// Stricter than the document: what a schema does not name may not be there, and the `error` of a refusal must be one that
+/// the document has an example of.
+public struct APIContract: Sendable {
+    /// What was asked and what was answered.
+    public struct Exchange: Sendable {
+        public let method: String
+        /// Without the query.
+        public let path: String
+        public let status: Int
+        /// Names in lower case.
+        let fields: [String: String]
+        let body: [UInt8]
+
+        /// - Parameter target: With or without a query.
+        public init(
+            _ method: String, _ target: String, status: Int, fields: [(name: String, value: String)], body: [UInt8]
+        ) {
+            self.method = method
+            path = String(target.prefix { $0 != "?" })
+            self.status = status
+            self.fields = Dictionary(fields.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+            self.body = body
+        }
+    }
+
+    public struct Unreadable: Error {}
+
+    public let schemas: SchemaChecker
+    /// By template, then by method in lower case.
+    private let paths: [(template: [Substring], calls: JSONObject)]
+
+    /// - Parameter document: OpenAPI 3.1 in JSON, with references into itself only.
+    public init(_ document: JSONValue) throws {
+        guard let paths = document.object?["paths"]?.object else { throw Unreadable() }
+        schemas = SchemaChecker(document: document)
+        self.paths = paths.members.compactMap { member in
+            member.value.object.map { (member.name.split(separator: "/"), $0) }
+        }
+    }
+
+    /// The operation that answers a request, as `METHOD /template`; nil if the document has none.
+    public func operation(_ method: String, _ path: String) -> String? {
+        guard let (template, calls) = match(path), calls[method.lowercased()] != nil else { return nil }
+        return "\(method) /\(template.joined(separator: "/"))"
+    }
+
+    /// All operations, as `METHOD /template`.
+    public var operations: [String] {
+        paths.flatMap { path in
+            path.calls.members.map { "\($0.name.uppercased()) /\(path.template.joined(separator: "/"))" }
+        }
+    }
+
+    /// The statuses that the document has for an operation.
+    public func statuses(of operation: String) -> [Int] {
+        let parts = operation.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2,
+            let calls = paths.first(where: { "/" + $0.template.joined(separator: "/") == parts[1] })?.calls,
+            let responses = calls[parts[0].lowercased()]?.object?["responses"]?.object
+        else { return [] }
+        return responses.members.compactMap { Int($0.name) }
+    }
+
+    /// What is wrong with an answer, each fault with what to do about it; nothing if all is well.
+    public func faults(of exchange: Exchange) -> [String] {
+        let place = "\(exchange.method) \(exchange.path) → \(exchange.status): "
+        return problems(of: exchange).map { place + $0 }
+    }
+
+    private func problems(of exchange: Exchange) -> [String] {
+        guard exchange.method != "OPTIONS" else { return [] }
+        guard let (template, calls) = match(exchange.path) else { return problemsOfUnknownPath(exchange) }
+        let method = exchange.method == "HEAD" ? "get" : exchange.method.lowercased()
+        guard let call = calls[method]?.object else {
+            return exchange.status == 405 ? problems(of: exchange, shared("405.method_not_allowed")) : unknown(exchange)
+        }
+        guard let found = call["responses"]?.object?["\(exchange.status)"] else {
+            return [
+                "/\(template.joined(separator: "/")) has no such status in /openapi.json. Add it to the answers or "
+                    + "refusals of `\(call["operationId"]?.string ?? "")` in Sources/LatchkeyAPI/Document, or mend the "
+                    + "handler. It was: \(String(decoding: exchange.body.prefix(300), as: UTF8.self))"
+            ]
+        }
+        return problems(of: exchange, schemas.resolved(found))
+    }
+
+    private func shared(_ name: String) -> JSONObject? {
+        schemas.resolved(.object(of: [("$ref", .string("#/components/responses/\(name)"))]))
+    }
+
+    /// Pages are no part of the API.
+    private func problemsOfUnknownPath(_ exchange: Exchange) -> [String] {
+        if exchange.status == 404 { return problems(of: exchange, shared("404.not_found")) }
+        if exchange.path == "/" || exchange.path.split(separator: "/").last?.contains(".") == true { return [] }
+        return exchange.status == 405 || exchange.status < 400 ? unknown(exchange) : []
+    }
+
+    private func unknown(_ exchange: Exchange) -> [String] {
+        [
+            "There is no such operation in /openapi.json. Add an `APIOperation` for it to the file of its tag in "
+                + "Sources/LatchkeyAPI/Document."
+        ]
+    }
+
+    private func problems(of exchange: Exchange, _ response: JSONObject?) -> [String] {
+        guard let response else { return ["The response in /openapi.json cannot be found."] }
+        var found: [String] = []
+        for header in response["headers"]?.object?.members ?? [] {
+            guard schemas.resolved(header.value)?["required"]?.bool == true else { continue }
+            if exchange.fields[header.name.lowercased()] == nil {
+                found.append("The header \(header.name) is missing.")
+            }
+        }
+        guard exchange.method != "HEAD" else { return found }
+        guard let content = response["content"]?.object else {
+            if !exchange.body.isEmpty { found.append("There is content, and none is told of.") }
+            return found
+        }
+        let type = (exchange.fields["content-type"] ?? "").prefix { $0 != ";" }
+        guard let media = content[String(type)]?.object else {
+            return found + ["The content is \(type), which is not told of."]
+        }
+        guard type.hasSuffix("json") else { return found }
+        guard let value = try? JSONValue(parsing: exchange.body, limits: Self.limits) else {
+            return found + ["The content is not JSON."]
+        }
+        if let schema = media["schema"] { found += schemas.faults(of: value, schema) }
+        return found + problems(ofError: value, media)
+    }
+
+    private static let limits = JSONLimits(bytes: 1 << 20, depth: 32, values: 65_536)
+
+    private func problems(ofError value: JSONValue, _ media: JSONObject) -> [String] {
+        guard let examples = media["examples"]?.object, let code = value.object?["error"]?.string else { return [] }
+        if examples["code_of_the_carrier"] != nil { return [] }
+        let codes = examples.members.compactMap { schemas.resolved($0.value)?["value"]?.object?["error"]?.string }
+        if codes.contains(code) { return [] }
+        return [
+            "The error \(code) is not told of at this status, only \(codes.joined(separator: ", ")). Add it to the "
+                + "refusals of the operation in Sources/LatchkeyAPI/Document."
+        ]
+    }
+
+    /// The template of a path, the one with the most literals.
+    private func match(_ path: String) -> (template: [Substring], calls: JSONObject)? {
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let found = paths.filter { template, _ in
+            template.count == segments.count
+                && zip(template, segments).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
+        }
+        return found.max { literals($0.template) < literals($1.template) }
+    }
+
+    private func literals(_ template: [Substring]) -> Int { template.count { !$0.hasPrefix("{") } }
+}
