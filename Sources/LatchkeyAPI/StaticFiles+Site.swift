@@ -12,8 +12,8 @@ extension StaticFiles {
                 .xContentTypeOptions: "nosniff",
                 .referrerPolicy: "no-referrer",
                 .contentSecurityPolicy: """
-                default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
-                frame-ancestors 'none'
+                default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                base-uri 'none'; form-action 'none'; frame-ancestors 'none'
                 """,
             ], logger: logger)
     }

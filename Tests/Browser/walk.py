@@ -135,6 +135,29 @@ class Walk:
             self.browser.picture(self.pictures / f"{self.name}-trouble.png")
             self.browser.complaints()
 
+    def api(self):
+        """The page of the API shows every call, by its own script and style alone."""
+        with urllib.request.urlopen(self.base + "/openapi.json", timeout=10) as answer:
+            document = json.loads(answer.read())
+        self.browser.go(self.base + "/api.html#signIn")
+        self.browser.wait("the calls", lambda: self.browser.run("return document.querySelectorAll('details.call').length"))
+        self.look("api")
+        shown = self.browser.run("return [...document.querySelectorAll('details.call')].map((call) => call.id)")
+        told = [call["operationId"] for calls in document["paths"].values() for call in calls.values()]
+        assert sorted(shown) == sorted(told), set(shown) ^ set(told)
+        self.browser.run("for (const more of document.querySelectorAll('#signIn details')) more.open = true;")
+        text = self.browser.text("#signIn")
+        for word in ("code_verifier", "refresh_token", "user_not_registered", "an API key"):
+            assert word in text, f"{word} is not shown"
+        self.browser.run(
+            "const find = document.querySelector('input[type=search]'); find.value = 'refresh session';"
+            "find.dispatchEvent(new Event('input'));")
+        left = self.browser.run(
+            "return [...document.querySelectorAll('details.call')].filter((call) => !call.hidden).map((call) => call.id)")
+        assert left == ["refresh"], left
+        wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"the page is {wide} pixels too wide"
+
     def registration(self):
         self.browser.go(self.start(scope="openid name email"))
         self.choose_carrier()
@@ -166,7 +189,7 @@ def main():
     for look, (size, dark) in looks.items():
         with demonstration(options.latchkey) as base, Browser(driver, free_port(), size, dark) as browser:
             walk = Walk(browser, base, options.pictures, look)
-            for step in (walk.web, walk.denied, walk.popup, walk.trouble):
+            for step in (walk.web, walk.denied, walk.popup, walk.trouble, walk.api):
                 step()
                 print(f"browser: {look}: {step.__name__}: ok", flush=True)
     with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as base, \

@@ -148,17 +148,21 @@ struct AccessTests {
         #expect(app.store.checks == 1)
     }
 
-    @Test("Pages say what they are and allow no script")
+    @Test("Pages say what they are, and allow no script or style but files of this server")
     func pages() async throws {
         let app = try TestApp()
         let page = try await app.send(.get, "/", apiKey: nil)
         #expect(page.headers[.contentType] == "text/html; charset=utf-8")
         #expect(page.headers[.xContentTypeOptions] == "nosniff")
-        #expect(page.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
-        #expect(page.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
+        let policy = try #require(page.headers[.contentSecurityPolicy])
+        #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "))
+        #expect(policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe"))
         #expect(HTTPField.Name("Referrer-Policy").flatMap { page.headers[$0] } == "no-referrer")
         let style = try await app.send(.get, "/style.css", apiKey: nil)
         #expect(style.headers[.contentType] == "text/css; charset=utf-8")
+        let script = try await app.send(.get, "/page.js", apiKey: nil)
+        #expect(script.headers[.contentType] == "text/javascript; charset=utf-8")
     }
 
     @Test("Where browsers come by https, every answer tells them to stay with it; elsewhere none does")
