@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser third-party conformance conformance-table fuzz bench lint format clean
+.PHONY: help run build test browser openapi third-party conformance conformance-table fuzz bench lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,11 @@ browser:  ## have a real browser click through the sign-ins of a demonstration
 	@scripts/setup --browser
 	swift build --product latchkey
 	scripts/browser
+
+openapi:  ## hold a running server against its own OpenAPI document
+	@scripts/setup --test
+	swift build --product latchkey
+	scripts/openapi
 
 third-party:  ## sign in with an OpenID provider that is not of this repository
 	@scripts/setup --test

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Holds a running demonstration against its own OpenAPI document; see scripts/openapi.
+
+    Tests/OpenAPI/run.py --latchkey .build/debug/latchkey [--examples 8] [--seed 1]
+
+First openapi-spec-validator reads the document. Then schemathesis calls every operation with what it thinks up: once with
+nothing but the API key, once as a signed-in user. What it must not find: an answer of 5xx that is not a carrier's, a status,
+header, content type or content that the document does not tell of, or a method that is not refused with `Allow`.
+"""
+import argparse
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = pathlib.Path(sys.executable).parent
+CHECKS = [
+    "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
+    "response_schema_conformance", "unsupported_method", "allow_header_conformance",
+]
+# What the run as a signed-in user must have been answered well, or it has looked at refusals only.
+NEEDED = {
+    "signIn", "signInWithZenKey", "refresh", "introspect", "revokeToken", "authorizeTransaction", "redeemReceipt",
+    "startAsyncSignIn", "pollAsyncSignIn", "cancelAsyncSignIn", "startRedirect", "issueAttempt", "showUser", "editUser",
+    "eraseUser", "listSessions", "revokeOtherSessions", "listIdentities", "signOut", "listProviders", "showSigningKeys",
+    "health", "readiness",
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def demonstration(latchkey):
+    """A running `latchkey demo`: the base URLs of the server and of its carriers."""
+    port, carriers = free_port(), free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
+            [latchkey, "demo", "--port", str(port), "--simulator-port", str(carriers),
+             "--database", f"{folder}/demo.db"],
+            env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", LATCHKEY_RATE_LIMITS="off"), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL)
+        base = f"http://127.0.0.1:{port}"
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    urllib.request.urlopen(base + "/readyz", timeout=5).read()
+                    break
+                except OSError:
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise SystemExit("openapi: the demonstration did not start")
+                    time.sleep(0.1)
+            yield base, f"http://127.0.0.1:{carriers}"
+            if process.poll() is not None:
+                raise SystemExit(f"openapi: the server ended with {process.returncode} while it was asked")
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+def validate(base, folder):
+    path = pathlib.Path(folder) / "openapi.json"
+    path.write_bytes(urllib.request.urlopen(base + "/openapi.json", timeout=10).read())
+    subprocess.run([PROGRAMS / "openapi-spec-validator", path], check=True, timeout=120)
+    return json.loads(path.read_text())
+
+
+def fuzz(base, title, options, environment, arguments):
+    print(f"\n--- schemathesis {title}", flush=True)
+    command = [
+        PROGRAMS / "schemathesis", "run", base + "/openapi.json", "--no-color", "--warnings", "off",
+        "--max-redirects", "0", "--request-timeout", "20", "--generation-database", "none", "--workers", "2",
+        "--seed", str(arguments.seed), "--continue-on-failure", *options,
+    ]
+    # Where it stands, so that it finds no configuration of another directory and leaves nothing behind.
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(command, cwd=folder, env=dict(os.environ, **environment), timeout=420).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones")
+    parser.add_argument("--seed", type=int, default=1, help="another one for other examples")
+    arguments = parser.parse_args()
+    with demonstration(arguments.latchkey) as (base, carriers), tempfile.TemporaryDirectory() as folder:
+        document = validate(base, folder)
+        key_alone = fuzz(
+            base, "with an API key",
+            ["--header", "X-API-KEY: demo-key", "--phases", "examples,fuzzing", "--max-examples", str(arguments.examples),
+             "--checks", ",".join([*CHECKS, "ignored_auth"])],
+            {}, arguments)
+        seen_path = f"{folder}/seen"
+        pathlib.Path(seen_path).touch()
+        signed_in = fuzz(
+            base, "as a signed-in user",
+            ["--phases", "examples,coverage,fuzzing", "--max-examples", str(arguments.examples), "--checks", ",".join(CHECKS)],
+            {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
+             "OPENAPI_BASE": base, "OPENAPI_CARRIERS": carriers, "OPENAPI_SEEN": seen_path}, arguments)
+        seen = collections.defaultdict(set)
+        for line in pathlib.Path(seen_path).read_text().splitlines():
+            name, status = line.rsplit(" ", 1)
+            seen[name].add(int(status))
+    known = {call["operationId"] for calls in document["paths"].values() for call in calls.values()}
+    # The run begins with the document, and does not call it again.
+    untried = sorted(known - seen.keys() - {"document"})
+    unanswered = sorted(name for name in NEEDED if not any(status < 400 for status in seen[name]))
+    for what, names in [("was never called", untried), ("was never answered well", unanswered)]:
+        for name in names:
+            print(f"openapi: {name} {what}", file=sys.stderr)
+    sys.exit(1 if key_alone or signed_in or untried or unanswered else 0)
+
+
+if __name__ == "__main__":
+    main()
