@@ -89,6 +89,25 @@ class Browser:
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def ask(self, expression):
+        """What a promise of the page comes to: its value, or the `error` of what it throws."""
+        script = ("const done = arguments[0]; (async () => await (" + expression + "))()"
+                  ".then((value) => done({ value }), (error) => done({ error: error.error ?? String(error) }));")
+        return self.call("POST", "/execute/async", {"script": script, "args": []})
+
+    def forget_cookie(self, name):
+        self.call("DELETE", f"/cookie/{name}")
+
+    def cookies(self):
+        return {cookie["name"]: cookie for cookie in self.call("GET", "/cookie")}
+
+    def open(self, url):
+        """A further tab; returns its window."""
+        window = self.call("POST", "/window/new", {"type": "tab"})["handle"]
+        self.switch(window)
+        self.go(url)
+        return window
+
     def wait(self, what, condition):
         deadline = time.monotonic() + 20
         while not condition():

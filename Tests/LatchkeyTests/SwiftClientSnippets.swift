@@ -112,7 +112,9 @@ import Testing
 
     @Test(
         "What docs/clients.md shows is what the tests run",
-        arguments: [("swift", "Tests/LatchkeyTests/SwiftClientSnippets.swift")])
+        arguments: [
+            ("swift", "Tests/LatchkeyTests/SwiftClientSnippets.swift"), ("js", "Tests/Browser/frontend/frontend.js"),
+        ])
     func shown(language: String, path: String) throws {
         let document = try text("docs/clients.md")
         let snippets = try snippets(of: path)

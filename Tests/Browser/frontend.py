@@ -1,0 +1,114 @@
+"""Two origins on 127.0.0.1: one has Latchkey and a frontend behind one proxy, the other the same frontend alone."""
+import contextlib
+import http.client
+import http.server
+import pathlib
+import sys
+import threading
+import urllib.parse
+
+PAGES = pathlib.Path(__file__).parent / "frontend"
+TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A browser that hangs up is no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class Origin:
+    """A web server of its own that has the frontend; `latchkey` is the URL that the frontend knows Latchkey by."""
+
+    def __init__(self):
+        self.latchkey = self.upstream = None
+        self.refreshes = self.together = self.most_together = 0
+        self.holds_refreshes = False
+        self.refused = 0
+        self.lock = threading.Condition()
+        origin = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                origin.answer(self)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    @contextlib.contextmanager
+    def serving(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        try:
+            yield self
+        finally:
+            self.server.shutdown()
+            self.server.server_close()
+
+    def answer(self, request):
+        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        path = urllib.parse.urlsplit(request.path).path
+        page = PAGES / ("index.html" if path == "/" else path.lstrip("/"))
+        if request.command == "GET" and page.parent == PAGES and page.is_file():
+            text = page.read_text().replace("https://login.example", self.latchkey)
+            self.send(request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode())
+        elif self.upstream is None:
+            self.send(request, 404, [], b"")
+        elif path == "/auth/token" and request.command == "POST":
+            with self.refreshing():
+                self.forward(request, body)
+        elif self.refused and path == "/users/me" and request.command == "GET":
+            self.refused -= 1
+            self.send(request, 401, self.sharing(request), b'{"error":"invalid_token","error_description":"As told."}')
+        else:
+            self.forward(request, body)
+
+    def sharing(self, request):
+        return [("Access-Control-Allow-Origin", request.headers.get("Origin") or self.url),
+                ("Content-Type", "application/json")]
+
+    @contextlib.contextmanager
+    def refreshing(self):
+        """Counts refreshes, and those under way at one time, for which there is a while when it is told to."""
+        with self.lock:
+            self.refreshes += 1
+            self.together += 1
+            self.most_together = max(self.most_together, self.together)
+            self.lock.notify_all()
+            if self.holds_refreshes:
+                self.lock.wait_for(lambda: self.most_together > 1, 2)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.together -= 1
+
+    def forward(self, request, body):
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.upstream).netloc, timeout=30)
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "connection"}
+        connection.request(request.command, request.path, body or None, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        dropped = ("connection", "content-length", "transfer-encoding", "keep-alive")
+        self.send(request, answer.status, [field for field in answer.getheaders() if field[0].lower() not in dropped],
+                  content)
+        connection.close()
+
+    @staticmethod
+    def send(request, status, fields, content):
+        request.send_response_only(status)
+        for name, value in fields:
+            request.send_header(name, value)
+        if status != 204:
+            request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        if request.command != "HEAD" and status != 204:
+            request.wfile.write(content)

@@ -1,0 +1,56 @@
+// The frontend of docs/clients.md, whose JavaScript is taken from here. Where it stands, https://login.example is
+// Latchkey's public URL.
+
+// snippet: js-sign-in
+import { configure } from "https://login.example/latchkey.js";
+
+const latchkey = configure({ baseURL: "https://login.example" });
+
+/** Once when the page is loaded: the browser may be coming back from a sign-in. */
+async function start() {
+  const outcome = await latchkey.finishSignIn();
+  if (outcome) await entered(outcome);
+}
+
+async function entered(outcome) {
+  // Where users have to register: with what a form asks for.
+  if (outcome.status === "partial") await latchkey.register(outcome, { name: "Jo", email: outcome.identifier });
+}
+
+document.querySelector("#sign-in").onclick = () => latchkey.signIn();
+document.querySelector("#popup").onclick = async () => {
+  try {
+    await entered(await latchkey.signInWithPopup());
+    await show();
+  } catch (error) {
+    complain(error); // error.error is "popup_blocked", "popup_closed", "access_denied", …
+  }
+};
+// end
+
+// snippet: js-session
+async function show() {
+  const user = await latchkey.me();
+  const response = await latchkey.fetch("/users/me/identities");
+  const { identities } = await response.json();
+  document.querySelector("#state").textContent = `user ${user.user_id}, ${identities.length} identity`;
+}
+
+document.querySelector("#sign-out").onclick = async () => {
+  await latchkey.signOut();
+  document.querySelector("#state").textContent = "signed out";
+};
+// end
+
+function complain(error) {
+  document.querySelector("#state").textContent = `${error.error}: ${error.error_description}`;
+}
+
+window.latchkey = latchkey;
+window.configure = configure;
+try {
+  await start();
+  await show();
+} catch (error) {
+  complain(error);
+}
