@@ -23,6 +23,8 @@ struct ProviderGrant: Sendable {
 
     /// Between two looks at a row that another process is refreshing.
     private static let look = Duration.milliseconds(100)
+    /// For 15 seconds in all: as long as another claim lasts, where token requests have their usual time.
+    private static let looks = 150
     /// Seconds that a claim outlasts the longest token request, for storing what came of it.
     private static let slack: Int64 = 5
     /// Between the tries to store what a provider gave.
@@ -47,8 +49,7 @@ struct ProviderGrant: Sendable {
 
     private func refreshed(besides refused: Secret?) async throws(SignInError) -> ProviderTokens {
         let claimSeconds = relyingParty.tokenTimeout.components.seconds + Self.slack
-        // Long enough for one other claim to run out.
-        for _ in 0..<(claimSeconds + 1) * 10 {
+        for _ in 0..<Self.looks {
             let record = try await record()
             let tokens = try open(record)
             guard tokens.areStale(at: clock.now(), refused: refused) else { return tokens }
