@@ -115,6 +115,8 @@ class Stage:
     def refresh(self, page):
         """A token that is refused is exchanged once, however many calls find it so, and the calls go on."""
         self.sign_in(page)
+        # What locks do between tabs is not to hide what each tab does by itself.
+        self.browser.run("Object.defineProperty(navigator, 'locks', { value: undefined });")
         self.own.refreshes, self.own.refused = 0, 3
         asked = self.browser.ask("Promise.all([1, 2, 3].map(() => latchkey.me())).then((all) => all[2].user_id)")
         assert asked == {"value": 1}, asked
@@ -229,6 +231,16 @@ def check_types():
     assert has == declares, has ^ declares
 
 
+def check_document():
+    """docs/clients.md shows the frontend that runs here, and no other JavaScript."""
+    here = pathlib.Path(__file__).parent
+    document = (here.parents[1] / "docs/clients.md").read_text()
+    snippets = re.findall(r"// snippet: (\S+)\n(.*?)\n// end\n", (here / "frontend/frontend.js").read_text(), re.S)
+    for name, code in snippets:
+        assert f"<!-- snippet: {name} -->\n```js\n{code}\n```\n" in document, f"docs/clients.md: {name}"
+    assert document.count("```js\n") == len(snippets) > 0
+
+
 @contextlib.contextmanager
 def stage(latchkey, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
@@ -252,6 +264,7 @@ def main():
     parser.add_argument("--only", default="", help="a part of the names of the steps to be taken")
     options = parser.parse_args()
     check_types()
+    check_document()
     driver = shutil.which("chromedriver")
     if not driver:
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")

@@ -112,9 +112,7 @@ import Testing
 
     @Test(
         "What docs/clients.md shows is what the tests run",
-        arguments: [
-            ("swift", "Tests/LatchkeyTests/SwiftClientSnippets.swift"), ("js", "Tests/Browser/frontend/frontend.js"),
-        ])
+        arguments: [("swift", "Tests/LatchkeyTests/SwiftClientSnippets.swift")])
     func shown(language: String, path: String) throws {
         let document = try text("docs/clients.md")
         let snippets = try snippets(of: path)
