@@ -17,6 +17,7 @@ import Testing
             try await registration()
             try await browsers()
             try await phones()
+            try await linking()
         }
         let unseen = tour.unseen
         #expect(
@@ -154,6 +155,31 @@ import Testing
                 Tour.current?.saw("POST /auth/zenkey-async-signin/notification", told)
                 #expect(try await stage.poll(handle).status == (isFound ? 302 : 200))
             }
+        }
+    }
+
+    /// More ways to sign in, and what a provider has for its user.
+    private func linking() async throws {
+        try await ProviderWalk.with { walk in
+            let token = try #require(try await walk.token(at: "acme"))
+            for expected in [201, 200] {
+                let fields = try walk.code(at: "globex").merging(["provider": "globex"]) { $1 }
+                let answer = try await walk.stage.app.asUser("POST", "/users/me/identities", token, fields)
+                #expect(answer.status == expected)
+            }
+            let browser = Browser()
+            try await walk.signIn(browser, at: "acme", user: "ravi")
+            for (accept, expected) in [("application/json", 200), ("text/html", 303)] {
+                let page = try await browser.post(
+                    walk.origin + "/auth/globex/link",
+                    form: ["client_type": "web", "redirect_uri": ProviderWalk.webURI],
+                    headers: ["Accept: \(accept)", "Sec-Fetch-Site: same-origin"])
+                #expect(page.status == expected)
+            }
+        }
+        try await ResourceStage.with { stage in
+            let token = try await stage.signIn()
+            #expect(try await stage.fetch(token).status == 200)
         }
     }
 }

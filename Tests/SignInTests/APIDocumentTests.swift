@@ -108,10 +108,18 @@ import Testing
             var read: Set<String> = []
             for field in words.union(told) {
                 // Neither a text nor anything else that a field may be.
+                // The rest of a link is read once it is known at which provider.
+                let isLink = path == "/users/me/identities" && field != "provider"
+                let provider = isLink ? [("provider", JSONValue.string("zenkey"))] : []
                 let answer = try await app.send(
                     try #require(HTTPRequest.Method(method)), path.replacing("{provider}", with: "zenkey"),
-                    [.contentType: "application/json", .authorization: "Bearer \(token)"],
-                    body: JSONValue.object(of: [(field, .object(of: []))]).text)
+                    call["security"] == Self.cookieOnly
+                        ? [
+                            .contentType: "application/json", .cookie: "__Host-latchkey_session=\(token)",
+                            try #require(HTTPField.Name("Sec-Fetch-Site")): "same-origin", .accept: "application/json",
+                        ] : [.contentType: "application/json", .authorization: "Bearer \(token)"],
+                    body: JSONValue.object(of: provider + [(field, .object(of: []))]).text,
+                    apiKey: call["security"] == Self.cookieOnly ? nil : TestApp.apiKey)
                 #expect(answer.status == 400, "\(method) \(path) \(field)")
                 let isNamed = answer.description.dropLast().split(separator: "; ").contains {
                     $0.hasPrefix(field + " ") && !$0.hasSuffix("is missing") && !$0.hasSuffix("cannot be changed")
@@ -125,6 +133,8 @@ import Testing
                 "\(method) \(path): make the fields in APISchema+Bodies.swift those that the decoder reads")
         }
     }
+
+    private static let cookieOnly = JSONValue.array([.object(of: [("sessionCookie", .array([]))])])
 
     /// Whatever may be a field's name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {

@@ -29,7 +29,9 @@ struct TestApp: Sendable {
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
-        site = try TemporaryDirectory(files: ["index.html": "<p>hello</p>", "style.css": "p{}", "healthz": "file"])
+        site = try TemporaryDirectory(files: [
+            "index.html": "<p>hello</p>", "style.css": "p{}", "page.js": ";", "healthz": "file",
+        ])
         carrier = FakeCarrier(clock: clock)
         store = try TestStore()
         var configuration = try Self.configuration(registration: registration, change)

@@ -21,6 +21,7 @@ extension APIOperation {
             case .refresh: [["apiKey"], ["allowedOrigin"], ["refreshCookie"]]
             case .service: [["apiKey"]]
             case .session: [["apiKey", "session"], ["allowedOrigin", "session"], ["sessionCookie"]]
+            case .browserSession: [["sessionCookie"]]
             case .notification: [["notificationToken"]]
             }
         return .array(ways.map { way in .object(of: way.map { ($0, .array([])) }) })
@@ -40,7 +41,7 @@ extension APIOperation {
                 if let answer = answers.first(where: { $0.status == status }) { return (name, answer.json) }
                 // The server's own refusals come before it is known that a browser asks.
                 let isLookedAt = [400, 500, 503].contains(status.code) || own.contains { $0.status == status }
-                let asPage = access == .browser && isLookedAt
+                let asPage = (access == .browser || access == .browserSession) && isLookedAt
                 return (name, shared.reference(to: refusals.filter { $0.status == status }, asPage: asPage))
             })
     }

@@ -32,6 +32,8 @@ struct APIOperation: Sendable {
         case service
         /// As ``key``, with a session; a browser with its session cookie alone.
         case session
+        /// A page of this server's own origin with its session cookie; refusals are as for ``browser``.
+        case browserSession
         /// The carrier that was given the token.
         case notification
     }

@@ -56,9 +56,19 @@ extension APIOperation {
 
     private static let clientTypeInPath = Parameter.path("client_type", .text("`web`, `ios`, …", example: "web"))
 
-    private static let onward = Answer(
+    static let onward = Answer(
         status: .seeOther, description: "The browser goes on there.",
         headers: ["Location", "Cache-Control", "Set-Cookie"])
+
+    static let place = Answer.json(
+        .ok, "The place, for `Accept: application/json`.",
+        .object(
+            "Where to send the browser.",
+            [
+                .required("location", .text("A URL.")),
+                .required("expires_in", .span("How long the sign-in may take", example: 600)),
+            ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#,
+        headers: ["Set-Cookie"])
 
     private static let start = APIOperation(
         .get, "/auth/{provider}/start", "startRedirect", .redirects, .browser, "Begin a sign-in in the browser",
@@ -94,15 +104,7 @@ extension APIOperation {
         ],
         answers: [
             onward,
-            .json(
-                .ok, "The place, for `Accept: application/json`.",
-                .object(
-                    "Where to send the browser.",
-                    [
-                        .required("location", .text("A URL.")),
-                        .required("expires_in", .span("How long the sign-in may take", example: 600)),
-                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#,
-                headers: ["Set-Cookie"]),
+            place,
         ],
         refusals: [
             .providerUnknown, .carrierError,

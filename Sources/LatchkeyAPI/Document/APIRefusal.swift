@@ -109,7 +109,7 @@ extension APIRefusal {
         case .key, .service: [APIRefusal(.invalidAPIKey)]
         case .keyOrPage, .refresh:
             [APIRefusal(.invalidAPIKey), APIRefusal(.crossSiteRequest, as: "cross_site_request")]
-        case .session:
+        case .session, .browserSession:
             [APIRefusal(.invalidAPIKey), APIRefusal(.sessionInvalid), otherClient]
                 + (method == .get ? [] : [APIRefusal(.crossSiteRequest, as: "cross_site_request")])
         case .notification:

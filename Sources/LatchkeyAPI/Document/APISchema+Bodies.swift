@@ -8,6 +8,8 @@ extension APISchema {
             "TransactionApproval",
             object("A sign-in with a code for a transaction.", signInFields(isTransaction: true))
         ),
+        ("IdentityToLink", object("A sign-in with a code, to be added to the user.", linkFields)),
+        ("LinkStart", linkStart),
         ("Registration", registration), ("Refresh", refresh), ("SessionHandover", sessionHandover),
         ("ProfileEdit", profileEdit), ("TokenQuestion", tokenQuestion), ("ReceiptToRedeem", receiptToRedeem),
         ("AsyncSignIn", object("Whom to ask, and what for.", asyncSignInFields, oneGroupOf: networks)),
@@ -72,6 +74,31 @@ extension APISchema {
             .optional("correlation_id", correlationID),
         ] + networkFields
     }
+
+    private static let linkFields: [Field] =
+        [.required("provider", text("A way to sign in: an `id` of `GET /auth/providers`.", example: "zenkey"))]
+        + signInFields()
+
+    private static let linkStart = object(
+        "A link by redirects: what a start takes.",
+        [
+            .required("client_type", text("Also `clientType`.", choices: ["web", "popup"])),
+            .required(
+                "redirect_uri",
+                visible("Where it ends: one of the client's.", upTo: 2048, example: "https://web.example/done")
+            ),
+            .optional("client_id", clientID),
+            .optional("scope", words("Words of the client's `scopes`.", upTo: 1024, example: "openid email")),
+            .optional("acr_values", acrValues), .optional("context", context),
+            .optional("prompt", words("As in OpenID Connect.", upTo: 64, example: "login")),
+            .optional("login_hint", text("Who is expected.")),
+            .optional("tracking_id", visible("Comes back in the outcome.", upTo: 128, example: "t-1")),
+            .optional(
+                "code_challenge",
+                text("Taken as by a start; nothing is exchanged here.", pattern: "^[A-Za-z0-9_-]{43}$")),
+            .optional("code_challenge_method", text("With `code_challenge`.", choices: ["S256"])),
+            .optional("correlation_id", correlationID),
+        ] + networkFields)
 
     private static let clientType = text(
         "For a page of this server's own origin, which shows no key: then it gets cookies instead of tokens. Also "

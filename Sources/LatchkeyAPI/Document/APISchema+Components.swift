@@ -7,6 +7,7 @@ extension APISchema {
         ("Error", error), ("PageSession", pageSession), ("Empty", object("Nothing to say.", [])),
         ("TokenResponse", tokenResponse),
         ("RegistrationNeeded", registrationNeeded), ("User", user), ("Session", session), ("Identity", identity),
+        ("LinkedIdentity", linkedIdentity),
         ("Provider", provider), ("Introspection", introspection), ("ApprovedTransaction", approvedTransaction),
         ("RedeemedReceipt", redeemedReceipt), ("KeySet", keySet), ("AsyncSignInStarted", asyncSignInStarted),
         ("AsyncSignInWaiting", asyncSignInWaiting),
@@ -110,6 +111,14 @@ extension APISchema {
             .required("id", text("For `DELETE /users/me/identities/{id}`.")),
             .required("issuer", text("Who vouches for it.", example: "https://op1.att.com")),
             .required("created_at", seconds("Since when")),
+        ])
+
+    private static let linkedIdentity = object(
+        "A way to sign in that was added.",
+        [
+            .required("id", text("For `DELETE /users/me/identities/{id}`.")),
+            .required("issuer", text("Who vouches for it.", example: "https://login.acme.example")),
+            .required("created_at", seconds("Since when")), .required("correlation_id", correlationID),
         ])
 
     private static let provider = object(

@@ -63,6 +63,9 @@ extension APISchema {
         integer(description + ", in seconds", from: 0, example: example)
     }
 
+    /// Any value at all.
+    static let anything = APISchema(members: [("description", .string("Any JSON value"))])
+
     static func flag(_ description: String) -> APISchema {
         APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
     }

@@ -141,7 +141,6 @@ package struct OpenAPIDocument: Sendable {
 extension APIOperation {
     /// All calls, in the order in which the document has them.
     static let all: [APIOperation] =
-        ofSignIn + ofRegistration + ofSessions + ofAccount + ofRedirects + ofServerInitiated + ofTransactions
-        + ofServices
-        + ofOperation
+        ofSignIn + ofRegistration + ofSessions + ofAccount + ofLinking + ofRedirects + ofServerInitiated
+        + ofTransactions + ofServices + ofOperation
 }
