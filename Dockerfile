@@ -5,7 +5,7 @@
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libsqlite3-dev zlib1g-dev \
+    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libsqlite3-dev libssl-dev zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 # The dependencies change seldom: as a layer of their own they are not fetched again for each change of the sources.
@@ -24,7 +24,7 @@ LABEL org.opencontainers.image.title="Latchkey" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libsqlite3-0 libstdc++6 tzdata zlib1g \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libsqlite3-0 libssl3 libstdc++6 tzdata zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 latchkey \
     && useradd --system --uid 10001 --gid latchkey --home-dir /var/lib/latchkey --shell /usr/sbin/nologin latchkey \
@@ -40,7 +40,7 @@ ENV LATCHKEY_HTTP_HOST=0.0.0.0 \
     LATCHKEY_DATABASE_URL=sqlite:////var/lib/latchkey/latchkey.db
 USER 10001:10001
 VOLUME /var/lib/latchkey
-EXPOSE 8080
+EXPOSE 8080 8443
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
     CMD ["latchkey", "health", "http://127.0.0.1:8080/healthz"]

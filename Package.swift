@@ -22,10 +22,11 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
-        // What the Swift modules of the C library do not show, curl's variadic setters, and zlib's macros.
+        // What the Swift modules of the C library do not show, curl's variadic setters, and the macros of zlib and OpenSSL.
         .target(name: "CSystem"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
         // Values all may use: strict JSON, base64url, secrets, time, randomness.
         .target(name: "Primitives", dependencies: ["CSystem"]),
@@ -34,7 +35,7 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "CSystem", "CZlib", "Primitives",
+                "COpenSSL", "CSystem", "CZlib", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -107,7 +108,7 @@ let package = Package(
         .target(
             name: "LatchkeyConfiguration",
             dependencies: [
-                "OpenIDConnect", "Primitives",
+                "HTTPServer", "OpenIDConnect", "Primitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
@@ -180,7 +181,8 @@ let package = Package(
             name: "ObservabilityTests",
             dependencies: ["Observability", "Primitives", .product(name: "Logging", package: "swift-log")]),
         .testTarget(
-            name: "LatchkeyConfigurationTests", dependencies: ["LatchkeyConfiguration", "OpenIDConnect", "Primitives"]),
+            name: "LatchkeyConfigurationTests",
+            dependencies: ["HTTPServer", "LatchkeyConfiguration", "OpenIDConnect", "Primitives", "TestSupport"]),
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
@@ -191,13 +193,14 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
     ],
     swiftLanguageModes: [.v6]
 )
 
 // The targets in C have no Swift settings.
-for target in package.targets where !["CSystem", "CCurl", "CZlib"].contains(target.name) {
+for target in package.targets where !["CSystem", "CCurl", "CZlib", "COpenSSL"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -9,6 +9,13 @@ import HTTPTypes
 final class Connection: LoopMember, @unchecked Sendable {
     // @unchecked: touched on its loop's queue only; the tasks of its handlers run there too.
 
+    /// A handshake under way.
+    private struct Handshake {
+        /// Among those of ``HandshakeLimit``.
+        let number: UInt64
+        let deadline: MonotonicTime
+    }
+
     /// How far the answer to the present request has come.
     private enum Answer {
         case none
@@ -23,6 +30,9 @@ final class Connection: LoopMember, @unchecked Sendable {
     private let peer: SocketAddress
     private let loop: EventLoop
     private let service: ConnectionService
+    private var transport = Transport.plain
+    /// Nil when there is none, or it is done. Until then no request is read.
+    private var handshake: Handshake?
     private var machine: ConnectionMachine
     private var registration: EventLoop.Registration?
     /// What the socket has not taken yet.
@@ -52,7 +62,10 @@ final class Connection: LoopMember, @unchecked Sendable {
         } catch {
             return close()
         }
-        run(refusal.map { .refuse($0) } ?? .wait)
+        guard let tls = service.tls else { return run(refusal.map { .refuse($0) } ?? .wait) }
+        // To tell why would take a handshake, which costs more than many a request.
+        guard refusal == nil else { return close() }
+        beginHandshake(tls)
     }
 
     // MARK: Events
@@ -60,6 +73,11 @@ final class Connection: LoopMember, @unchecked Sendable {
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
         mayRead = true
         self.peerHasEnded = peerHasEnded
+        if case .tls(let session) = transport {
+            session.becameReady(peerHasEnded: peerHasEnded)
+            if handshake != nil { return goOnWithHandshake(session) }
+            if session.endIsDue { transport.endWriting(descriptor) }
+        }
         if outputStart < output.count {
             send()
             if let next = takeNext() { return run(next) }
@@ -69,12 +87,18 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     func tick(at now: MonotonicTime) {
+        if let handshake {
+            guard now >= handshake.deadline else { return }
+            return failHandshake("it was not done in time")
+        }
         guard now >= machine.deadline else { return }
         run(machine.tick(at: now))
     }
 
     /// Takes no further request: closes now if idle, else after the answer under way.
     func drain() {
+        // Whoever is still in a handshake has not asked for anything.
+        guard handshake == nil else { return close() }
         // A request may have come to the socket already: it is served before the connection counts as idle.
         if machine.isIdle { run(.wait) }
         guard isOpen else { return }
@@ -97,9 +121,65 @@ final class Connection: LoopMember, @unchecked Sendable {
         machine.closed()
         output = []
         outputStart = 0
+        if let handshake { service.handshakes.leave(handshake.number) }
+        handshake = nil
         if let registration { loop.unregister(registration, descriptor: descriptor) }
+        transport.close()
+        transport = .plain
         SystemCalls.closeDescriptor(descriptor)
         service.connections.remove(peer)
+    }
+
+    // MARK: TLS
+
+    private func beginHandshake(_ tls: ServerTLS) {
+        let now = MonotonicTime.now()
+        let number = service.handshakes.enter(at: now) { [weak self, loop] in
+            loop.execute { [weak self] in self?.failHandshake("others wait, and it went on for longer than any") }
+        }
+        guard let number else {
+            service.handshakeFailed("there are as many as there may be")
+            return close()
+        }
+        handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
+        guard let session = TLSSession(tls.context, descriptor: descriptor) else {
+            return failHandshake("there is no memory for it")
+        }
+        transport = .tls(session)
+        goOnWithHandshake(session)
+    }
+
+    private func goOnWithHandshake(_ session: TLSSession) {
+        switch session.handshake() {
+        case .waiting: return
+        case .done:
+            endHandshake()
+            run(.wait)
+        case .plainHTTP:
+            endHandshake()
+            transport = .plain
+            run(.refuse(.plainHTTPOnTLS))
+        case .failed(let reason):
+            service.handshakeFailed(reason)
+            endHandshake()
+            // OpenSSL has sent the client its word on it: closing now could destroy that on its way.
+            transport = .plain
+            shutdown(descriptor, Int32(SHUT_WR))
+            run(machine.responseEnded(closing: true, at: .now()))
+        }
+    }
+
+    /// The time for the first request begins.
+    private func endHandshake() {
+        if let handshake { service.handshakes.leave(handshake.number) }
+        handshake = nil
+        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
+    }
+
+    private func failHandshake(_ reason: String) {
+        guard isOpen, handshake != nil else { return }
+        service.handshakeFailed(reason)
+        close()
     }
 
     // MARK: Serving
@@ -138,10 +218,10 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     private func read() -> ConnectionMachine.Action {
-        switch SystemCalls.receive(descriptor, into: loop.readBuffer) {
+        switch transport.receive(descriptor, into: loop.readBuffer) {
         case .bytes(let count):
             // Less than was asked for means that there is no more now; the poller tells when there is.
-            mayRead = count == loop.readBuffer.count || peerHasEnded
+            mayRead = count == loop.readBuffer.count || peerHasEnded || !transport.readsAllAtOnce
             let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
             return machine.receive(bytes.span, at: .now())
         case .wouldBlock:
@@ -156,9 +236,10 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
-        let request = Request(head: head, body: body, peer: peer)
+        var request = Request(head: head, body: body, peer: peer)
+        if case .tls(let session) = transport { request.clientCertificate = session.clientCertificate }
         // Runs here until the handler first waits for something, and on this loop's queue after that.
-        Task.immediate(executorPreference: loop) {
+        Task.immediate(executorPreference: loop) { [request] in
             let response = await service.answer(request)
             finish(response, to: head)
         }
@@ -191,7 +272,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard outputStart == output.count else { return append(&output) }
         loop.writeBuffer.removeAll(keepingCapacity: true)
         append(&loop.writeBuffer)
-        let sent = loop.writeBuffer.withUnsafeBytes { SystemCalls.send(descriptor, $0) }
+        let sent = loop.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
         switch sent {
         case .bytes(let count) where count == loop.writeBuffer.count: answerHasGone()
         case .bytes(let count): output = Array(loop.writeBuffer[count...])
@@ -204,7 +285,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Sends more of what the socket did not take.
     private func send() {
         let sent = output.withUnsafeBytes {
-            SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
+            transport.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
         }
         switch sent {
         case .bytes(let count):
@@ -226,7 +307,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func takeNext() -> ConnectionMachine.Action? {
         guard isOpen, case .gone = answer else { return nil }
         answer = .none
-        if answerCloses { shutdown(descriptor, Int32(SHUT_WR)) }
+        if answerCloses { transport.endWriting(descriptor) }
         return machine.responseEnded(closing: answerCloses, at: .now())
     }
 }

@@ -1,11 +1,14 @@
 import HTTPTypes
 import Logging
 
-/// What all connections of a server share.
+/// What all connections of a listener share; the counts are those of the whole server.
 final class ConnectionService: Sendable {
     let limits: ServerLimits
     let timeouts: ServerTimeouts
     let connections: ConnectionCensus
+    let handshakes: HandshakeLimit
+    /// What connections begin with a handshake with; nil where they are plain.
+    let tls: ServerTLS?
     /// Makes an answer of an error; the request is nil where none could be read.
     let render: ErrorRenderer
     private let handler: Handler
@@ -14,12 +17,26 @@ final class ConnectionService: Sendable {
     init(
         configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, handler: @escaping Handler
     ) {
+        connections = ConnectionCensus(limits: configuration.limits)
+        handshakes = HandshakeLimit(maximum: configuration.limits.handshakes)
+        tls = nil
         limits = configuration.limits
         timeouts = configuration.timeouts
-        connections = ConnectionCensus(limits: configuration.limits)
         self.render = render
         self.handler = handler
         self.logger = logger
+    }
+
+    /// One for a listener that differs in how it is spoken to, or in who answers.
+    init(_ other: ConnectionService, tls: ServerTLS?, handler: Handler? = nil) {
+        limits = other.limits
+        timeouts = other.timeouts
+        connections = other.connections
+        handshakes = other.handshakes
+        render = other.render
+        logger = other.logger
+        self.tls = tls
+        self.handler = handler ?? other.handler
     }
 
     /// The handler's answer, or one that tells of its error.
@@ -34,6 +51,11 @@ final class ConnectionService: Sendable {
             logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])
             return render(.internalServerError, request)
         }
+    }
+
+    /// Notes a handshake that came to nothing.
+    func handshakeFailed(_ reason: String) {
+        logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])
     }
 
     /// Notes a request that was refused before a handler saw it.

@@ -10,6 +10,8 @@ public struct Request: Sendable {
     public let peer: SocketAddress
     /// What the router found for the `{name}` parts of its pattern.
     public internal(set) var parameters = PathParameters()
+    /// What the client has shown in its TLS handshake; nil for one that was not asked, or has none.
+    public internal(set) var clientCertificate: ClientCertificate?
     /// What the request is called in the log; empty until whoever handles it gives it a name.
     public var id = ""
 

@@ -21,7 +21,7 @@ enum RequestError: Error, Sendable, Hashable, CaseIterable {
     case contentCoding
     case expectation
     // Connections.
-    case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress
+    case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress, plainHTTPOnTLS
 }
 
 extension RequestError {
@@ -116,6 +116,7 @@ extension RequestError {
         case .headerTimeout: "The header did not arrive in time."
         case .bodyTimeout: "The content did not arrive in time."
         case .incomplete: "The connection ended in the middle of the request."
+        case .plainHTTPOnTLS: "This port speaks HTTP over TLS. Use https:// instead of http://."
         case .tooManyConnections: "The server has as many connections as it allows. Try again later."
         case .tooManyConnectionsOfAddress:
             "Your address has as many connections as this server allows. Close some, or try again later."

@@ -39,27 +39,29 @@ public final class Server: Sendable {
     }
 
     /// Binds, listens and serves.
-    /// - Returns: The addresses bound, with the ports that the system chose where 0 was asked for.
+    /// - Returns: The addresses bound, with the ports that the system chose where 0 was asked for, in the order of
+    ///   ``ServerConfiguration/listeners`` and their hosts.
     /// - Throws: ``ServerError`` if a host is unknown or an address cannot be bound; then nothing is left open. Also if
     ///   the server runs already.
     public func start() throws(ServerError) -> [SocketAddress] {
         guard state.withLock({ $0.loops.isEmpty }) else { throw ServerError(.cannotListen, "the server runs already") }
-        var descriptors = try listen()
+        var sockets = try listen()
         do throws(SystemError) {
             let loops = try makeLoops()
             var listeners: [Listener] = []
-            while let descriptor = descriptors.last {
+            while let socket = sockets.last {
                 listeners.insert(
                     try Listener(
-                        descriptor: descriptor, loop: loops[0], loops: loops, service: service, logger: logger), at: 0)
+                        descriptor: socket.descriptor, loop: loops[0], loops: loops, service: socket.service,
+                        logger: logger), at: 0)
                 // From here on the listener sees to the descriptor's end.
-                descriptors.removeLast()
+                sockets.removeLast()
             }
             for listener in listeners { loops[0].execute { listener.open() } }
             state.withLock { $0 = State(loops: loops, listeners: listeners) }
             return listeners.map(\.address)
         } catch {
-            for descriptor in descriptors { SystemCalls.closeDescriptor(descriptor) }
+            for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
             throw ServerError(.cannotListen, "\(error)")
         }
     }
@@ -91,19 +93,31 @@ public final class Server: Sendable {
         return cut
     }
 
-    private func listen() throws(ServerError) -> [Int32] {
-        var descriptors: [Int32] = []
+    private func listen() throws(ServerError) -> [(descriptor: Int32, service: ConnectionService)] {
+        var sockets: [(descriptor: Int32, service: ConnectionService)] = []
         do throws(ServerError) {
-            for host in configuration.hosts {
-                let acceptsIPv4 = host == "::" && configuration.hosts.count == 1
-                descriptors.append(
-                    try ListeningSocket.make(host: host, port: configuration.port, acceptsIPv4InIPv6: acceptsIPv4))
+            for point in configuration.listeners {
+                let service = service(of: point)
+                for host in point.hosts {
+                    let acceptsIPv4 = host == "::" && point.hosts.count == 1
+                    let descriptor = try ListeningSocket.make(
+                        host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4)
+                    sockets.append((descriptor, service))
+                }
             }
         } catch {
-            for descriptor in descriptors { SystemCalls.closeDescriptor(descriptor) }
+            for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
             throw error
         }
-        return descriptors
+        return sockets
+    }
+
+    private func service(of point: ListeningPoint) -> ConnectionService {
+        switch point.kind {
+        case .plain: service
+        case .tls(let tls): ConnectionService(service, tls: tls)
+        case .redirect(let origin): ConnectionService(service, tls: nil, handler: HTTPSRedirect.handler(to: origin))
+        }
     }
 
     private func makeLoops() throws(SystemError) -> [EventLoop] {
@@ -139,7 +153,7 @@ public final class Server: Sendable {
 extension ServerTimeouts {
     /// How often deadlines are looked at: four times within the shortest, but neither busily nor lazily.
     fileprivate var tick: Duration {
-        min(max(min(header, body, idle, write) / 4, .milliseconds(20)), .seconds(1))
+        min(max(min(header, body, idle, write, handshake) / 4, .milliseconds(20)), .seconds(1))
     }
 }
 

@@ -1,23 +1,42 @@
 /// Where a server listens and what it puts up with.
 public struct ServerConfiguration: Sendable {
-    /// Names or addresses to bind; an IPv6 address without brackets. Each gets a listener.
-    public var hosts: [String]
-    /// 0 lets the system choose.
-    public var port: UInt16
+    public var listeners: [ListeningPoint]
     /// Event loops; 0 makes one for each processor.
     public var loops: Int
     public var limits: ServerLimits
     public var timeouts: ServerTimeouts
 
+    /// With one listener, in plain HTTP.
     public init(
         hosts: [String] = ["127.0.0.1"], port: UInt16 = 8080, loops: Int = 0, limits: ServerLimits = .init(),
         timeouts: ServerTimeouts = .init()
     ) {
-        self.hosts = hosts
-        self.port = port
+        listeners = [ListeningPoint(hosts: hosts, port: port)]
         self.loops = loops
         self.limits = limits
         self.timeouts = timeouts
+    }
+}
+
+/// Where a server listens in one way.
+public struct ListeningPoint: Sendable {
+    public enum Kind: Sendable {
+        case plain
+        case tls(ServerTLS)
+        /// In plain HTTP; sends everybody to the same path at an origin, such as `https://login.example.com`.
+        case redirect(origin: String)
+    }
+
+    /// Names or addresses to bind; an IPv6 address without brackets. Each gets a listener.
+    public var hosts: [String]
+    /// 0 lets the system choose.
+    public var port: UInt16
+    public var kind: Kind
+
+    public init(hosts: [String], port: UInt16, kind: Kind = .plain) {
+        self.hosts = hosts
+        self.port = port
+        self.kind = kind
     }
 }
 
@@ -33,6 +52,9 @@ public struct ServerLimits: Sendable {
     public var bodyBytes = 65536
     /// Connections in all; beyond it 503.
     public var connections = 16384
+    /// TLS handshakes under way at a time. With one more, that which has waited for its client the longest is cut, or, if
+    /// all are younger than a second, the new one.
+    public var handshakes = 1024
     /// Connections of one address (of one /64 for IPv6); beyond it 429. Nil for no such limit.
     public var connectionsPerAddress: Int? = nil
     /// Requests of one connection; the last one's answer says `Connection: close`.
@@ -43,6 +65,8 @@ public struct ServerLimits: Sendable {
 
 /// Times in which a phase must be over, however many bytes drip in meanwhile.
 public struct ServerTimeouts: Sendable {
+    /// From a connection's beginning to the end of its TLS handshake; then it is closed.
+    public var handshake: Duration = .seconds(10)
     /// From a request's first byte to the end of its head; then 408.
     public var header: Duration = .seconds(10)
     /// From the end of the head to the end of the content; then 408.

@@ -23,7 +23,7 @@ public final class PublicAddress: Sendable {
     var url: String? { base.withLock { $0 } }
 
     /// Scheme, host and port of ``url``, as browsers write an origin.
-    var origin: String? { url.flatMap(AppRedirectURI.origin) }
+    public var origin: String? { url.flatMap(AppRedirectURI.origin) }
 
     /// The path of ``url``, below which a proxy has this server; empty if that is the root.
     var path: String {

@@ -8,6 +8,8 @@ public import Primitives
 public struct Configuration: Sendable {
     /// `http`: where to listen, and what to put up with.
     public var http = HTTP()
+    /// `tls`: HTTPS beside it.
+    public var tls = TLS()
     /// `public_url`: the base URL under which browsers and apps reach this server.
     public var publicURL: EndpointURL?
     /// `database`

@@ -2,13 +2,14 @@ internal import OpenIDConnect
 internal import Primitives
 
 extension ConfigurationCheck {
-    private mutating func warn(_ key: String, _ reason: String, _ remedy: String) {
+    mutating func warn(_ key: String, _ reason: String, _ remedy: String) {
         context.warnings.add(key, origin(key), reason, remedy)
     }
 
     /// Warns of what may be meant so, but takes a defence away or has no effect.
     mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
         warnOfReach()
+        warnOfTLSWithoutEffect()
         warnOfSecrets(document)
         warnOfClients()
         warnOfAccounts()

@@ -60,7 +60,10 @@ public struct ConfigurationLoader: Sendable {
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
         if purpose == .serve { check.requireVaultKey(given: given) }
         check.refuseContradictions()
-        if purpose == .serve { check.warnOfUnsafeSettings(document) }
+        if purpose == .serve {
+            check.refuseUnusableTLS()
+            check.warnOfUnsafeSettings(document)
+        }
         guard check.context.problems.isEmpty else {
             throw ConfigurationErrors(
                 problems: check.context.problems.problems, omitted: check.context.problems.omitted)

@@ -1,7 +1,8 @@
 /// The keys of the configuration, in the order in which they are read and shown. Every key's name, type, default,
 /// secrecy and meaning stand here and nowhere else.
 enum Settings {
-    static let all: [Setting<Configuration>] = general + http + zenkey + accounts + transactions + outbound + operation
+    static let all: [Setting<Configuration>] =
+        general + http + tls + zenkey + accounts + transactions + outbound + operation
 
     /// `allow_loopback_http` comes first: whether URLs are good depends on it.
     private static let general: [Setting<Configuration>] = [
@@ -87,6 +88,35 @@ enum Settings {
         Setting(
             "http.timeouts.drain", .duration(0...3600), \.http.timeouts.drain,
             "From SIGTERM until what still runs is cut off."),
+    ]
+
+    private static let tls: [Setting<Configuration>] = [
+        Setting(
+            "tls.certificate_file", .optional(.path), \.tls.certificateFile,
+            "A PEM file with the server's certificate, and after it those that lead to its authority; with it, HTTPS is "
+                + "served beside HTTP."),
+        Setting(
+            "tls.private_key_file", .optional(.path), \.tls.privateKeyFile,
+            "A PEM file with the certificate's private key, without a passphrase."),
+        Setting(
+            "tls.host", .list(of: .bindAddress, "an address or a list of addresses"), \.tls.hosts,
+            "The address or addresses to listen on for HTTPS; without any, those of http.host."),
+        Setting("tls.port", .port, \.tls.port, "The port to listen on for HTTPS; 0 lets the system choose."),
+        Setting(
+            "tls.redirect_port", .optional(.port), \.tls.redirectPort,
+            "A port where plain HTTP is answered with the way to public_url."),
+        Setting(
+            "tls.client_certificates", .choice, \.tls.clients,
+            "none: clients are not asked for certificates; optional: they may have none; required: they must show one."),
+        Setting(
+            "tls.client_ca_file", .optional(.path), \.tls.clientAuthoritiesFile,
+            "A PEM file with the authorities that clients' certificates have to come from."),
+        Setting(
+            "tls.handshake_timeout", .duration(1...60), \.tls.handshakeTimeout,
+            "From a connection's beginning to the end of its handshake."),
+        Setting(
+            "tls.max_handshakes", .integer(1...100_000), \.tls.handshakes,
+            "Handshakes under way at a time; the one that waits for its client the longest makes room for a new one."),
     ]
 
     private static let zenkey: [Setting<Configuration>] = [

@@ -88,7 +88,7 @@ struct SettingsReader<Root: Sendable> {
         let names = settings.keys.sorted() + groups.sorted()
         // A key in the wrong group is likelier than a misspelled one.
         let sameLast = names.filter { $0.hasSuffix("." + name) || $0.split(separator: ".").last == lastPart(of: name) }
-        if sameLast.count == 1 { return sameLast.first }
+        if (1...2).contains(sameLast.count) { return sameLast.joined(separator: " or ") }
         return Suggestion.nearest(to: name, among: names)
     }
 

@@ -136,7 +136,7 @@ extension ValueType where Value == String {
     /// The path of a file.
     static var path: ValueType<String> {
         .scalar("the path of a file", show: Printable.line) { (text, _) throws(ValueRefusal) in
-            guard (1...4096).contains(text.utf8.count), !text.utf8.contains(0) else {
+            guard (1...4096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 throw ValueRefusal("is not a path")
             }
             return text

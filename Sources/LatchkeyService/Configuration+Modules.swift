@@ -10,7 +10,8 @@ import Storage
 // What an operator decided, in the words of each module.
 
 extension Configuration {
-    var server: ServerConfiguration {
+    /// - Parameter tls: What HTTPS is served with; nil where it is not.
+    func server(_ tls: ServerTLS?) -> ServerConfiguration {
         var limits = ServerLimits()
         limits.connections = http.limits.connections
         limits.connectionsPerAddress = http.limits.connectionsPerAddress
@@ -24,8 +25,21 @@ extension Configuration {
         timeouts.body = http.timeouts.body
         timeouts.idle = http.timeouts.idle
         timeouts.write = http.timeouts.write
-        return ServerConfiguration(
+        limits.handshakes = self.tls.handshakes
+        timeouts.handshake = self.tls.handshakeTimeout
+        var server = ServerConfiguration(
             hosts: http.hosts, port: http.port, loops: http.loops, limits: limits, timeouts: timeouts)
+        if let tls { server.listeners += encryptedListeners(tls) }
+        return server
+    }
+
+    private func encryptedListeners(_ served: ServerTLS) -> [ListeningPoint] {
+        let hosts = tls.hosts.isEmpty ? http.hosts : tls.hosts
+        var points = [ListeningPoint(hosts: hosts, port: tls.port, kind: .tls(served))]
+        if let port = tls.redirectPort, let origin = PublicAddress(publicURL?.text).origin {
+            points.append(ListeningPoint(hosts: hosts, port: port, kind: .redirect(origin: origin)))
+        }
+        return points
     }
 
     var outboundHTTP: OutboundHTTPConfiguration {

@@ -57,6 +57,7 @@ public struct Doctor: Sendable {
     public func examine() async -> DoctorReport {
         var findings = examineConfiguration()
         findings.append(await examinePublicURL())
+        findings.append(contentsOf: examineTLS())
         findings.append(contentsOf: examineRedirectURIs())
         findings.append(contentsOf: examineDatabase())
         findings.append(contentsOf: await examineCarriers())

@@ -3,10 +3,11 @@ import Logging
 import Observability
 
 extension LatchkeyService {
-    /// Takes over what may change while a service runs, which is `log.level`; tells which other keys have changed, which
-    /// wait for the next start. Values of secrets are compared by nobody and told to nobody.
+    /// Takes over what may change while a service runs, which is `log.level` and what is in the files of `tls`; tells
+    /// which other keys have changed, which wait for the next start. Values of secrets are compared by nobody and told to nobody.
     public func reload(_ loaded: LoadedConfiguration) {
         for warning in loaded.warnings { logger.warning("\(warning)") }
+        certificates?.renew()
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
         let waiting = changedKeys(new)

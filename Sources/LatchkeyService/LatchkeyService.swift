@@ -22,6 +22,8 @@ public final class LatchkeyService: Sendable {
     private let api: LatchkeyAPI
     private let publicAddress: PublicAddress
     private let server: Server
+    private let listeners: [ListeningPoint]
+    let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
     private let refresh: BackgroundRefresh
     /// What goes on in the background from the start to the shutdown.
@@ -65,8 +67,11 @@ public final class LatchkeyService: Sendable {
             compatibility: compatibility, limits: configuration.requestLimits, version: LatchkeyVersion.text,
             logger: logger)
         self.api = api
+        certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
+        let serverConfiguration = configuration.server(certificates?.tls)
+        listeners = serverConfiguration.listeners
         server = Server(
-            configuration: configuration.server, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+            configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
@@ -86,6 +91,7 @@ public final class LatchkeyService: Sendable {
             background.withLock { tasks in
                 tasks = [
                     Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
+                    Task { [certificates] in await certificates?.run() },
                 ]
             }
             return addresses
@@ -93,11 +99,21 @@ public final class LatchkeyService: Sendable {
             let remedy =
                 switch error.code {
                 case .unknownHost: "Set http.host to an address of this machine"
-                case .addressInUse: "Stop the server that is running there, or choose another with http.port"
-                case .cannotListen: "Choose another with http.host and http.port"
+                case .addressInUse:
+                    "Stop the server that is running there, or choose another with http.port or tls.port"
+                case .cannotListen: "Choose another with http.host and http.port, or tls.host and tls.port"
                 }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
+    }
+
+    /// The URLs of the addresses that ``start()`` has given.
+    public func urls(of addresses: [SocketAddress]) -> [String] {
+        let schemes = listeners.flatMap { point -> [String] in
+            if case .tls = point.kind { return point.hosts.map { _ in "https" } }
+            return point.hosts.map { _ in "http" }
+        }
+        return zip(schemes, addresses).map { "\($0)://\($1)" }
     }
 
     /// Stops: `/readyz` says 503, nothing new is taken, what runs is finished within the limit, the database is closed.

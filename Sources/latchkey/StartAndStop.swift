@@ -12,8 +12,8 @@ enum Start {
             let service = try LatchkeyService(configuration: configuration)
             for warning in warnings { service.logger.warning("\(warning)") }
             let addresses = try service.start()
-            for address in addresses {
-                service.logger.notice("listening", metadata: ["url": "http://\(address)"])
+            for url in service.urls(of: addresses) {
+                service.logger.notice("listening", metadata: ["url": "\(url)"])
             }
             return service
         } catch let error as LatchkeyStartError {

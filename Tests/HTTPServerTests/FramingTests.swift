@@ -58,6 +58,7 @@ struct FramingTests {
         /// Reached by time and by number: see the tests of deadlines and of the census.
         let reachedElsewhere: Set<RequestError> = [
             .headerTimeout, .bodyTimeout, .tooManyConnections, .tooManyConnectionsOfAddress,
+            .plainHTTPOnTLS,
         ]
         #expect(RefusedRequest.all.contains { $0.error == error } != reachedElsewhere.contains(error))
     }

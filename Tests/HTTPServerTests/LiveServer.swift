@@ -11,13 +11,14 @@ struct LiveServer {
 
     /// Starts a server, runs the test, stops the server.
     static func run(
-        hosts: [String] = ["127.0.0.1"], limits: ServerLimits = ServerLimits(),
+        hosts: [String] = ["127.0.0.1"], kind: ListeningPoint.Kind = .plain, limits: ServerLimits = ServerLimits(),
         timeouts: ServerTimeouts = ServerTimeouts(),
         logger: Logger = silentLogger,
         errorRenderer: ErrorRenderer? = nil, handler: @escaping Handler = echo,
         test: (LiveServer) async throws -> Void
     ) async throws {
-        let configuration = ServerConfiguration(hosts: hosts, port: 0, loops: 2, limits: limits, timeouts: timeouts)
+        var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: 2, limits: limits, timeouts: timeouts)
+        configuration.listeners[0].kind = kind
         let server =
             errorRenderer.map {
                 Server(configuration: configuration, logger: logger, errorRenderer: $0, handler: handler)

@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import TestSupport
 import Testing
 
 @Suite("The reference of the configuration")
@@ -40,7 +41,10 @@ struct ConfigurationReferenceTests {
 
     @Test("Uncommented, the example sets every key, and to its default where it has one")
     func uncommentedExample() throws {
-        let bundle = ["/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n"]
+        let bundle = [
+            "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
+            "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
+        ]
         let loaded = try load(uncommented, environment: [:], files: bundle)
         let values = ConfigurationReference.values(of: loaded.configuration)
         for key in ConfigurationReference.keys where key.environmentName != nil {

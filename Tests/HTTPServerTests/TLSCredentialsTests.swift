@@ -1,0 +1,116 @@
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+@Suite("TLS credentials")
+struct TLSCredentialsTests {
+    static let rows: [(String, TLSCredentials, TLSError.Code?)] = [
+        ("a chain and its key", TLSStage.credentials(), nil),
+        ("an expired one: the operator's to know", TLSStage.credentials(chain: TLSTexts.expired), nil),
+        ("clients' authorities", TLSStage.credentials(clients: .required), nil),
+        ("nothing", TLSStage.credentials(chain: ""), .certificateUnreadable),
+        ("no PEM", TLSStage.credentials(chain: "certificate"), .certificateUnreadable),
+        ("a key for a certificate", TLSStage.credentials(chain: TLSTexts.key), .certificateUnreadable),
+        (
+            "a damaged certificate", TLSStage.credentials(chain: damaged(TLSTexts.chain, after: 60)),
+            .certificateUnreadable
+        ),
+        (
+            "a damaged second one", TLSStage.credentials(chain: damaged(TLSTexts.chain, after: 900)),
+            .certificateUnreadable
+        ),
+        (
+            "a weak one", TLSStage.credentials(chain: TLSTexts.weakChain, key: TLSTexts.weakKey), .certificateRefused
+        ),
+        ("no key", TLSStage.credentials(key: ""), .keyUnreadable),
+        ("a certificate for a key", TLSStage.credentials(key: TLSTexts.chain), .keyUnreadable),
+        ("a damaged key", TLSStage.credentials(key: damaged(TLSTexts.key, after: 60)), .keyUnreadable),
+        ("a key under a passphrase", TLSStage.credentials(key: TLSTexts.encryptedKey), .keyEncrypted),
+        ("another's key", TLSStage.credentials(key: TLSTexts.otherKey), .keyMismatch),
+        ("a key of another kind", TLSStage.credentials(key: TLSTexts.weakKey), .keyMismatch),
+        ("no authorities", authorities("", .optional), .authoritiesUnreadable),
+        ("authorities that are none", authorities(TLSTexts.key, .required), .authoritiesUnreadable),
+        ("authorities nobody asks for", authorities("", .none), nil),
+    ]
+
+    private static func damaged(_ text: String, after count: Int) -> String {
+        var bytes = Array(text.utf8)
+        bytes.removeSubrange(count..<count + 3)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func authorities(_ text: String, _ clients: TLSCredentials.Clients) -> TLSCredentials {
+        var credentials = TLSStage.credentials(clients: clients)
+        credentials.clientAuthorities = Array(text.utf8)
+        return credentials
+    }
+
+    @Test("What cannot be used is refused, and it is said why", arguments: rows.indices)
+    func refused(_ index: Int) {
+        let (name, credentials, code) = Self.rows[index]
+        do throws(TLSError) {
+            _ = try ServerTLS(credentials)
+            #expect(code == nil, "\(name)")
+        } catch {
+            #expect(error.code == code, "\(name): \(error)")
+            #expect(!error.description.isEmpty && !error.remedy.isEmpty)
+        }
+    }
+
+    @Test("The dates of the first certificate are told, and the key is not")
+    func told() throws {
+        let credentials = TLSStage.credentials()
+        let validity = try ServerTLS(credentials).validity
+        #expect(UTCTime.text(validity.lowerBound) == "2020-01-01T00:00:00Z")
+        #expect(UTCTime.text(validity.upperBound) == "2120-01-01T00:00:00Z")
+        let line = TLSTexts.key.split(separator: "\n")[1]
+        #expect(!"\(credentials)".contains(line) && !String(reflecting: credentials).contains(line))
+    }
+}
+
+@Suite("The limit of handshakes")
+struct HandshakeLimitTests {
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000)
+
+    @Test("The oldest makes room, once it has had its second")
+    func oldest() throws {
+        let limit = HandshakeLimit(maximum: 2)
+        let cut = Cut()
+        let first = try #require(limit.enter(at: start) { cut.note(1) })
+        _ = try #require(limit.enter(at: start.advanced(by: .milliseconds(500))) { cut.note(2) })
+        #expect(limit.enter(at: start.advanced(by: .milliseconds(999))) { cut.note(3) } == nil)
+        #expect(cut.numbers == [])
+        let fourth = limit.enter(at: start.advanced(by: .seconds(1))) { cut.note(4) }
+        #expect(fourth != nil && cut.numbers == [1] && limit.count == 2)
+        // It has been forgotten already.
+        limit.leave(first)
+        #expect(limit.count == 2)
+        #expect(limit.enter(at: start.advanced(by: .milliseconds(1499))) { cut.note(5) } == nil)
+        #expect(limit.enter(at: start.advanced(by: .milliseconds(1500))) { cut.note(6) } != nil)
+        #expect(cut.numbers == [1, 2])
+    }
+
+    @Test("Whoever is done makes room, however many there were before")
+    func done() throws {
+        let limit = HandshakeLimit(maximum: 2)
+        for _ in 0..<100 {
+            let first = try #require(limit.enter(at: start) {})
+            let second = try #require(limit.enter(at: start) {})
+            #expect(limit.enter(at: start) {} == nil)
+            limit.leave(second)
+            limit.leave(first)
+        }
+        #expect(limit.count == 0)
+    }
+}
+
+private final class Cut: Sendable {
+    private let noted = Mutex<[Int]>([])
+
+    var numbers: [Int] { noted.withLock { $0 } }
+
+    func note(_ number: Int) { noted.withLock { $0.append(number) } }
+}
