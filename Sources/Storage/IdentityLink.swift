@@ -11,7 +11,7 @@ public struct IdentityLink: Sendable {
     public let limit: Int
     /// For the audit record.
     public let requestID: String?
-    /// The provider's tokens, where they are kept.
+    /// The provider's tokens, where they are kept. They replace none: the same link may come twice.
     public let tokens: NewProviderTokens?
 
     public init(

@@ -26,13 +26,16 @@ enum ProviderTokensTable {
         CREATE INDEX provider_tokens_by_expiry ON provider_tokens (expires_at) WHERE expires_at IS NOT NULL;
         """
 
-    /// Seals tokens for a user and stores them, in the place of those that were there.
+    /// Seals tokens for a user and stores them.
+    /// - Parameter replacing: Whether they take the place of those that are there.
     static func put(
-        _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp, in db: Database
+        _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
+        replacing: Bool = true, in db: Database
     ) throws {
         let place = ProviderTokenPlace(
             user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
         let earlier = try record(at: place, in: db)
+        guard earlier == nil || replacing else { return }
         // Only for its own user could that be opened.
         let sealed = try tokens.seal(place, earlier?.place == place ? earlier : nil)
         var statement = try CachedStatement(db, earlier == nil ? insert : update)

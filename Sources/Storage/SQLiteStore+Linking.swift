@@ -11,7 +11,7 @@ extension SQLiteStore {
             }
             switch try IdentitiesTable.standing(of: link.identity, in: db) {
             case .live(link.user):
-                try Self.keepTokens(of: link, in: db)
+                try link.putTokens(in: db)
                 return try IdentitiesTable.linked(link.identity, of: link.user, in: db).map { .wasLinked($0) }
                     ?? .isTaken
             case .live, .moved:
@@ -20,20 +20,20 @@ extension SQLiteStore {
             case .unknown:
                 guard try IdentitiesTable.count(of: link.user, in: db) < link.limit else { return .tooMany }
                 try IdentitiesTable.insert(link.identity, of: link.user, at: link.time, in: db)
-                try Self.keepTokens(of: link, in: db)
+                try link.putTokens(in: db)
                 try AuditTable.insert(link.event(.identityLinked), in: db)
                 return try IdentitiesTable.linked(link.identity, of: link.user, in: db).map { .linked($0) } ?? .isTaken
             }
         }
     }
-
-    private static func keepTokens(of link: IdentityLink, in db: Database) throws {
-        guard let tokens = link.tokens else { return }
-        try ProviderTokensTable.put(tokens, of: link.identity, link.user, at: link.time, in: db)
-    }
 }
 
 extension IdentityLink {
+    fileprivate func putTokens(in db: Database) throws {
+        guard let tokens else { return }
+        try ProviderTokensTable.put(tokens, of: identity, user, at: time, replacing: false, in: db)
+    }
+
     fileprivate func event(_ kind: AuditEvent.Kind) -> AuditEvent {
         AuditEvent(
             at: time, kind, user: user, by: .user, requestID: requestID,

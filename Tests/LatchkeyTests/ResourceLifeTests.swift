@@ -85,21 +85,25 @@ import Testing
         }
     }
 
-    @Test("Unlinking the identity removes them, and the session stays")
-    func unlinking() async throws {
+    @Test("A link brings them, sent twice too; unlinking the identity removes them, and the session stays")
+    func linking() async throws {
         try await ResourceStage.with { stage in
-            let token = try await stage.signIn()
-            // A second way to sign in, as an operator's merge gives one.
-            try stage.database.change(
-                "INSERT INTO identities (issuer, subject, user_id, created_at) SELECT 'https://other.example', 's', "
-                    + "user_id, created_at + 1 FROM identities")
-            let list = try await stage.app.send(
-                "GET", "/users/me/identities", headers: ["Authorization: Bearer \(token)"])
-            let identities = (list.json["identities"]?.array ?? []).compactMap(\.object)
-            let own = identities.first { $0["issuer"]?.string == "https://meetings.example" }
-            let id = try #require(own?["id"]?.string)
-            let unlinked = try await stage.app.send(
-                "DELETE", "/users/me/identities/\(id)", headers: ["Authorization: Bearer \(token)"])
+            let token = try #require(try await stage.app.signIn(try stage.stage.authorizedResponse()).token)
+            let headers = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
+            let link = try stage.authorizedResponse().merging(["provider": "meetings"]) { $1 }
+            var id = ""
+            for status in [201, 200] {
+                let linked = try await stage.app.send(
+                    "POST", "/users/me/identities", headers: headers, body: App.json(link))
+                #expect(linked.status == status, "\(linked.response.text)")
+                id = linked.json["id"]?.string ?? id
+                // The second time around the refresh token of the first is spent.
+                stage.simulator.expireAccessTokens(at: "meetings")
+                #expect(try await stage.fetch(token).status == 200)
+            }
+            #expect(stage.refreshes == 2)
+            #expect(try stage.rowCount() == 1)
+            let unlinked = try await stage.app.send("DELETE", "/users/me/identities/\(id)", headers: headers)
             #expect(unlinked.status == 200)
             #expect(try stage.rowCount() == 0)
             #expect(try await stage.fetch(token).error == "grant_missing")

@@ -38,18 +38,23 @@ struct ResourceStage: Sendable {
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(app.port)\(path)" }
 
-    /// A sign-in with a code at `meetings`: the answer.
-    func signInAnswer(
-        user: String = "jane", clientID: String = Stage.clientID, at app: App? = nil
-    ) async throws -> App.Answer {
+    /// What an app has once `meetings` approved.
+    func authorizedResponse(user: String = "jane", clientID: String = Stage.clientID) throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let code = try simulator.issueCode(
             mccmnc: "meetings", clientID: clientID, redirectURI: Stage.redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), scope: "user:read",
             user: user)
-        let fields = [
+        return [
             "client_id": clientID, "code": code, "redirect_uri": Stage.redirectURI, "code_verifier": verifier,
         ]
+    }
+
+    /// A sign-in with a code at `meetings`: the answer.
+    func signInAnswer(
+        user: String = "jane", clientID: String = Stage.clientID, at app: App? = nil
+    ) async throws -> App.Answer {
+        let fields = try authorizedResponse(user: user, clientID: clientID)
         return try await (app ?? self.app).send(
             "POST", "/auth/meetings/sign-in", headers: ["Content-Type: application/json"], body: App.json(fields))
     }
