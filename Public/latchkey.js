@@ -15,7 +15,7 @@
  * @property {string} [apiKey] A key that is for this page's origin, where the origin alone is not let in.
  * @property {string} [provider] The provider's name; "zenkey" if it is left out.
  * @property {string} [redirectURI] Where sign-ins come back to; the page without its query if it is left out.
- * @property {string[]} [trustedOrigins] Where fetch() may carry a token besides Latchkey.
+ * @property {string[]} [trustedOrigins] Where fetch() may carry a token besides Latchkey; cookies go to Latchkey alone.
  * @property {Storage} [storage] Where tokens outlive the page, such as sessionStorage. Whatever script runs in the page
  *   can read them there.
  * @property {() => void} [onSignedOut] Called when the session turns out to be over.
@@ -332,7 +332,10 @@ async function answered(response) {
     if (error instanceof LatchkeyError) throw error;
     throw own("network_failure", "There was no answer.");
   }
-  const answer = await response.json().catch(() => ({ error: "malformed_answer" }));
+  const answer = await response.json().catch(() => ({
+    error: "malformed_answer",
+    error_description: "The answer is no JSON. See that baseURL is that of Latchkey.",
+  }));
   if (!response.ok || answer.error) throw new LatchkeyError(answer, response.status, response.headers);
   return answer;
 }

@@ -22,6 +22,11 @@ extension ConfigurationCheck {
                 "http.host", "listens beyond this machine, and public_url is not https",
                 "set public_url to the https URL of the proxy in front, or listen on 127.0.0.1")
         }
+        if configuration.tls.isOn, configuration.publicURL?.scheme != .https {
+            warn(
+                "public_url", "is not https, and HTTPS is served: cookies are not kept to it, nor do links lead to it",
+                "set public_url to the https URL that browsers reach this server by")
+        }
         if configuration.allowsLoopbackHTTP {
             warn("allow_loopback_http", "carriers may be plain http on loopback", "set it to false in production")
         }

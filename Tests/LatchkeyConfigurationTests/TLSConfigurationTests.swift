@@ -91,15 +91,23 @@ struct TLSConfigurationTests {
             ("port: 444", "tls.port", "no effect"),
         ])
     func warned(_ text: String, _ key: String, _ words: String) throws {
-        let text = ConfigurationWarningTests.client + "tls: {\(text)}"
+        let text = ConfigurationWarningTests.client + "public_url: https://login.example.com\ntls: {\(text)}"
         let warnings = try load(text, files: Self.files).warnings
         #expect(warnings.map(\.key) == [key])
         #expect(warnings.first?.reason.contains(words) == true, "\(warnings)")
     }
 
+    @Test(
+        "HTTPS that public_url does not tell of is warned of", arguments: ["", "public_url: http://127.0.0.1:8080\n"])
+    func publicURL(_ line: String) throws {
+        let text = ConfigurationWarningTests.client + line + "tls: {\(Self.pair)}"
+        let warnings = try load(text, files: Self.files).warnings
+        #expect(warnings.map(\.key) == ["public_url"])
+    }
+
     @Test("A private key that everybody can read is warned of")
     func readableByAll() throws {
-        let text = ConfigurationWarningTests.client + "tls: {\(Self.pair)}"
+        let text = ConfigurationWarningTests.client + "public_url: https://login.example.com\ntls: {\(Self.pair)}"
         let warnings = try load(text, files: Self.files, readableByAll: true).warnings
         #expect(warnings.map(\.key) == ["tls.private_key_file"])
     }

@@ -62,5 +62,7 @@ extension ConformanceCases {
         others(
             "Names that resolve to other addresses are tested where addresses are: OutboundHTTPTests.",
             "sec-28 dns-rebind")
-        + others("TLS is tested where it is spoken: OutboundHTTPTests.", "sec-35 close_notify", "sec-36 slow-handshake")
+        + others(
+            "TLS is tested where it is spoken: OutboundHTTPTests, TLSTests.", "sec-35 close_notify",
+            "sec-36 slow-handshake")
 }
