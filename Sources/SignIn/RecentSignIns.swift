@@ -47,9 +47,16 @@ final class RecentSignIns: Sendable {
         var repeats = 0
     }
 
+    /// What else became of a sign-in, after how many other sign-ins and sign-outs, and how often it was answered again.
+    private struct Other: Sendable {
+        let result: Result
+        let count: UInt64
+        var repeats = 0
+    }
+
     private struct State {
         var signedIn: RecentValues<SignedInUser>
-        var others: RecentValues<Result>
+        var others: RecentValues<Other>
         var noncesTaken: RecentValues<Void>
         var signOuts: TwoGenerations<UserID, UInt64>
         var count: UInt64 = 0
@@ -63,7 +70,7 @@ final class RecentSignIns: Sendable {
                 guard !isOver else { return .done(.refused(.signedOutSince)) }
                 return .done(again(user, key, at: now))
             }
-            if let result = others.value(for: key, at: now) { return .done(result) }
+            if let other = others.value(for: key, at: now) { return .done(again(other, key, at: now)) }
             underWay[key] = []
             return .lead(nonceWasTaken: noncesTaken.value(for: key, at: now) != nil)
         }
@@ -76,12 +83,23 @@ final class RecentSignIns: Sendable {
             return .signedIn(user.id, session: user.session)
         }
 
+        private mutating func again(_ other: Other, _ key: SignInFingerprint, at now: Timestamp) -> Result {
+            guard case .verified = other.result else { return other.result }
+            guard other.repeats < RecentSignIns.maximumRepeats else { return .refused(.sentTooOften) }
+            var other = other
+            other.repeats += 1
+            others.keep(other, for: key, at: now)
+            return other.result
+        }
+
         mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
             if case .signedIn(let user, let session) = result {
                 count += 1
                 signedIn.keep(SignedInUser(id: user, session: session, count: count), for: key, at: now)
             } else {
-                others.keep(result, for: key, at: now)
+                count += 1
+                let repeats = others.value(for: key, at: now)?.repeats ?? 0
+                others.keep(Other(result: result, count: count, repeats: repeats), for: key, at: now)
             }
         }
     }
@@ -110,6 +128,16 @@ final class RecentSignIns: Sendable {
         state.withLock { state in
             state.count += 1
             state.signOuts.put(state.count, for: user)
+        }
+    }
+
+    /// Whether a session of the user was ended since the carrier vouched for them in this sign-in.
+    func wasSignedOut(_ user: UserID, since key: SignInFingerprint, at now: Timestamp) -> Bool {
+        state.withLock { state in
+            guard let other = state.others.value(for: key, at: now), let end = state.signOuts[user] else {
+                return false
+            }
+            return end > other.count
         }
     }
 
@@ -153,7 +181,7 @@ final class RecentSignIns: Sendable {
         for waiter in waiters {
             switch ending {
             // Each of them asks again, and so is counted.
-            case .result(.signedIn): waiter.resume(returning: nil)
+            case .result(.signedIn), .result(.verified): waiter.resume(returning: nil)
             case .result(let result): waiter.resume(returning: .done(result))
             case .failed(let error): waiter.resume(returning: .failed(error))
             case .abandoned: waiter.resume(returning: nil)

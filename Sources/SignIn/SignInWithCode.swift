@@ -162,6 +162,12 @@ public struct SignInWithCode: Sendable {
         case .refused(let error):
             throw error
         case .verified(let verified):
+            // Who registered with the first answer, and signed out since, meant whoever else holds this request, too.
+            if case .live(let user) = try await AccountMigration(store: store).standing(of: verified.identity),
+                recentSignIns.wasSignedOut(user, since: fingerprint, at: clock.now())
+            {
+                throw .signedOutSince
+            }
             let (outcome, result) = try await admit(verified, attempt, &log)
             recentSignIns.keep(result, for: fingerprint, at: clock.now())
             return outcome

@@ -243,6 +243,33 @@ struct RetryTests {
         #expect(try await app.post("/users", #"{"state_key":"\#(first)"}"#).error == "user_already_exists")
         #expect(try await app.signIn().status == 200)
     }
+
+    @Test("gets nothing once its user has registered with an earlier answer and signed out")
+    func afterRegistrationAndSignOut() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        let handle = try #require(try await app.signIn().text("state_key"))
+        let tokens = try #require(Tokens(try await app.post("/users", #"{"state_key":"\#(handle)"}"#)))
+        #expect(try await app.asUser(.delete, "/auth/token", tokens.token).status == 200)
+        for _ in 0..<2 {
+            let answer = try await app.signIn()
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+        }
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    @Test("gets sixteen handles more and then none")
+    func handlesTooOften() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        var statuses: [Int] = []
+        for _ in 0..<20 { statuses.append(try await app.signIn().status) }
+        #expect(statuses == Array(repeating: 403, count: 17) + Array(repeating: 401, count: 3))
+        #expect(app.carrier.tokenPosts == 1)
+    }
 }
 
 /// The same sign-in sent twice at once.
