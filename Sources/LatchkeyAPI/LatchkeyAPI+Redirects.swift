@@ -94,6 +94,10 @@ extension LatchkeyAPI {
         guard reader.problems.isEmpty, let sessionID else {
             throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
         }
+        // Without a key, the page has nothing else that says that the sign-in was its own.
+        guard !admission.isPage || codeVerifier != nil else {
+            throw APIError.malformed("code_verifier is missing. A page that shows no API key cannot do without it.")
+        }
         let signedIn = try await useCases.sessionHandover(
             Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
         return await hand(signedIn, .ok, to: admission, request)

@@ -252,6 +252,18 @@ struct PageSessionTests {
         #expect(tokens.headers[.setCookie] == nil)
     }
 
+    @Test("gets no session of an app's that was begun without a challenge, unless it shows a key")
+    func handedOverToAnApp() async throws {
+        let app = try TestApp()
+        let page = Page(app)
+        let sessionID = try #require(try await page.signIn("client_type=ios").outcome["session_id"])
+        let fields = "session_id=\(sessionID)&client_type=web"
+        #expect(try await page.send(.post, "/auth/session", form: fields).status == 400)
+        #expect(page.session == nil)
+        let tokens = try await page.send(.post, "/auth/session", form: fields, apiKey: TestApp.apiKey)
+        #expect(tokens.text("token") != nil)
+    }
+
     @Test("of another origin has its session_id bound to a challenge, or gets none")
     func challengeRequired() async throws {
         let app = try TestApp()
