@@ -16,7 +16,7 @@ extension LatchkeyAPI {
                 path: publicAddress.path)
         }
         let known = request.headers.values(of: .ifNoneMatch).joined(separator: ",").split(separator: ",")
-            .map { $0.filter { $0 != " " } }
+            .map { $0.filter { $0 != " " }.replacing("-gzip\"", with: "\"") }
         guard !Set(known).isDisjoint(with: ["*", page.tag, "W/" + page.tag]) else { return page.response }
         return Response(status: .notModified, headers: [.eTag: page.tag, .cacheControl: DocumentPage.cacheControl])
     }
