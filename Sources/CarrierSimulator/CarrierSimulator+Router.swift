@@ -10,6 +10,7 @@ extension CarrierSimulator {
         addAuthorization(to: &router)
         addBackChannel(to: &router)
         addControls(to: &router)
+        addLogout(to: &router)
         return router
     }
 
@@ -35,6 +36,9 @@ extension CarrierSimulator {
         }
         router.get("/ui/discovery-ui") { discoveryUI.show($0) }
         router.post("/ui/discovery-ui") { discoveryUI.choose($0) }
+        let optimized = OptimizedDiscoveryEndpoint(simulator: self)
+        router.get("/v1/auth") { optimized.show($0) }
+        router.post("/v1/auth") { optimized.choose($0) }
     }
 
     private func addAuthorization(to router: inout Router) {
@@ -74,6 +78,13 @@ extension CarrierSimulator {
             router.get(root + "/canary/{name}") { try await canary.respond(to: $0) }
             router.post(root + "/canary/{name}") { try await canary.respond(to: $0) }
         }
+    }
+
+    private func addLogout(to router: inout Router) {
+        let logout = LogoutEndpoints(simulator: self)
+        router.get("/providers/{mccmnc}/logout") { try logout.endSession($0) }
+        router.post("/providers/{mccmnc}/logout") { try logout.endSession($0) }
+        router.post("/providers/{mccmnc}/end-sessions") { try await logout.send($0) }
     }
 
     private func addControls(to router: inout Router) {

@@ -62,6 +62,9 @@ extension CarrierSimulator {
     /// Where a relying party sends a browser whose carrier it does not know.
     public var discoveryUIURL: String? { baseURL.map { $0 + "/ui/discovery-ui" } }
 
+    /// Where a relying party sends a browser with an authorization request for whatever carrier it has.
+    public var optimizedDiscoveryURL: String? { baseURL.map { $0 + "/v1/auth" } }
+
     /// The carriers as they are now, in the order of their network codes; without providers that are none.
     public var carriers: [Carrier] {
         withState { state in

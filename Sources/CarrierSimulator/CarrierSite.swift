@@ -14,6 +14,7 @@ struct CarrierSite: Sendable {
     var serverInitiatedEndpoint: String { issuer + "/server-initiated" }
     var tokenEndpoint: String { issuer + "/token" }
     var userInfoEndpoint: String { issuer + "/userinfo" }
+    var endSessionEndpoint: String { issuer + "/logout" }
     var keysURL: String { issuer + "/jwks" }
     var discoveryUI: String { base + "/ui/discovery-ui" }
     /// An address no relying party should come to.

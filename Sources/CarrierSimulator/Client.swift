@@ -10,6 +10,8 @@ extension CarrierSimulator {
         /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1). One that begins with
         /// `http://127.0.0.1/` stands for every port of that address (RFC 8252 section 7.3).
         public var redirectURIs: [String]
+        /// The same, of where a browser is sent after a logout.
+        public var postLogoutRedirectURIs: [String] = []
         /// The public key, in PEM, that the client signs request objects for server-initiated sign-in with: RSA or
         /// P-256. Nil if it has none registered.
         public var publicKeyPEM: String?
@@ -38,9 +40,13 @@ extension CarrierSimulator {
             }
         }
 
-        func allows(_ redirectURI: String) -> Bool {
-            let withoutPort = Self.withoutLoopbackPort(redirectURI)
-            return redirectURIs.contains { $0.hasSameBytes(as: redirectURI) || $0.hasSameBytes(as: withoutPort) }
+        func allows(_ redirectURI: String) -> Bool { Self.list(redirectURIs, allows: redirectURI) }
+
+        func allowsAfterLogout(_ redirectURI: String) -> Bool { Self.list(postLogoutRedirectURIs, allows: redirectURI) }
+
+        private static func list(_ registered: [String], allows redirectURI: String) -> Bool {
+            let withoutPort = withoutLoopbackPort(redirectURI)
+            return registered.contains { $0.hasSameBytes(as: redirectURI) || $0.hasSameBytes(as: withoutPort) }
         }
 
         private static func withoutLoopbackPort(_ uri: String) -> String {

@@ -1,12 +1,15 @@
 /// The page on which a person says who their carrier is.
 enum DiscoveryPage {
-    static func html(carriers: [CarrierSimulator.Carrier], parameters: Parameters) -> HTML {
+    /// - Parameter action: Where the choice is posted to.
+    static func html(
+        carriers: [CarrierSimulator.Carrier], parameters: Parameters, action: String = "/ui/discovery-ui"
+    ) -> HTML {
         Page.html(
             title: "Choose your carrier",
             """
             <h1>Who is your carrier?</h1>
             <p>The app does not know yet which network your phone belongs to.</p>
-            <form method="post" action="/ui/discovery-ui">
+            <form method="post" action="\(action)">
             \(Page.hiddenFields(parameters, except: ["mccmnc", "secondary_device"]))
             <fieldset>
             <legend>Carrier</legend>

@@ -37,7 +37,7 @@ struct DiscoveryUIEndpoint: Sendable {
 
     /// The redirect URI, if it is the client's.
     @discardableResult
-    private func check(_ parameters: Parameters) throws(CarrierSimulator.Refusal) -> String {
+    func check(_ parameters: Parameters) throws(CarrierSimulator.Refusal) -> String {
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
         else { throw .init("unauthorized_client", "The client_id is missing or unknown.") }
         guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)

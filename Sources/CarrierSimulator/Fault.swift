@@ -170,6 +170,10 @@ extension CarrierSimulator {
         case discoveryNoServerInitiated = "discovery-no-server-initiated"
         case discoveryBareGrantType = "discovery-bare-grant-type"
 
+        // The end-session endpoint.
+        case logoutOtherState = "logout-other-state"
+        case logoutMissingState = "logout-missing-state"
+
         // The key set.
         case keys500 = "jwks-500"
         case keysSlow = "jwks-slow"

@@ -13,6 +13,8 @@ extension CarrierSimulator.Fault {
         .authorizationMissingIssuer: "The authorization response has no iss, although the metadata promises one.",
         .authorizationOtherState: "The authorization response's state is not the one that was sent.",
         .authorizationMissingState: "The authorization response has no state.",
+        .logoutOtherState: "Whoever comes back from the end-session endpoint has another state than was sent.",
+        .logoutMissingState: "Whoever comes back from the end-session endpoint has no state.",
     ]
 
     private static let serverInitiated: [Self: String] = [

@@ -17,6 +17,11 @@ struct IDTokenIssuer: Sendable {
         }
         draft.claims["aka"] = try await PortTokenIssuer(simulator: simulator, site: site, client: client)
             .claim(for: grant.user, now: now)
+        if !site.carrier.isCarrier {
+            let sessionID = Base64URL.encode(Digest.sha256(Array("session \(accessToken)".utf8)).prefix(16))
+            draft.claims["sid"] = .text(sessionID)
+            simulator.withState { $0.latestSessionIDs[site.mccmnc] = sessionID }
+        }
         if let requestID {
             draft.claims["urn:openid:params:jwt:claim:auth_req_id"] = .text(
                 site.has(.idTokenOtherRequestID) ? "another-request" : requestID)

@@ -21,10 +21,13 @@ enum NotificationSender {
     private static let seconds = 10
 
     /// - Returns: The status of the answer.
-    static func post(_ body: [UInt8], bearing token: String, to url: NotificationURL) async throws -> Int {
+    static func post(
+        _ body: [UInt8], as type: String = "application/json", bearing token: String? = nil, to url: NotificationURL
+    ) async throws -> Int {
+        let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         let head = """
-            POST \(url.path) HTTP/1.1\r\nHost: 127.0.0.1:\(url.port)\r\nConnection: close\r\n\
-            Authorization: Bearer \(token)\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n
+            POST \(url.path) HTTP/1.1\r\nHost: 127.0.0.1:\(url.port)\r\nConnection: close\r\n\(authorization)\
+            Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n
             """
         let bytes = Array(head.utf8) + body
         return try await withCheckedThrowingContinuation { continuation in

@@ -33,6 +33,9 @@ struct ProviderMetadata: Sendable {
                 document[name] = nil
             }
             document["response_types_supported"] = ["code"]
+            document["end_session_endpoint"] = .text(site.endSessionEndpoint)
+            document["backchannel_logout_supported"] = true
+            document["backchannel_logout_session_supported"] = true
         }
         for fault in site.carrier.faults { Self.spoil(&document, fault) }
         return document

@@ -6,6 +6,7 @@ extension CarrierSimulator {
     public struct RequestLog: Sendable {
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, serverInitiated, token, keys, userInfo, resource
+            case endSession, optimizedDiscovery
             /// An address that only a relying party which trusts what it must not comes to: where a token endpoint
             /// redirects to, where a token's `jku` points.
             case canary

@@ -19,6 +19,8 @@ struct SimulatorState: Sendable {
     var assertionIDs = BoundedTable<Void>(capacity: 10_000)
     /// Server-initiated requests by their `auth_req_id`.
     var serverInitiated = BoundedTable<ServerInitiatedRequest>(capacity: 1000)
+    /// The `sid` of each provider's latest ID token.
+    var latestSessionIDs: [String: String] = [:]
     var log = CarrierSimulator.RequestLog()
 
     struct AccessToken: Sendable {

@@ -27,6 +27,11 @@ enum BrowserPages {
         return response
     }
 
+    /// For who comes back from a provider's logout without our state.
+    static func signedOut(below path: String) -> Response {
+        page(.ok, below: path, title: "You are signed out", "<p>You may close this window.</p>")
+    }
+
     /// Tells the page that opened this window how it ended, and closes the window.
     static func popup(_ end: RedirectEnd, below path: String) -> Response {
         var outcome = JSONObjectWriter()

@@ -13,9 +13,13 @@ extension LatchkeyAPI {
         let startLink = changing { try await $0.startLink($1) }
         router.post("/auth/{provider}/link", paged { try await startLink($1) })
         for path in ["/auth/{provider}/callback", "/auth/{provider}/{client_type}/callback"] {
-            router.get(path, paged { try await $0.finishRedirect($1) })
-            router.post(path, paged { try $0.passOn($1) })
+            addCallback(path, to: &router)
         }
+    }
+
+    func addCallback(_ path: String, to router: inout Router) {
+        router.get(path, paged { try await $0.finishRedirect($1) })
+        router.post(path, paged { try $0.passOn($1) })
     }
 
     private func listProviders() throws -> Response {
@@ -49,7 +53,7 @@ extension LatchkeyAPI {
     }
 
     /// Where the browser goes, for a script to send it there if the script asks for JSON.
-    private func answer(_ step: RedirectStep, to request: Request) -> Response {
+    func answer(_ step: RedirectStep, to request: Request) -> Response {
         guard request.prefersJSON, case .goOn(let location, let browser) = step else { return answer(step) }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("location", location)
@@ -121,7 +125,7 @@ extension LatchkeyAPI {
     }
 
     /// A route that a person's browser goes to: what fails is told on a page, or as JSON to whoever asks for that.
-    private func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+    func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         { request in
             do {
                 return try await route(self, request)
@@ -133,7 +137,7 @@ extension LatchkeyAPI {
         }
     }
 
-    private func publicURL() throws(APIError) -> String {
+    func publicURL() throws(APIError) -> String {
         guard let url = publicAddress.url else {
             throw APIError(
                 .notFound, "not_found", .configurationError,
@@ -145,7 +149,7 @@ extension LatchkeyAPI {
 
 extension Response {
     /// 303, which turns a POST into a GET, and tells the next place nothing of this one.
-    fileprivate static func redirect(to location: String) -> Response {
+    static func redirect(to location: String) -> Response {
         Response(
             status: .seeOther,
             headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
@@ -153,7 +157,7 @@ extension Response {
 }
 
 extension Request {
-    fileprivate var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
+    var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
 }
 
 extension APIError {

@@ -151,6 +151,8 @@ extension LatchkeyAPI {
         router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
         router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
         addRedirectRoutes(to: &router)
+        addLogoutRoutes(to: &router)
+        addZephrRoutes(to: &router)
         router.get("/users/me", signedIn { try await $0.showUser($1) })
         router.patch("/users/me", changing { try await $0.editUser($1) })
         router.delete("/users/me", changing { try await $0.eraseUser($1) })
@@ -184,7 +186,7 @@ extension LatchkeyAPI {
     }
 
     /// As ``keyed(_:)``, for what begins a session or carries one on.
-    private func entering(
+    func entering(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
         let keyed = keyed(route)
@@ -222,7 +224,7 @@ extension LatchkeyAPI {
     }
 
     /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
-    private func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+    func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         signedIn { api, request, _ in try await route(api, request) }
     }
 

@@ -4,28 +4,41 @@ import Primitives
 import SignIn
 
 extension RedirectStart {
+    typealias CallbackPath = (ClientType) -> String
+    /// Which redirect URI is meant where none is named.
+    typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
+
     /// Reads the query of a start (docs/redirects.md).
+    /// - Parameters:
+    ///   - callback: The path that the provider sends the browser back to; that of the provider, if there is none.
+    ///   - fallback: If there is none, a redirect URI has to be named.
     /// - Throws: 400 that names everything that is missing or malformed.
-    init(_ query: Query, provider: String, publicURL: String) throws(APIError) {
+    init(
+        _ query: Query, provider: String, publicURL: String, callback: CallbackPath? = nil,
+        fallback: UsualRedirectURI? = nil
+    ) throws(APIError) {
         var reader = FieldReader(.form(query))
         if let name = query.repeatedName { reader.refuse(name, "stands more than once") }
-        try self.init(&reader, provider: provider, publicURL: publicURL)
+        try self.init(&reader, provider: provider, publicURL: publicURL, callback, fallback)
     }
 
     /// Reads a body's fields; they are those of the query.
     /// - Throws: 400 that names everything that is missing or malformed.
     init(_ fields: BodyFields, provider: String, publicURL: String) throws(APIError) {
         var reader = FieldReader(fields)
-        try self.init(&reader, provider: provider, publicURL: publicURL)
+        try self.init(&reader, provider: provider, publicURL: publicURL, nil, nil)
     }
 
-    private init(_ reader: inout FieldReader, provider: String, publicURL: String) throws(APIError) {
+    private init(
+        _ reader: inout FieldReader, provider: String, publicURL: String, _ callback: CallbackPath?,
+        _ fallback: UsualRedirectURI?
+    ) throws(APIError) {
         let correlationID = reader.correlationID()
         let clientType = reader.value(
             "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",
             ClientType.init(rawValue:))
-        let redirectURI = reader.visibleText(
-            "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: true)
+        let named = reader.visibleText(
+            "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: fallback == nil)
         let clientID = reader.value(
             "client_id", ["clientId"], limit: 255, demand: "must be ASCII characters", ClientID.init)
         let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
@@ -36,14 +49,16 @@ extension RedirectStart {
         let loginHint = reader.text("login_hint", limit: 255)
         let codeChallenge = reader.codeChallenge()
         let trackingID = reader.visibleText("tracking_id", limit: 128)
-        guard reader.problems.isEmpty, let clientType, let redirectURI else {
+        let usual = clientType.flatMap { fallback?(clientID, $0) }
+        if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
+        guard reader.problems.isEmpty, let clientType, let redirectURI = named ?? usual else {
             throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
         }
         self.init(
             provider: provider, clientType: clientType,
             // A path is one of this server's own pages.
             redirectURI: redirectURI.hasPrefix("/") ? publicURL + redirectURI : redirectURI,
-            callbackURL: "\(publicURL)/auth/\(provider)/callback")
+            callbackURL: publicURL + (callback?(clientType) ?? "/auth/\(provider)/callback"))
         self.clientID = clientID
         self.network = network
         self.scopes = scopes

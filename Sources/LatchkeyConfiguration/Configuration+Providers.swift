@@ -43,6 +43,8 @@ extension Configuration {
         /// Of ``Kind/oauth2`` only.
         public var endpoints: Endpoints?
         public var responseMode = ResponseMode.query
+        /// Whether the provider may end sessions; of ``Kind/oidc`` only.
+        public var backChannelLogout = true
         public var clients: [Client]
         /// Whether the access and refresh tokens of its sign-ins are kept, encrypted.
         public var storesTokens = false

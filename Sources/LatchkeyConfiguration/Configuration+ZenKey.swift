@@ -8,6 +8,8 @@ extension Configuration {
         public var discoveryURL: EndpointURL?
         /// Where clients are sent when the network is not known.
         public var discoveryUIURL: EndpointURL?
+        /// Where browsers are sent for whatever carrier the user has; nil where the carrier is found first.
+        public var authorizationURL: EndpointURL?
         public var clients: [Client] = []
         /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]

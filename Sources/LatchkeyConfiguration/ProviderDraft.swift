@@ -14,6 +14,7 @@ struct ProviderDraft: Sendable {
     var responseMode = Configuration.Provider.ResponseMode.query
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
+    var backChannelLogout = true
     var clients: [ClientDraft] = []
 
     static let settings: [Setting<ProviderDraft>] = [
@@ -50,6 +51,9 @@ struct ProviderDraft: Sendable {
             "resources", .resources, \.resources,
             "What signed-in users may have fetched with their tokens, by name: each with the url that is asked by GET and "
                 + "answers with JSON."),
+        Setting(
+            "backchannel_logout", .flag("on", "off"), \.backChannelLogout,
+            "Of oidc: whether the provider may end sessions that it signed in."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
             "The apps registered with the provider; all that zenkey.clients takes.",
@@ -137,6 +141,7 @@ struct ProviderDraft: Sendable {
             context.refuse(
                 origin, "has resources, but keeps no tokens to fetch them with", "set store_tokens to true")
         }
+        provider.backChannelLogout = backChannelLogout
         let ofOAuth2 = [
             ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
             ("user_endpoint", userEndpoint != nil), ("subject", subject != nil),

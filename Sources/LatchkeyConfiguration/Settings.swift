@@ -126,6 +126,10 @@ enum Settings {
         Setting(
             "zenkey.discovery_ui_url", .optional(.carrierURL), \.zenkey.discoveryUIURL,
             "Told to clients as the place to go when a network is not known."),
+        Setting(
+            "zenkey.authorization_url", .optional(.carrierURL), \.zenkey.authorizationURL,
+            "Takes authorization requests for whatever carrier the user has (optimized discovery); without it, users choose "
+                + "their carrier first."),
         ClientDraft.setting,
         Setting(
             "zenkey.trusted_issuers", .list(of: .hostPattern, "a list of host patterns"), \.zenkey.trustedIssuers,
@@ -233,6 +237,9 @@ enum Settings {
         Setting(
             "compat.async302", .flag(), \.compatibility.async302,
             "Answers the outcome of a server-initiated sign-in with 302 instead of 200, as the published example does."),
+        Setting(
+            "compat.zephr", .flag(), \.compatibility.zephr,
+            "Has the paths of Zephr's OAuth sign-in below /zephr and /blaize, too."),
         Setting("log.level", .choice, \.log.level, "From which severity on is logged."),
         Setting("log.format", .choice, \.log.format, "text for people, json for machines."),
     ]

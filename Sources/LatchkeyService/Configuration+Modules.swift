@@ -156,8 +156,10 @@ extension Configuration {
     private var signInProviders: [String: SignInConfiguration.Provider] {
         var providers: [String: SignInConfiguration.Provider] = [:]
         if zenkey.discoveryURL != nil {
-            providers["zenkey"] = .init(
+            var carriers = SignInConfiguration.Provider(
                 clients: zenkey.clients.map(SignInConfiguration.Client.init), discoveryUI: zenkey.discoveryUIURL)
+            carriers.authorizationURL = zenkey.authorizationURL
+            providers["zenkey"] = carriers
         }
         for provider in self.providers {
             var known = SignInConfiguration.Provider(
@@ -166,6 +168,7 @@ extension Configuration {
             known.responseMode = provider.responseMode == .query ? nil : provider.responseMode.rawValue
             known.storesTokens = provider.storesTokens
             known.resources = provider.resources
+            known.endsSessions = provider.backChannelLogout
             providers[provider.id] = known
         }
         return providers

@@ -55,6 +55,7 @@ public final class LatchkeyService: Sendable {
         self.publicAddress = publicAddress
         var compatibility = Compatibility()
         compatibility.async302 = configuration.compatibility.async302
+        compatibility.zephr = configuration.compatibility.zephr
         if !LatchkeyService.hasPages {
             logger.warning(
                 "there are no pages to serve: start latchkey in a directory that has a folder of this name",

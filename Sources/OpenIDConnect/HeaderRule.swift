@@ -44,7 +44,12 @@ extension TokenType {
         switch self {
         case .idToken: HeaderRule.all
         case .portToken: Self.portTokenRules
+        case .logoutToken: Self.logoutTokenRules
         }
+    }
+
+    private static let logoutTokenRules = HeaderRule.all.map { rule in
+        rule.check == .type ? HeaderRule(naming: .logoutToken) : rule
     }
 
     private static let portTokenRules = HeaderRule.all.map { rule in

@@ -7,7 +7,7 @@ extension ProviderMetadata {
             issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
             userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint, serverInitiatedAuthorizationEndpoint: nil,
             signingAlgorithms: [], clientAuthenticationMethods: nil, assertionAlgorithms: nil,
-            namesIssuerInResponses: false)
+            namesIssuerInResponses: false, endSessionEndpoint: nil)
     }
 
     /// What a provider's metadata must satisfy beside being well-formed.
@@ -33,6 +33,7 @@ extension ProviderMetadata {
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
+        endSessionEndpoint = try reader.optionalEndpoint("end_session_endpoint")
         try reader.checkList("response_types_supported", includes: "code")
         if let network { try reader.checkNetwork(network) }
     }

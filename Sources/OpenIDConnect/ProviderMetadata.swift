@@ -22,4 +22,6 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let assertionAlgorithms: Set<SigningAlgorithm>?
     /// Whether every authorization response names its issuer (RFC 9207 section 3).
     public let namesIssuerInResponses: Bool
+    /// Where a browser goes to end its session with the provider (RP-Initiated Logout section 2.1).
+    public let endSessionEndpoint: EndpointURL?
 }

@@ -67,6 +67,8 @@ public final class RelyingParty: Sendable {
     let discovery: ProviderDiscovery
     let keyCaches: KeyCaches
     let issuerConfigurations: IssuerConfigurations
+    /// Of fetches of newer keys for the sake of logout tokens.
+    let logoutKeyFetches: SharedBucket
 
     public init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system
@@ -79,6 +81,7 @@ public final class RelyingParty: Sendable {
         discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
         keyCaches = KeyCaches(
             http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random)
+        logoutKeyFetches = SharedBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
         issuerConfigurations = IssuerConfigurations(configuration: configuration, http: http, clock: clock)
     }
 

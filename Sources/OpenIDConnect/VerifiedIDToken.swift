@@ -17,6 +17,8 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let context: String?
     /// The `aka` claim: port tokens in compact form, not yet verified, by which a former carrier vouches for the user.
     public let portTokens: [Secret]
+    /// The provider's id of the session that the user signed in with (`sid`), if it names one.
+    public let sessionID: String?
     /// What the token itself tells of the user.
     public let attributes: UserInfo
 }

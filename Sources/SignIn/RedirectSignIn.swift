@@ -1,5 +1,5 @@
 import Crypto
-import OpenIDConnect
+public import OpenIDConnect
 public import Primitives
 
 /// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary devices, and apps that
@@ -39,7 +39,12 @@ public struct RedirectSignIn: Sendable {
                 correlationID: correlationID, browserHash: browser.map(Self.hash))
             guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
             let isFoundByNetwork = configuration.providers[request.provider]?.kind == .zenkey
-            guard !isFoundByNetwork || request.network != nil else { return try await askForCarrier(attempt, browser) }
+            guard !isFoundByNetwork || request.network != nil else {
+                if let url = configuration.providers[request.provider]?.authorizationURL {
+                    return try await askWhicheverCarrier(attempt, at: url, browser)
+                }
+                return try await askForCarrier(attempt, browser)
+            }
             return try await askProvider(
                 attempt, isFoundByNetwork ? request.network : nil, loginHintToken: nil, browser)
         } catch {
@@ -62,7 +67,10 @@ public struct RedirectSignIn: Sendable {
             case .carrierChoice:
                 guard let network = answer.network else { throw .carrierNotChosen }
                 return try await askProvider(attempt, network, loginHintToken: answer.loginHintToken, browser)
-            case .authorization(let network, let nonce, let codeVerifier):
+            case .authorization(let asked, let nonce, let codeVerifier):
+                let isOfCarriers = relyingParties[attempt.provider]?.isOfCarriers ?? false
+                let network = asked ?? (isOfCarriers ? answer.network : nil)
+                guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
                 try await checkIssuer(answer, network, attempt)
                 guard let code = answer.code else { throw .codeMissing }
                 if let id = attempt.linkingSession {
@@ -90,6 +98,15 @@ public struct RedirectSignIn: Sendable {
                 sessionID: try await handover.leave(
                     signedIn, of: attempt.clientID, codeChallenge: attempt.codeChallenge))
         }
+    }
+
+    /// Where a frontend of a kind ends up that names no redirect URI: for pages the client's first one of http or https,
+    /// for apps the first of a scheme of their own; without such a one, the first. Nil if there is none, or no client.
+    public func usualRedirectURI(at provider: String, clientID: ClientID?, _ clientType: ClientType) -> String? {
+        let clients = configuration.providers[provider]?.clients ?? [:]
+        let client = clientID.map { clients[$0] } ?? (clients.count == 1 ? clients.first?.value : nil)
+        let uris = client?.redirectURIs ?? []
+        return uris.first { (AppRedirectURI.origin(of: $0) != nil) == clientType.isBoundToBrowser } ?? uris.first
     }
 
     /// The client a start is for; its redirect URI must be registered, or anybody could be sent anywhere.
@@ -145,23 +162,41 @@ public struct RedirectSignIn: Sendable {
         } catch {
             return .finished(attempt.end(.failed(SignInError(error, discoveryUI: discoveryUI))))
         }
+        return try await ask(
+            attempt, network, at: carrier.authorizationEndpoint, isConfirmed: carrier.userEndpoint == nil,
+            loginHintToken, browser)
+    }
+
+    /// Sends the browser where the user's carrier is found and asked at once; the answer says which it was.
+    private func askWhicheverCarrier(
+        _ attempt: RedirectAttempt, at url: EndpointURL, _ browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
+        try await ask(attempt, nil, at: url, isConfirmed: true, nil, browser)
+    }
+
+    /// - Parameter isConfirmed: Whether an ID token will confirm the nonce.
+    private func ask(
+        _ attempt: RedirectAttempt, _ network: MCCMNC?, at endpoint: EndpointURL, isConfirmed: Bool,
+        _ loginHintToken: String?, _ browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
         let (state, nonce, codeVerifier) = (
             Secret(random.token()), Secret(random.token()), CodeVerifier.random(from: random)
         )
         var attempt = attempt
         attempt.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         try await notes.keep(attempt.bytes, for: .redirectAttempt, under: state, seconds: Self.lifetime)
+        let isOfCarriers = relyingParties[attempt.provider]?.isOfCarriers ?? false
         var request = AuthorizationRequest(
             clientID: attempt.clientID, redirectURI: attempt.callbackURL, scopes: attempt.scopes, state: state,
-            nonce: carrier.userEndpoint == nil ? nonce : nil, codeChallenge: codeVerifier.challenge,
-            correlationID: relyingParty.isOfCarriers ? attempt.correlationID : nil)
+            nonce: isConfirmed ? nonce : nil, codeChallenge: codeVerifier.challenge,
+            correlationID: isOfCarriers ? attempt.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.loginHint = attempt.loginHint
         request.acrValues = attempt.acrValues
         request.context = attempt.context
         request.prompt = attempt.prompt
         request.responseMode = configuration.providers[attempt.provider]?.responseMode
-        return .goOn(to: request.url(at: carrier.authorizationEndpoint).text, browser: browser)
+        return .goOn(to: request.url(at: endpoint).text, browser: browser)
     }
 
     /// The attempt that an answer belongs to, spent by asking.

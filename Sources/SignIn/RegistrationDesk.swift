@@ -15,13 +15,14 @@ struct RegistrationDesk: Sendable {
     ///   verifier, as it comes to the app in a URL that others may read.
     func offer(
         to identity: Identity, _ profile: Profile?, clientID: String, codeChallenge: String? = nil,
-        _ correlationID: CorrelationID
+        providerSession: String? = nil, _ correlationID: CorrelationID
     ) async throws(SignInError) -> RegistrationOffer {
         let handle = random.token()
-        let pending = PendingRegistration(
+        var pending = PendingRegistration(
             handle: try Self.hash(of: handle, codeChallenge), identity: identity, clientID: clientID,
             profile: profile ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
-        try await storing { () async throws(StorageError) in try await store.addPendingRegistration(pending) }
+        pending.providerSession = providerSession
+        try await storing { [pending] () async throws(StorageError) in try await store.addPendingRegistration(pending) }
         return RegistrationOffer(
             handle: Secret(handle), profile: pending.profile, missing: rules.missing(in: pending.profile),
             expiresIn: lifetime, correlationID: correlationID)

@@ -19,6 +19,8 @@ struct SealedNotes: Sendable {
         case sessionHandover = "session handover"
         /// A provider's tokens whose user has still to register; the handle is the `state_key`.
         case waitingTokens = "waiting tokens"
+        /// Where a browser goes that comes back from a provider's logout; the handle is its `state`.
+        case signOut = "sign-out"
     }
 
     let store: any Store

@@ -29,7 +29,7 @@ extension Sessions {
         try await storing { () async throws(StorageError) in try await store.identities(of: holder.user.id) }
     }
 
-    /// Takes one of the ways to sign in from the user. Sessions stay.
+    /// Takes one of the ways to sign in from the user, and ends the sessions that it signed in; the holder's stays.
     /// - Throws: `not_found` if the user has none of this id, whether anybody else has or not; `last_identity`;
     ///   `temporarily_unavailable`.
     public func unlink(
@@ -37,9 +37,9 @@ extension Sessions {
     ) async throws(SignInError) {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
-        defer { recentSignIns.forget(user) }
+        defer { forget(user) }
         let removal = try await storing { () async throws(StorageError) in
-            try await store.removeIdentity(id: id, of: user) { identity in
+            try await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
                 AuditEvent(
                     at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,
                     details: AuditDetails { json in

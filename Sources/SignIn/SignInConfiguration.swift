@@ -34,6 +34,8 @@ public struct SignInConfiguration: Sendable {
         public var name: String
         /// How a provider is asked to send the browser back: `form_post`, or in its own way if nil.
         public var responseMode: String?
+        /// Whether the provider may end sessions by its back channel.
+        public var endsSessions = true
         public var clients: [ClientID: Client]
         /// Where users choose their carrier; named to clients whose network is not known.
         public var discoveryUI: EndpointURL?
@@ -41,6 +43,9 @@ public struct SignInConfiguration: Sendable {
         public var storesTokens = false
         /// What is fetched for users with their tokens, by its name in paths.
         public var resources: [String: EndpointURL] = [:]
+        /// What takes an authorization request for whatever carrier the user has, finds that one, and says which it was
+        /// with the answer (optimized discovery). Nil where the carrier is found first.
+        public var authorizationURL: EndpointURL?
 
         public init(
             kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil

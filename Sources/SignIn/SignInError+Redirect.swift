@@ -28,6 +28,10 @@ extension SignInError {
     static let carrierNotChosen = SignInError(
         .refusedByCarrier("access_denied"), .discoveryStateError, "No carrier was chosen. Start a new sign-in.")
 
+    static let carrierNotNamed = SignInError(
+        .carrierError, .serverError, "The answer does not name the carrier by its mccmnc. Start a new sign-in.",
+        fault: .carrier)
+
     static let codeMissing = SignInError(
         .carrierError, .serverError, "The provider's answer has no code. Start a new sign-in.", fault: .carrier)
 

@@ -129,7 +129,7 @@ public struct SignInWithCode: Sendable {
         log.begin(.store)
         let issued = try sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
         let ticket = sessions.cache.ticket(at: clock.now())
-        let record = SignInRecord(
+        var record = SignInRecord(
             identity: verified.identity, profile: verified.profile, session: issued.record,
             newcomers: configuration.registration.isRequired
                 ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
@@ -137,7 +137,8 @@ public struct SignInWithCode: Sendable {
             tokens: verified.tokens.map {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
-        let signedIn = try await storing { () async throws(StorageError) in try await store.signIn(record) }
+        record.providerSession = verified.providerSession
+        let signedIn = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
         guard let signedIn else {
             // Who is not told to register was refused for nothing else.
             guard configuration.registration.isRequired, try await migration.standing(of: verified.identity) == .unknown
@@ -185,7 +186,8 @@ public struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> RegistrationOffer {
         let offer = try await desk.offer(
             to: verified.identity, verified.profile, clientID: attempt.client.id.text,
-            codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
+            codeChallenge: attempt.request.registrationChallenge, providerSession: verified.providerSession,
+            attempt.correlationID)
         if let tokens = verified.tokens {
             let waiting = WaitingTokens(tokens: tokens, provider: attempt.request.provider)
             try await notes.keep(waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)

@@ -22,6 +22,8 @@ public struct UseCases: Sendable {
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
     public let linkIdentity: LinkIdentity
+    public let backChannelLogout: BackChannelLogout
+    public let providerSignOut: ProviderSignOut
     public let sessionHandover: SessionHandover
     public let apiKeys: StoredAPIKeys
     public let resources: ProviderResources
@@ -67,6 +69,12 @@ public struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
         sessionHandover = SessionHandover(notes: notes, random: random)
+        backChannelLogout = BackChannelLogout(
+            configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
+            clock: clock, logger: logger)
+        providerSignOut = ProviderSignOut(
+            configuration: configuration, relyingParties: relyingParties, sessions: sessions, notes: notes,
+            clock: clock, random: random, logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,

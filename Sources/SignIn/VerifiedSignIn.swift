@@ -13,6 +13,8 @@ final class VerifiedSignIn: Sendable {
     let profile: Profile?
     /// The provider's tokens, where they are kept.
     let tokens: ProviderTokens?
+    /// The provider's id of its own session, if it names one.
+    let providerSession: String?
 
     /// A validated ID token makes one, or a provider's word for the access token it gave us.
     init(_ user: KnownUser, _ tokens: ProviderTokens? = nil) {
@@ -20,6 +22,7 @@ final class VerifiedSignIn: Sendable {
         identity = Identity(issuer: user.issuer, subject: user.subject)
         portTokens = []
         profile = Profile(user.attributes)
+        providerSession = nil
     }
 
     init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil) {
@@ -27,6 +30,7 @@ final class VerifiedSignIn: Sendable {
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         profile = userInfo.map { Profile($0) }
+        providerSession = idToken.sessionID
     }
 }
 

@@ -69,6 +69,11 @@ struct CachedStatement: ~Copyable {
         note(result)
     }
 
+    mutating func bind(blob bytes: [UInt8]?) {
+        guard let bytes else { return note(sqlite3_bind_null(handle, position())) }
+        bind(blob: bytes)
+    }
+
     private mutating func position() -> CInt {
         bound += 1
         return bound

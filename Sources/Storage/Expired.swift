@@ -11,6 +11,7 @@ enum Expired: CaseIterable {
     case receipts
     case asyncSignIns
     case providerTokens
+    case logoutTokens
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
@@ -65,6 +66,11 @@ enum Expired: CaseIterable {
             """
             DELETE FROM provider_tokens WHERE serial IN \
             (SELECT serial FROM provider_tokens WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        case .logoutTokens:
+            """
+            DELETE FROM logout_tokens WHERE token_hash IN \
+            (SELECT token_hash FROM logout_tokens WHERE expires_at <= ?1 LIMIT ?2)
             """
         }
     }

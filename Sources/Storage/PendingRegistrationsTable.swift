@@ -11,6 +11,7 @@ enum PendingRegistrationsTable {
         statement.bind(registration.clientID)
         statement.bind(registration.profile)
         statement.bind(registration.expiresAt.secondsSinceEpoch)
+        statement.bind(registration.providerSession)
         try statement.run()
     }
 
@@ -22,9 +23,11 @@ enum PendingRegistrationsTable {
         query.bind(now.secondsSinceEpoch)
         guard try query.next() else { return nil }
         let identity = Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1))
-        return PendingRegistration(
+        var registration = PendingRegistration(
             handle: handle, identity: identity, clientID: try query.requiredText(2), profile: query.profile(from: 3),
             expiresAt: Timestamp(secondsSinceEpoch: query.number(10)))
+        registration.providerSession = query.text(11)
+        return registration
     }
 
     static func delete(_ handle: TokenHash, in db: Database) throws {
@@ -35,10 +38,11 @@ enum PendingRegistrationsTable {
 
     private static let insert = """
         INSERT INTO pending_registrations (handle_hash, issuer, subject, client_id, username, name, given_name, \
-        family_name, email, phone_number, postal_code, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        family_name, email, phone_number, postal_code, expires_at, provider_session) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let select = """
         SELECT issuer, subject, client_id, username, name, given_name, family_name, email, phone_number, postal_code, \
-        expires_at FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
+        expires_at, provider_session FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """
 }

@@ -16,12 +16,14 @@ extension SQLiteStore {
     }
 
     public func removeIdentity(
-        id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
+        id: String, of user: UserID, keeping session: String?,
+        recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval {
         try await writes.submit { db in
             guard let identity = try IdentitiesTable.identity(id: id, of: user, in: db) else { return .unknown }
             guard try IdentitiesTable.count(of: user, in: db) > 1 else { return .isLast }
             try IdentitiesTable.delete(identity, in: db)
+            _ = try SessionsTable.deleteAll(of: user, signedInBy: identity, except: session, in: db)
             try AuditTable.insert(event(identity), in: db)
             return .removed
         }

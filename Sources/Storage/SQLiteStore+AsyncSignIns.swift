@@ -28,7 +28,8 @@ extension SQLiteStore {
             guard try AsyncSignInsTable.replace(record, in: db) else { return .changed }
             guard let signedIn = try Self.user(for: signIn, in: db) else { return .unknownUser }
             guard try !AsyncSignInsTable.hasEndedSession(record, in: db) else { return .sessionEnded }
-            try SessionsTable.insert(signIn.session, for: signedIn.user.id, in: db)
+            try SessionsTable.insert(
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
             try AsyncSignInsTable.noteSession(signIn.session.id, of: record, in: db)
             return .signedIn(signedIn)
         }

@@ -78,7 +78,8 @@ extension SQLiteStore: Store {
     public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { db in
             guard let signedIn = try Self.user(for: signIn, in: db) else { return nil }
-            try SessionsTable.insert(signIn.session, for: signedIn.user.id, in: db)
+            try SessionsTable.insert(
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
@@ -123,7 +124,8 @@ extension SQLiteStore: Store {
         try await writes.submit { db in
             guard let user = try UsersTable.user(user, in: db) else { return .unknownUser }
             guard try SessionsTable.holds(id: earlier, of: user.id, in: db) else { return .earlierEnded }
-            try SessionsTable.insert(session, for: user.id, in: db)
+            try SessionsTable.insert(session, for: user.id, by: nil, in: db)
+            try SessionsTable.copyOrigin(from: earlier, to: session.id, of: user.id, in: db)
             return .added(user)
         }
     }
@@ -186,7 +188,8 @@ extension SQLiteStore: Store {
             }
             let user = try UsersTable.insert(
                 pending.identity, publicID: publicID, profile: profile, at: now, in: db)
-            try SessionsTable.insert(session, for: user.id, in: db)
+            try SessionsTable.insert(
+                session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
             return .registered(user)
         }

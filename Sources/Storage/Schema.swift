@@ -48,6 +48,9 @@ enum Schema {
         migrator.registerMigration("provider tokens", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: ProviderTokensTable.schema)
         }
+        migrator.registerMigration("origins of sessions, logout tokens", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: SessionOrigins.schema)
+        }
         return migrator
     }()
 

@@ -3,7 +3,13 @@ import Primitives
 
 /// The table `sessions`: each row a session and the refresh token that goes with it.
 enum SessionsTable {
-    static func insert(_ session: NewSession, for user: UserID, in db: Database) throws {
+    /// - Parameters:
+    ///   - identity: What signed in.
+    ///   - providerSession: The id that its provider gave the session there.
+    static func insert(
+        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: String? = nil,
+        in db: Database
+    ) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(session.tokenHash)
         statement.bind(session.refreshTokenHash)
@@ -14,6 +20,11 @@ enum SessionsTable {
         statement.bind(session.expiresAt.secondsSinceEpoch)
         statement.bind(session.refreshExpiresAt.secondsSinceEpoch)
         statement.bind(session.device)
+        statement.bind(blob: identity.map(SessionOrigins.hash))
+        statement.bind(
+            blob: identity.flatMap { identity in
+                providerSession.map { SessionOrigins.hash(ProviderSession(issuer: identity.issuer, id: $0)) }
+            })
         try statement.run()
     }
 
@@ -69,7 +80,7 @@ enum SessionsTable {
 
     private static let insert = """
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
-        refresh_expires_at, device) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        refresh_expires_at, device, identity_hash, provider_session_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let deleteByToken = "DELETE FROM sessions WHERE token_hash = ?"
     private static let deleteByLastToken = """

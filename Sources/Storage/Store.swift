@@ -60,10 +60,15 @@ public protocol Store: TransactionStore, ProviderTokenStore {
     /// Adds an identity to the user who holds a session, if it is nobody's, and records that.
     func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking
 
-    /// Takes an identity from a user, unless it is the last, and records that.
+    /// Takes an identity from a user, unless it is the last, with the sessions that it signed in but for one, and records
+    /// that.
     func removeIdentity(
-        id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
+        id: String, of user: UserID, keeping session: String?,
+        recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval
+
+    /// Ends sessions because a provider says so, once for each logout token, and records that.
+    func end(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult
 
     /// Erases a user: identities, sessions, refresh tokens, profile; and records that. False if there was none.
     func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool
@@ -169,6 +174,8 @@ public struct SignInRecord: Sendable {
     public let requestID: String?
     /// The provider's tokens, where they are kept.
     public let tokens: NewProviderTokens?
+    /// The id that the provider gave its own session (`sid`), if it did.
+    public var providerSession: String?
 
     public init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
@@ -223,6 +230,8 @@ public struct PendingRegistration: Sendable, Hashable {
     /// What the carrier told, as a start for the form.
     public let profile: Profile
     public let expiresAt: Timestamp
+    /// The id that the provider gave its own session (`sid`), if it did.
+    public var providerSession: String?
 
     public init(handle: TokenHash, identity: Identity, clientID: String, profile: Profile, expiresAt: Timestamp) {
         self.handle = handle

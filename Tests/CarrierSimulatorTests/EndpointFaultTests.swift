@@ -211,7 +211,7 @@ struct EndpointFaultTests {
             endpoints.map(\.fault) + tokens.map(\.fault) + IDTokenFaultTests.others + Self.slowCases.map(\.0)
             + [.tokenSlow, .tokenReusableCode, .keysJunkEntries, .keysSharedKeyID] + AuthorizationTests.faults
             + ServerInitiatedTests.endpointCases.map(\.fault) + ServerInitiatedTests.notificationFaults
-            + [.serverInitiatedSlow]
+            + [.serverInitiatedSlow] + LogoutEndpointTests.faults
         // Those of port tokens have their rows where accounts are moved, those of resources where they are fetched.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             !["port-token-", "refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)

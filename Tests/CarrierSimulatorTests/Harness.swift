@@ -12,6 +12,7 @@ struct Harness: Sendable {
     /// With every character that form encoding changes.
     static let secret = "p:a+s%s&w=o rd é"
     static let redirectURI = "https://shop.example/back"
+    static let loggedOutURI = "https://shop.example/out"
     static let verifier = "a-code-verifier-of-forty-three-characters~~"
     static let challenge = Digests.challenge(of: verifier)
 
@@ -30,6 +31,7 @@ struct Harness: Sendable {
         var shop = CarrierSimulator.Client(
             id: Self.clientID, secret: Secret(Self.secret), redirectURIs: [Self.redirectURI, "com.example.shop:/back"])
         shop.authentication = authentication
+        shop.postLogoutRedirectURIs = [Self.loggedOutURI]
         shop.publicKeyPEM = Self.signingKey.publicKey.pemRepresentation
         simulator = CarrierSimulator(
             carriers: carriers,

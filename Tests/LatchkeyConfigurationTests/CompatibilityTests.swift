@@ -11,4 +11,10 @@ struct CompatibilityTests {
         #expect(try load(environment: environment).configuration.compatibility.async302)
         #expect(problems("compat: {async302: maybe}").count == 1)
     }
+
+    @Test("Zephr's paths are there if they are asked for")
+    func zephr() throws {
+        #expect(try !load().configuration.compatibility.zephr)
+        #expect(try load("compat: {zephr: true}").configuration.compatibility.zephr)
+    }
 }

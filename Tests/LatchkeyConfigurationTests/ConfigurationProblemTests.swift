@@ -38,8 +38,8 @@ struct ConfigurationProblemTests {
             ("port: 80", "port: there is no such key; did you mean http.port or tls.port? [test.yaml line 1]"),
             ("htpp: {port: 80}", "htpp: there is no such key; did you mean http? [test.yaml line 1]"),
             (
-                "compat: {zephr: true}",
-                "compat.zephr: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
+                "compat: {saml: true}",
+                "compat.saml: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
             ),
             (
                 "sessions: {access_lifetime: 1w}",

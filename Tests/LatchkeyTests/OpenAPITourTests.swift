@@ -18,6 +18,7 @@ import Testing
             try await browsers()
             try await phones()
             try await linking()
+            try await logouts()
         }
         let unseen = tour.unseen
         #expect(
@@ -155,6 +156,29 @@ import Testing
                 Tour.current?.saw("POST /auth/zenkey-async-signin/notification", told)
                 #expect(try await stage.poll(handle).status == (isFound ? 302 : 200))
             }
+        }
+    }
+
+    /// Logouts that the user begins at Latchkey, and that the provider begins.
+    private func logouts() async throws {
+        try await ProviderWalk.with { walk in
+            for accept in ["text/html", "application/json"] {
+                let browser = Browser()
+                try await walk.signIn(browser, at: "acme")
+                let page = try await browser.post(
+                    walk.origin + "/auth/acme/logout", form: ["post_logout_redirect_uri": ProviderWalk.webURI],
+                    headers: ["Accept: \(accept)", "Sec-Fetch-Site: same-origin"])
+                guard page.status == 303 else { continue }
+                let back = try await browser.get(page.location)
+                for _ in 0..<2 { _ = try await browser.get(back.location) }
+            }
+            try await walk.signIn(Browser(), at: "acme")
+            let id = try #require(walk.stage.simulator.latestSessionID(at: "acme"))
+            let token = try await walk.stage.simulator.logoutToken(
+                of: "acme", clientID: Stage.clientID, user: nil, sessionID: id, defect: nil)
+            let told = try await Browser().post(
+                walk.origin + "/auth/acme/backchannel-logout", form: ["logout_token": token])
+            #expect(told.status == 200)
         }
     }
 

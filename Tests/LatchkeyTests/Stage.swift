@@ -37,6 +37,7 @@ struct Stage: Sendable {
             id: clientID, secret: Secret(secret),
             redirectURIs: [redirectURI]
                 + ["zenkey", "acme", "globex", "meetings"].map { "http://127.0.0.1/auth/\($0)/callback" })
+        client.postLogoutRedirectURIs = ["acme", "globex"].map { "http://127.0.0.1/auth/\($0)/logged-out" }
         register(&client)
         var other = client
         other.id = otherClientID

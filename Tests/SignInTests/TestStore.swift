@@ -151,11 +151,16 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.link(link) }
     }
 
+    func end(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
+        try await using { store async throws(StorageError) in try await store.end(logout) }
+    }
+
     func removeIdentity(
-        id: String, of user: UserID, recording event: @escaping @Sendable (Identity) -> AuditEvent
+        id: String, of user: UserID, keeping session: String?,
+        recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval {
         try await using { store async throws(StorageError) in
-            try await store.removeIdentity(id: id, of: user, recording: event)
+            try await store.removeIdentity(id: id, of: user, keeping: session, recording: event)
         }
     }
 

@@ -41,10 +41,18 @@ struct SQLiteIdentityTests {
         #expect(listed.map(\.createdAt.secondsSinceEpoch) == [0, 1].map { Records.now.secondsSinceEpoch + $0 })
         #expect(Set(listed.map(\.id)).count == 2)
         let stranger = UserID(user.number + 1)
-        #expect(try await store.removeIdentity(id: listed[0].id, of: stranger) { Self.event($0, user) } == .unknown)
-        #expect(try await store.removeIdentity(id: listed[0].id, of: user) { Self.event($0, user) } == .removed)
-        #expect(try await store.removeIdentity(id: listed[0].id, of: user) { Self.event($0, user) } == .unknown)
-        #expect(try await store.removeIdentity(id: listed[1].id, of: user) { Self.event($0, user) } == .isLast)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: stranger, keeping: nil) { Self.event($0, user) }
+                == .unknown)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: user, keeping: nil) { Self.event($0, user) }
+                == .removed)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: user, keeping: nil) { Self.event($0, user) }
+                == .unknown)
+        #expect(
+            try await store.removeIdentity(id: listed[1].id, of: user, keeping: nil) { Self.event($0, user) } == .isLast
+        )
         #expect(try await store.identities(of: user) == [listed[1]])
         #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [Self.event(identities[0], user)])
         #expect(try await store.signIn(Records.signIn(identities[1]))?.user.id == user)
@@ -64,9 +72,10 @@ struct SQLiteIdentityTests {
         #expect(moved?.user.id == user)
         let listed = try await store.identities(of: user)
         #expect(listed.count == 1 && listed.first?.id != formerID)
-        #expect(try await store.removeIdentity(id: formerID, of: user) { Self.event($0, user) } == .unknown)
+        #expect(
+            try await store.removeIdentity(id: formerID, of: user, keeping: nil) { Self.event($0, user) } == .unknown)
         let last = try #require(listed.first).id
-        #expect(try await store.removeIdentity(id: last, of: user) { Self.event($0, user) } == .isLast)
+        #expect(try await store.removeIdentity(id: last, of: user, keeping: nil) { Self.event($0, user) } == .isLast)
     }
 
     @Test("Two that are removed at once leave one")
@@ -76,7 +85,9 @@ struct SQLiteIdentityTests {
         let store = store
         let removals = try await withThrowingTaskGroup(of: IdentityRemoval.self) { group in
             for id in ids {
-                group.addTask { try await store.removeIdentity(id: id, of: user) { Self.event($0, user) } }
+                group.addTask {
+                    try await store.removeIdentity(id: id, of: user, keeping: nil) { Self.event($0, user) }
+                }
             }
             return try await group.reduce(into: Set<IdentityRemoval>()) { $0.insert($1) }
         }

@@ -10,6 +10,22 @@ extension APISchema {
         ),
         ("IdentityToLink", object("A sign-in with a code, to be added to the user.", linkFields)),
         ("LinkStart", linkStart),
+        (
+            "SignOut",
+            object(
+                "Where it ends.",
+                [
+                    .required(
+                        "post_logout_redirect_uri",
+                        visible(
+                            "One of the client's redirect URIs. Also `redirect_uri`.", upTo: 2048,
+                            example: "https://web.example/signed-out"))
+                ])
+        ),
+        (
+            "BackChannelLogout",
+            object("A logout.", [.required("logout_token", visible("A JWT.", upTo: 16_384))])
+        ),
         ("Registration", registration), ("Refresh", refresh), ("SessionHandover", sessionHandover),
         ("ProfileEdit", profileEdit), ("TokenQuestion", tokenQuestion), ("ReceiptToRedeem", receiptToRedeem),
         ("AsyncSignIn", object("Whom to ask, and what for.", asyncSignInFields, oneGroupOf: networks)),

@@ -38,17 +38,8 @@ extension ConformanceCases {
             noCarrierRefresh, "oidcc-client-test-refresh-token", "oidcc-client-test-refresh-token-invalid-issuer",
             "oidcc-client-test-refresh-token-invalid-sub")
         + others(
-            noLogout, "oidcc-client-test-rp-backchannel-rpinitlogout",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-alg-none",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-alg",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-iss",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-aud",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-no-event",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-event",
-            "oidcc-client-test-rp-backchannel-rpinitlogout-with-nonce",
-            "oidcc-client-test-rp-frontchannel-opinitlogout", "oidcc-client-test-rp-frontchannel-rpinitlogout",
-            "oidcc-client-test-rp-init-logout", "oidcc-client-test-rp-init-logout-no-state",
-            "oidcc-client-test-rp-init-logout-other-state", "oidcc-client-test-session-management")
+            noFrames, "oidcc-client-test-rp-frontchannel-opinitlogout",
+            "oidcc-client-test-rp-frontchannel-rpinitlogout", "oidcc-client-test-session-management")
         + others("Secrets are never used as keys.", "auth-secret-jwt")
 
     static let fapiOthers =

@@ -58,7 +58,7 @@ extension ConformanceCases {
         ]
 
     static let newerSuite: [ConformanceCase] =
-        newerRedirects + [
+        newerRedirects + logouts + [
             .ok("oidcc-client-test"),
             .rejected("oidcc-client-test-invalid-iss", "issuer", .claim("iss", plus: "1")),
             .rejected("oidcc-client-test-missing-sub", "subject", .claim("sub", nil)),

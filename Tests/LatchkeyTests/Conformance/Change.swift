@@ -122,6 +122,13 @@ extension ConformanceCase {
         }
         /// The carrier's network is held to its issuer by the configuration.
         static let pinned = Change { $0.isPinned = true }
+        /// What happens instead of a sign-in at the case's carrier, and ends sessions or not.
+        static func logout(_ steps: @escaping Steps) -> Change {
+            Change { row in
+                row.isLogout = true
+                row.steps = steps
+            }
+        }
         static func steps(_ steps: @escaping Steps) -> Change { Change { $0.steps = steps } }
     }
 }

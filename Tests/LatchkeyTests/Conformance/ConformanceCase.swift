@@ -24,6 +24,8 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
         case callback = "CB"
         /// The user was asked on the phone, and the carrier's word was not taken for an answer: nobody is signed in yet.
         case waiting = "WAIT"
+        /// The session is over: 200, or sent back.
+        case loggedOut = "OUT"
         /// None of these.
         case unexpected = "?"
     }
@@ -64,6 +66,8 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     /// What happens instead of one sign-in; all its answers must be the verdict's.
     var steps: Steps?
     var isPinned = false
+    /// Whether it is about the end of sessions.
+    var isLogout = false
     /// What the carrier must have seen, where it is not what verdict and flow say.
     var tokenPosts: Int?
     var keyFetches: ClosedRange<Int>?
@@ -89,5 +93,6 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     static func upstream(_ id: String, _ changes: Change...) -> Self { Self(id, .upstream, changes) }
     static func configuration(_ id: String, _ changes: Change...) -> Self { Self(id, .configuration, changes) }
     static func callback(_ id: String, _ changes: Change...) -> Self { Self(id, .callback, [.redirect] + changes) }
+    static func loggedOut(_ id: String, _ changes: Change...) -> Self { Self(id, .loggedOut, changes) }
     static func request(_ id: String, _ changes: Change...) -> Self { Self(id, .request, changes) }
 }

@@ -39,5 +39,6 @@ enum ConformanceCases {
     static let noClaimsParameter = "Claims are asked for by scope, without the claims parameter."
     static let noCarrierRefresh = "A carrier's tokens are discarded after the sign-in, so that none is refreshed."
     static let noThirdParty = "Sign-ins begin at /auth/{provider}/start with an mccmnc; no issuer of others is taken."
-    static let noLogout = "This version has no sessions that a provider can end."
+    static let noFrames =
+        "Providers end sessions by the back channel: browsers send no cookies into other sites' frames."
 }

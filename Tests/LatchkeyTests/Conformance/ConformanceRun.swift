@@ -129,6 +129,7 @@ struct ConformanceRun: Sendable {
             return answer.json["authorized"]?.bool == true && answer.json["receipt"] != nil ? .signedIn : .unexpected
         }
         return switch answer.status {
+        case 200 where row.isLogout && answer.token == nil, 303 where row.isLogout: .loggedOut
         case 200 where row.flow == .phone && answer.token == nil: .waiting
         case 200: answer.token == nil ? .unexpected : .signedIn
         case _ where answer.token != nil || answer.error == nil: .unexpected
@@ -201,7 +202,7 @@ extension ConformanceRun {
             }
         case .upstream:
             if row.steps == nil || row.tokenPosts != nil { #expect(outcome.tokenPosts == row.tokenPosts ?? 1) }
-        case .configuration, .request, .callback, .waiting, .unexpected:
+        case .configuration, .loggedOut, .request, .callback, .waiting, .unexpected:
             #expect(outcome.tokenPosts == row.tokenPosts ?? 0)
         }
         if let fetches = row.keyFetches { #expect(fetches.contains(outcome.keyFetches)) }

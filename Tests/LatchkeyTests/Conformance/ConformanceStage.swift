@@ -51,8 +51,10 @@ final class ConformanceStage: Sendable {
         running = try simulator.start()
         front.setSimulator(port: running.addresses[0].port)
         try await ConformanceStage.makeKeys(simulator)
+        simulator.update("acme") { $0.keyRing = ConformanceStage.keyRing }
         let configuration = directory.path + "/latchkey.json"
-        try Self.configuration(key.pemRepresentation).write(to: URL(fileURLWithPath: configuration))
+        try Self.configuration(key.pemRepresentation, simulator.issuer(of: "acme") ?? "").write(
+            to: URL(fileURLWithPath: configuration))
         let issuers = ConformanceStage.pinnedNetworks.map { [url = front.url] in "\($0)=\(url)/carriers/\($0)" }
         process = try LatchkeyProcess(
             ["serve", "--config", configuration],
@@ -138,7 +140,10 @@ final class ConformanceStage: Sendable {
         return ways.map { id, authentication in
             var client = CarrierSimulator.Client(
                 id: id, secret: Secret(secret),
-                redirectURIs: [Stage.redirectURI, "http://127.0.0.1/auth/zenkey/callback"])
+                redirectURIs: [
+                    Stage.redirectURI, "http://127.0.0.1/auth/zenkey/callback", "http://127.0.0.1/auth/acme/callback",
+                ])
+            client.postLogoutRedirectURIs = ["http://127.0.0.1/auth/acme/logged-out"]
             client.authentication = authentication
             client.publicKeyPEM = publicKeyPEM
             return client
@@ -146,7 +151,7 @@ final class ConformanceStage: Sendable {
     }
 
     /// The clients as Latchkey knows them.
-    private static func configuration(_ keyPEM: String) throws -> Data {
+    private static func configuration(_ keyPEM: String, _ issuer: String) throws -> Data {
         let redirectURIs = [Stage.redirectURI, webURI]
         let clients: [[String: Any]] = [
             [
@@ -159,7 +164,15 @@ final class ConformanceStage: Sendable {
             ],
             ["id": keyClient, "private_key": keyPEM, "private_key_id": "k-1", "redirect_uris": redirectURIs],
         ]
-        return try JSONSerialization.data(withJSONObject: ["zenkey": ["clients": clients]])
+        return try JSONSerialization.data(withJSONObject: [
+            "zenkey": ["clients": clients],
+            "providers": [
+                "acme": [
+                    "kind": "oidc", "issuer": issuer,
+                    "clients": [["id": Stage.clientID, "secret": secret, "redirect_uris": redirectURIs]],
+                ]
+            ],
+        ])
     }
 
     private func stop() async {

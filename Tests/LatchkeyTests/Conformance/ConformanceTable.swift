@@ -88,8 +88,9 @@ enum ConformanceTable {
         Verdicts: `OK` is 200 with a session, or the redirect that tells of one; `REJ` is 401, or the redirect that tells why,
         and nothing is asked with what the bad token brought; `UP` is 502, or 504 at the deadline; `CFG` is the same before
         any token request; `CB` is refused where the browser comes back, before any token request for it; `400` asks the app
-        to do something else; `WAIT` is a sign-in on the phone that goes on waiting; `–` does not apply. The other columns are
-        what the case's own carrier saw.
+        to do something else; `WAIT` is a sign-in on the phone that goes on waiting; `OUT` is 200, or the redirect or page of
+        who comes back, with the session over; `–` does not apply. The other columns are what the case's own carrier saw;
+        logouts are of an OpenID provider beside the carriers.
 
         `make conformance-table` writes this file from a run; `make test` fails where a run differs from it.
 

@@ -1,0 +1,80 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`, docs/redirects.md). They do
+/// what the paths of our own do, by the same code.
+extension LatchkeyAPI {
+    func addZephrRoutes(to router: inout Router) {
+        guard compatibility.zephr else { return }
+        for prefix in ["/zephr", "/blaize"] {
+            router.get(prefix + "/oauth/{provider}", paged { try await $0.startAsZephr($1, below: prefix) })
+            addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
+            router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
+        }
+    }
+
+    /// A frontend that names no `redirect_uri` gets the registered one that is for its kind.
+    private func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
+        let provider = request.provider
+        let redirectSignIn = useCases.redirectSignIn
+        let start = try RedirectStart(
+            request.query, provider: provider, publicURL: try publicURL(),
+            callback: { "\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" },
+            fallback: { redirectSignIn.usualRedirectURI(at: provider, clientID: $0, $1) })
+        return answer(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
+    }
+
+    private func registerAsZephr(_ request: Request, _ admission: Admission) async throws -> Response {
+        var form = try RegistrationForm(zephr: BodyFields(request))
+        form.device = DeviceName.of(request)
+        form.clients = admission.clients
+        return try await useCases.registration(form).response(.created)
+    }
+}
+
+extension RegistrationForm {
+    /// Reads `{"identifiers": {"email_address"}, "validators": {"token_exchange": <state_key>}, "attributes": {…}}`.
+    /// - Throws: 400 that names every field that is missing or of the wrong type.
+    fileprivate init(zephr fields: BodyFields) throws(APIError) {
+        guard case .json(let object) = fields else {
+            throw .malformed("The body is not JSON. Send one JSON object.")
+        }
+        var validators = FieldReader(try Self.section("validators", of: object))
+        var identifiers = FieldReader(try Self.section("identifiers", of: object))
+        var attributes = FieldReader(try Self.section("attributes", of: object))
+        let handle = validators.visibleText("token_exchange", limit: 512, required: true)
+        let codeVerifier = validators.value(
+            "code_verifier", limit: 128, demand: "must be 43 to 128 letters, digits and signs of - . _ ~",
+            CodeVerifier.init)
+        let email = identifiers.text("email_address", limit: 1024)
+        let username = attributes.text("username", limit: 1024)
+        let name = attributes.text("name", limit: 1024)
+        let givenName = attributes.text("given_name", ["first_name"], limit: 1024)
+        let familyName = attributes.text("family_name", ["last_name"], limit: 1024)
+        let phoneNumber = attributes.text("phone", ["phone_number"], limit: 1024)
+        let postalCode = attributes.text("postal_code", limit: 1024)
+        let problems = validators.problems + identifiers.problems + attributes.problems
+        guard problems.isEmpty, let handle else { throw .malformed(problems.joined(separator: "; ") + ".") }
+        self.init(handle: Secret(handle))
+        self.codeVerifier = codeVerifier
+        self.email = email
+        self.username = username
+        self.name = name
+        self.givenName = givenName
+        self.familyName = familyName
+        self.phoneNumber = phoneNumber
+        self.postalCode = postalCode
+    }
+
+    private static func section(_ name: String, of object: JSONObject) throws(APIError) -> BodyFields {
+        switch object[name] {
+        case .some(let value):
+            guard let section = value.object else { throw .malformed("\(name) must be an object.") }
+            return .json(section)
+        case nil: return .form(Query())
+        }
+    }
+}

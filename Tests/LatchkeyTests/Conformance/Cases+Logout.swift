@@ -1,0 +1,88 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import HTTPServer
+import Primitives
+import TestSupport
+import Testing
+
+/// Logout, which is of OpenID providers that are no carriers: here of the one that is called `acme`.
+extension ConformanceCases {
+    static let logouts: [ConformanceCase] = [
+        .loggedOut("oidcc-client-test-rp-backchannel-rpinitlogout", .logout(backChannel(nil))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-alg-none", .logout(backChannel(.algNone))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-wrong-alg", .logout(backChannel(.hs256BySecret))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-wrong-iss", .logout(backChannel(.otherIssuer))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-wrong-aud", .logout(backChannel(.otherAudience))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-no-event", .logout(backChannel(.noEvent))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-wrong-event", .logout(backChannel(.otherEvent))),
+        .request("oidcc-client-test-rp-backchannel-rpinitlogout-with-nonce", .logout(backChannel(.withNonce))),
+        .loggedOut("oidcc-client-test-rp-init-logout", .logout(byUser([]))),
+        .loggedOut(
+            "oidcc-client-test-rp-init-logout-no-state", .fault(.logoutMissingState),
+            .logout(byUser([.logoutMissingState]))),
+        .loggedOut(
+            "oidcc-client-test-rp-init-logout-other-state", .fault(.logoutOtherState),
+            .logout(byUser([.logoutOtherState]))),
+    ]
+
+    private static let provider = "acme"
+
+    /// Signs in, has the provider send a logout token, and looks whether the session is over or goes on.
+    private static func backChannel(_ defect: CarrierSimulator.LogoutDefect?) -> ConformanceCase.Steps {
+        { run in
+            let (app, simulator) = (run.stage.app, run.stage.simulator)
+            let verifier = RandomSource.system.token()
+            let code = try simulator.issueCode(
+                mccmnc: provider, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+                codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: "n-1")
+            let fields = [
+                "client_id": Stage.clientID, "code": code, "redirect_uri": Stage.redirectURI,
+                "code_verifier": verifier, "nonce": "n-1",
+            ]
+            let session = try await app.send(
+                "POST", "/auth/\(provider)/sign-in", headers: ["Content-Type: application/json"],
+                body: App.json(fields)
+            ).token
+            let token = try await simulator.logoutToken(
+                of: provider, clientID: Stage.clientID, user: "jane",
+                sessionID: simulator.latestSessionID(at: provider), defect: defect)
+            run.keepSecret([code, verifier, token])
+            let answer = try await run.timed {
+                try await app.send(
+                    "POST", "/auth/\(provider)/backchannel-logout",
+                    headers: ["Content-Type: application/x-www-form-urlencoded"],
+                    body: App.form(["logout_token": token]))
+            }
+            #expect(answer.response["cache-control"] == "no-store")
+            #expect(try await app.me(try #require(session)).status == (defect == nil ? 401 : 200))
+            return [answer]
+        }
+    }
+
+    /// Signs a browser in and out; the answer to the browser that comes back from the provider.
+    private static func byUser(_ faults: Set<CarrierSimulator.Fault>) -> ConformanceCase.Steps {
+        { run in
+            let (base, simulator) = ("http://127.0.0.1:\(run.stage.app.port)", run.stage.simulator)
+            simulator.setFaults(faults, for: provider)
+            defer { simulator.setFaults([], for: provider) }
+            let browser = Browser()
+            let start = App.form(["client_type": "web", "redirect_uri": ConformanceStage.webURI])
+            let asked = try await browser.get("\(base)/auth/\(provider)/start?\(start)")
+            var form: [String: String] = [:]
+            for item in asked.parameters.items { form[item.name] = item.value }
+            let approved = try await browser.post(asked.location.prefix { $0 != "?" } + "/approve", form: form)
+            _ = try await browser.get(approved.location)
+            #expect(try await browser.get(base + "/users/me").status == 200)
+            let out = try await browser.post(
+                "\(base)/auth/\(provider)/logout", form: ["post_logout_redirect_uri": ConformanceStage.webURI],
+                headers: ["Origin: \(base)"])
+            #expect(out.location.contains("/logout?"))
+            let back = try await browser.get(out.location)
+            let page = try await run.timed { try await browser.get(back.location) }
+            #expect(page.location.hasPrefix(ConformanceStage.webURI) == faults.isEmpty)
+            #expect(try await browser.get(base + "/users/me").status == 401)
+            return [App.Answer(response: page.response, json: App.Members(of: page.response.body))]
+        }
+    }
+}
