@@ -55,8 +55,8 @@ extension CarrierSimulator {
     }
 
     /// A `login_hint_token`: opaque to the relying party, and good for an authorization request at the carrier.
-    func makeLoginHint(_ site: CarrierSite) -> String? {
-        guard let user = site.carrier.users.first else { return nil }
+    func makeLoginHint(_ site: CarrierSite, userID: String) -> String? {
+        guard let user = site.carrier.user(userID) else { return nil }
         let token = random.token()
         withState { $0.loginHints.insert(token, .init(mccmnc: site.mccmnc, userID: user.id)) }
         return token

@@ -36,6 +36,11 @@ extension CarrierSimulator {
         }
         router.get("/ui/discovery-ui") { discoveryUI.show($0) }
         router.post("/ui/discovery-ui") { discoveryUI.choose($0) }
+        let codes = PhoneCodeEndpoint(simulator: self)
+        router.post(PhoneCodeEndpoint.path) { codes.start($0) }
+        router.get(PhoneCodeEndpoint.path + "/{handle}") { codes.wait($0) }
+        router.get(PhoneCodeEndpoint.phonePath) { codes.showPhone($0) }
+        router.post(PhoneCodeEndpoint.phonePath) { codes.answer($0) }
         let optimized = OptimizedDiscoveryEndpoint(simulator: self)
         router.get("/v1/auth") { optimized.show($0) }
         router.post("/v1/auth") { optimized.choose($0) }

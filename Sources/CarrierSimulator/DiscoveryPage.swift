@@ -1,8 +1,10 @@
 /// The page on which a person says who their carrier is.
 enum DiscoveryPage {
-    /// - Parameter action: Where the choice is posted to.
+    /// - Parameters:
+    ///   - action: Where the choice is posted to.
+    ///   - codesPath: Where a device without the user's SIM gets a code for the phone; nil where it cannot.
     static func html(
-        carriers: [CarrierSimulator.Carrier], parameters: Parameters, action: String = "/ui/discovery-ui"
+        carriers: [CarrierSimulator.Carrier], parameters: Parameters, action: String, codesPath: String? = nil
     ) -> HTML {
         Page.html(
             title: "Choose your carrier",
@@ -10,17 +12,14 @@ enum DiscoveryPage {
             <h1>Who is your carrier?</h1>
             <p>The app does not know yet which network your phone belongs to.</p>
             <form method="post" action="\(action)">
-            \(Page.hiddenFields(parameters, except: ["mccmnc", "secondary_device"]))
+            \(Page.hiddenFields(parameters, except: ["mccmnc"]))
             <fieldset>
             <legend>Carrier</legend>
             \(carriers.enumerated().map { choice($1, isFirst: $0 == 0) })
             </fieldset>
-            <label class="choice">
-            <input type="checkbox" name="secondary_device" value="true">
-            <span>This is not my phone<small>Sends a login_hint_token along, as from a second device</small></span>
-            </label>
             <div class="actions">
             <button class="primary" type="submit">Continue</button>
+            \(codesPath.map { "<button type=\"submit\" formaction=\"\($0)\" formnovalidate>My phone is elsewhere</button>" as HTML } ?? "")
             </div>
             </form>
             """)

@@ -13,23 +13,23 @@ struct DiscoveryUIEndpoint: Sendable {
         } catch {
             return .page(RefusalPage.html(error), status: .badRequest)
         }
-        return .page(DiscoveryPage.html(carriers: simulator.carriers, parameters: parameters))
+        return .page(
+            DiscoveryPage.html(
+                carriers: simulator.carriers, parameters: parameters, action: "/ui/discovery-ui",
+                codesPath: PhoneCodeEndpoint.path))
     }
 
-    /// Goes back to the relying party with `mccmnc` and `state`, and from a second device with `login_hint_token`.
+    /// Goes back to the relying party with `mccmnc` and `state`: this device has the user's SIM.
     func choose(_ request: Request) -> Response {
         do throws(CarrierSimulator.Refusal) {
             let parameters = try Parameters(contentOf: request)
             let returnURI = try check(parameters)
             guard let site = parameters["mccmnc"].flatMap({ mccmnc in simulator.carrierSite(mccmnc) })
             else { throw CarrierSimulator.Refusal.invalidRequest("Choose one of the carriers.") }
-            let hint = parameters["secondary_device"] == nil ? nil : simulator.makeLoginHint(site)
             return .redirect(
                 to: FormCoding.url(
                     returnURI,
-                    adding: [
-                        ("mccmnc", site.mccmnc), ("state", parameters["state"]), ("login_hint_token", hint),
-                    ]))
+                    adding: [("mccmnc", site.mccmnc), ("state", parameters["state"])]))
         } catch {
             return .page(RefusalPage.html(error), status: .badRequest)
         }

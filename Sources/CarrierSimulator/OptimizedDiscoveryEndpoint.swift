@@ -25,7 +25,7 @@ struct OptimizedDiscoveryEndpoint: Sendable {
             try DiscoveryUIEndpoint(simulator: simulator).check(parameters)
             guard let site = parameters["mccmnc"].flatMap({ simulator.carrierSite($0) })
             else { throw CarrierSimulator.Refusal.invalidRequest("Choose one of the carriers.") }
-            let items = parameters.items.filter { !["mccmnc", "secondary_device"].contains($0.name) }
+            let items = parameters.items.filter { $0.name != "mccmnc" }
                 .map { (name: $0.name, value: Optional($0.value)) }
             return .redirect(to: FormCoding.url(site.authorizationEndpoint, adding: items))
         } catch {

@@ -1,6 +1,7 @@
 /// The frame around every page.
 enum Page {
-    static func html(title: String, _ content: HTML) -> HTML {
+    /// - Parameter refreshedEvery: After how many seconds the browser asks for the page again; nil for never.
+    static func html(title: String, refreshedEvery seconds: Int? = nil, _ content: HTML) -> HTML {
         """
         <!doctype html>
         <html lang="en">
@@ -9,6 +10,7 @@ enum Page {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
         <title>\(title)</title>
+        \(seconds.map { "<meta http-equiv=\"refresh\" content=\"\(String($0))\">" as HTML } ?? "")
         <link rel="stylesheet" href="/style.css">
         </head>
         <body>

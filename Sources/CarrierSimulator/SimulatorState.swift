@@ -15,6 +15,8 @@ struct SimulatorState: Sendable {
     var refreshTokens = BoundedTable<RefreshToken>(capacity: 10_000)
     /// What `login_hint_token`s stand for.
     var loginHints = BoundedTable<LoginHint>(capacity: 1000)
+    /// Sign-ins on devices without a SIM, by what the waiting device knows them by.
+    var phoneCodes = BoundedTable<PhoneCode>(capacity: 1000)
     /// The `jti`s of client assertions that were good, with their client: none is good twice.
     var assertionIDs = BoundedTable<Void>(capacity: 10_000)
     /// Server-initiated requests by their `auth_req_id`.

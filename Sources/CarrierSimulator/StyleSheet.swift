@@ -67,6 +67,15 @@ enum StyleSheet {
         }
         button:hover { border-color: var(--accent); }
         button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+        .code { margin: 0; font-size: 2.5rem; font-weight: 700; letter-spacing: .1em; text-align: center; }
+        .picture { display: block; width: 10rem; height: 10rem; margin: 1rem auto; padding: .75rem;
+          background: #ffffff; border: 1px solid var(--line); border-radius: .75rem; }
+        .field { display: block; font-weight: 600; }
+        .field input {
+          display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit; color: var(--ink);
+          background: var(--sheet); border: 1px solid var(--line); border-radius: .75rem;
+        }
+        [role=alert] { padding: .75rem 1rem; background: var(--tint); border-left: .25rem solid var(--accent); }
         :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         .choice:focus-within { outline: 3px solid var(--accent); outline-offset: 2px; }
         .choice :focus-visible { outline: none; }

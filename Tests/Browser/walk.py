@@ -68,6 +68,30 @@ class Walk:
         assert (outcome["status"], outcome["error"]) == ("failure", "access_denied"), outcome
         assert "session" not in " ".join(outcome), outcome
 
+    def secondary_device(self):
+        """The code of this browser is answered in another window, which plays the phone."""
+        self.browser.go(self.start())
+        self.browser.click("button[formaction$=codes]")
+        self.browser.find("p.code")
+        self.look("code")
+        number = self.browser.text("p.code")
+        device = self.browser.windows[0]
+        self.browser.run("open('/phone', '_blank', 'noopener')")
+        self.browser.wait("the phone", lambda: len(self.browser.windows) == 2)
+        self.browser.switch(next(window for window in self.browser.windows if window != device))
+        self.browser.find("input[name=number]")
+        self.browser.run(
+            "document.querySelector('input[name=number]').value = arguments[0];"
+            "document.querySelector('form').requestSubmit();", number)
+        self.browser.find("input[name=subscriber]")
+        self.look("phone")
+        self.browser.click("button[value=approve]")
+        self.browser.wait("the phone's last page", lambda: "other screen" in self.browser.text())
+        self.browser.close()
+        self.browser.switch(device)
+        self.approve()
+        assert self.came_back()["status"] == "success"
+
     def popup(self):
         self.browser.go(self.base + "/")
         opener = self.browser.windows[0]
@@ -151,7 +175,7 @@ def main():
     for look, (size, dark) in looks.items():
         with demonstration(options.latchkey) as base, Browser(driver, free_port(), size, dark) as browser:
             walk = Walk(browser, base, options.pictures, look)
-            for step in (walk.web, walk.denied, walk.popup, walk.trouble, walk.api):
+            for step in (walk.web, walk.denied, walk.secondary_device, walk.popup, walk.trouble, walk.api):
                 step()
                 print(f"browser: {look}: {step.__name__}: ok", flush=True)
     with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as base, \

@@ -122,6 +122,10 @@ class Browser:
     def switch(self, window):
         self.call("POST", "/window", {"handle": window})
 
+    def close(self):
+        """Closes this window; another one must be switched to."""
+        self.call("DELETE", "/window")
+
     def complaints(self):
         """What the console holds against the pages since the last call."""
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})

@@ -101,18 +101,6 @@ struct DiscoveryUITests {
         #expect(query["mccmnc"] == "310410" && query["state"] == "s&1")
     }
 
-    @Test("A second device brings a hint that its carrier takes, and no other does")
-    func secondDevice() async throws {
-        let response = try await carriers.post(
-            Self.path, Self.query + [("mccmnc", "310410"), ("secondary_device", "true")])
-        let hint = try response.destination().query["login_hint_token"].required
-        let query = Forms.encode(carriers.authorizationQuery(changing: ["login_hint_token": hint]))
-        #expect(try await carriers.get("/carriers/310410/authorize?\(query)").status == .ok)
-        #expect(
-            try await carriers.get("/carriers/310010/authorize?\(query)").destination().query["error"]
-                == "invalid_login_hint_token")
-    }
-
     @Test(
         "Nobody is sent to an address that is not the client's, or without a carrier",
         arguments: [

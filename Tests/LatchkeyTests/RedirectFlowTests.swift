@@ -77,14 +77,42 @@ import Testing
         }
     }
 
+    /// The device shows a code, and the phone answers; where the device goes then.
+    private func onThePhone(
+        _ stage: Stage, _ browser: Browser, _ asked: Browser.Page, answering decision: String
+    ) async throws -> Browser.Page {
+        let ui = try #require(stage.simulator.discoveryUIURL)
+        let base = ui.replacing("/ui/discovery-ui", with: "")
+        var form: [String: String] = [:]
+        for item in asked.parameters.items { form[item.name] = item.value }
+        let device = base + (try await browser.post(ui + "/codes", form: form).location)
+        let shown = try await browser.get(device).text.split(separator: "<p class=\"code\">").last ?? ""
+        let number = shown.prefix { $0 != "<" }.filter(\.isNumber)
+        let phone = try await Browser().post(
+            base + "/phone", form: ["number": number, "subscriber": "\(Stage.mccmnc)-ravi", "decision": decision])
+        #expect(phone.status == 200)
+        return try await browser.get(device)
+    }
+
+    @Test("A user who says no on the phone is not signed in on the other device, and the frontend is told")
+    func deniedOnThePhone() async throws {
+        try await onStage { stage in
+            let browser = Browser()
+            let first = try await browser.get(start(stage, ["client_type": "web", "redirect_uri": Self.webURI]))
+            let chosen = try await onThePhone(stage, browser, first, answering: "deny")
+            let done = try await browser.get(chosen.location)
+            #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure"))
+            #expect(done.parameters["error"] == "access_denied")
+            #expect(try await browser.get("http://127.0.0.1:\(stage.app.port)/users/me").status == 401)
+        }
+    }
+
     @Test("The carrier of a secondary device gets its login_hint_token, and a network known beforehand needs no choice")
     func secondaryDevice() async throws {
         try await onStage { stage in
             let browser = Browser()
             let first = try await browser.get(start(stage, ["client_type": "web", "redirect_uri": Self.webURI]))
-            var form: [String: String] = ["mccmnc": Stage.mccmnc, "secondary_device": "true"]
-            for item in first.parameters.items { form[item.name] = item.value }
-            let chosen = try await browser.post(stage.simulator.discoveryUIURL ?? "", form: form)
+            let chosen = try await onThePhone(stage, browser, first, answering: "approve")
             let asked = try await browser.get(chosen.location)
             #expect(asked.parameters["login_hint_token"] != nil)
             #expect(asked.parameters["login_hint_token"] == chosen.parameters["login_hint_token"])

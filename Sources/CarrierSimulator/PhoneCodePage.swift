@@ -1,0 +1,93 @@
+/// What the two screens show of a ``PhoneCode``: the waiting device, and the phone.
+enum PhoneCodePage {
+    /// Looks again by itself, without a script.
+    static let secondsBetweenLooks = 3
+
+    static func waiting(_ code: PhoneCode) -> HTML {
+        Page.html(
+            title: "Sign in with your phone", refreshedEvery: secondsBetweenLooks,
+            """
+            <h1>Sign in with your phone</h1>
+            <p>Open your carrier's app on the phone and type this number:</p>
+            <p class="code">\(code.shownNumber)</p>
+            \(code.picture.html)
+            <p>The phone must show the very same picture. If it shows another one, say no there.</p>
+            <p class="note">There is no phone here: <a href="\(PhoneCodeEndpoint.phonePath)" target="_blank">a page plays its
+            app</a>. This page goes on by itself; <a href="">look now</a>. The number is good for five minutes.</p>
+            """)
+    }
+
+    static func expired(_ code: PhoneCode) -> HTML {
+        Page.html(
+            title: "The number is no longer good",
+            """
+            <h1>The number is no longer good</h1>
+            <p>The phone did not answer within five minutes.</p>
+            <form method="post" action="\(PhoneCodeEndpoint.path)">
+            \(Page.hiddenFields(code.parameters))
+            <div class="actions"><button class="primary" type="submit">Show another number</button></div>
+            </form>
+            """)
+    }
+
+    static func phone(problem: String?) -> HTML {
+        Page.html(
+            title: "Your carrier's app",
+            """
+            <p class="carrier">Your phone</p>
+            <h1>Which number does the other screen show?</h1>
+            \(problem.map { "<p role=\"alert\">\($0)</p>" as HTML } ?? "")
+            <form method="get" action="\(PhoneCodeEndpoint.phonePath)">
+            <label class="field">Number
+            <input name="number" inputmode="numeric" autocomplete="off" maxlength="11" required autofocus></label>
+            <div class="actions"><button class="primary" type="submit">Continue</button></div>
+            </form>
+            """)
+    }
+
+    static func question(_ code: PhoneCode, carriers: [CarrierSimulator.Carrier]) -> HTML {
+        let subscribers = carriers.flatMap { carrier in carrier.users.map { (carrier, $0) } }
+        return Page.html(
+            title: "Sign in on another device?",
+            """
+            <p class="carrier">Your phone</p>
+            <h1>Sign in to <strong>\(code.parameters["client_id"] ?? "")</strong> on another device?</h1>
+            \(code.picture.html)
+            <p>Say yes only if the other screen shows this picture, and is yours.</p>
+            <form method="post" action="\(PhoneCodeEndpoint.phonePath)">
+            <input type="hidden" name="number" value="\(code.number)">
+            <fieldset>
+            <legend>Whose phone is this?</legend>
+            \(subscribers.enumerated().map { subscriber($1.0, $1.1, isFirst: $0 == 0) })
+            </fieldset>
+            <div class="actions">
+            <button class="primary" type="submit" name="decision" value="approve">Yes</button>
+            <button type="submit" name="decision" value="deny">No</button>
+            </div>
+            </form>
+            """)
+    }
+
+    private static func subscriber(
+        _ carrier: CarrierSimulator.Carrier, _ user: CarrierSimulator.User, isFirst: Bool
+    ) -> HTML {
+        """
+        <label class="choice">
+        <input type="radio" name="subscriber" value="\(carrier.mccmnc)-\(user.id)"\(isFirst ? " checked" as HTML : "") required>
+        <span>\(user.name)<small>\(carrier.name), \(user.phoneNumber)</small></span>
+        </label>
+
+        """
+    }
+
+    static func done(_ code: PhoneCode) -> HTML {
+        let isApproved = code.answer != .denied
+        return Page.html(
+            title: "Look at the other screen",
+            """
+            <p class="carrier">Your phone</p>
+            <h1>\(isApproved ? "Thank you. The other screen goes on by itself." : "Nobody is signed in.")</h1>
+            <p>You can close this page.</p>
+            """)
+    }
+}

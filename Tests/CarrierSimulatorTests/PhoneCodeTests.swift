@@ -1,0 +1,115 @@
+import CarrierSimulator
+import HTTPServer
+import HTTPTypes
+import Primitives
+import Testing
+
+/// The discovery UI's road for devices without the user's SIM: a code on the device, a word from the phone.
+@Suite("Codes for the phone")
+struct PhoneCodeTests {
+    let carriers = Harness()
+
+    private static let question = [
+        ("client_id", "shop"), ("redirect_uri", Harness.redirectURI), ("state", "s&1"),
+    ]
+
+    /// A device that waits: where it looks for the answer, and the number that it shows.
+    private func waitingDevice() async throws -> (target: String, number: String) {
+        let started = try await carriers.post("/ui/discovery-ui/codes", Self.question)
+        let target = try started.headers[.location].required
+        let page = try await carriers.get(target)
+        #expect(page.status == .ok)
+        let shown = page.text.split(separator: "<p class=\"code\">").last?.prefix { $0 != "<" } ?? ""
+        return (target, String(shown.filter(\.isNumber)))
+    }
+
+    private func answer(_ number: String, _ changes: [String: String] = [:]) async throws -> Response {
+        var form = ["number": number, "subscriber": "310410-ravi", "decision": "approve"]
+        form.merge(changes) { $1 }
+        return try await carriers.post("/phone", form.map { ($0.key, $0.value) })
+    }
+
+    private func picture(_ text: String) -> Substring? {
+        text.split(separator: "<svg").dropFirst().first?.split(separator: "</svg>").first
+    }
+
+    @Test("The device shows a number and a picture, and the phone shows the same picture and who asks")
+    func screens() async throws {
+        let device = try await waitingDevice()
+        #expect(device.number.count == 6)
+        let waiting = try await carriers.get(device.target).text
+        #expect(waiting.contains("http-equiv=\"refresh\""), "it looks again by itself")
+        let spoken = "\(device.number.prefix(3)) \(device.number.suffix(3))"
+        let phone = try await carriers.get("/phone?" + Forms.encode([("number", spoken)]))
+        #expect(phone.status == .ok)
+        #expect(phone.text.contains("<strong>shop</strong>"))
+        #expect(picture(waiting) != nil && picture(waiting) == picture(phone.text))
+        let other = try await carriers.get(try await waitingDevice().target).text
+        #expect(picture(other) != picture(waiting))
+    }
+
+    @Test("The phone's yes sends the device back once, with the user's own hint")
+    func approved() async throws {
+        let device = try await waitingDevice()
+        #expect(try await answer(device.number).status == .ok)
+        let back = try await carriers.get(device.target)
+        #expect(back.status == .seeOther)
+        let (address, query) = try back.destination()
+        #expect(address == Harness.redirectURI)
+        #expect(query["mccmnc"] == "310410" && query["state"] == "s&1" && query["error"] == nil)
+        let hint = try query["login_hint_token"].required
+        let asked = Forms.encode(carriers.authorizationQuery(changing: ["login_hint_token": hint]))
+        let page = try await carriers.get("/carriers/310410/authorize?\(asked)")
+        #expect(page.text.contains("value=\"ravi\" checked"))
+        #expect(
+            try await carriers.get("/carriers/310010/authorize?\(asked)").destination().query["error"]
+                == "invalid_login_hint_token")
+        #expect(try await carriers.get(device.target).status == .gone, "used")
+    }
+
+    @Test("The phone's no sends the device back without a hint")
+    func denied() async throws {
+        let device = try await waitingDevice()
+        #expect(try await answer(device.number, ["decision": "deny"]).status == .ok)
+        let query = try await carriers.get(device.target).destination().query
+        #expect(query["error"] == "access_denied" && query["state"] == "s&1")
+        #expect(query["login_hint_token"] == nil && query["mccmnc"] == nil)
+    }
+
+    @Test("A number is good for five minutes and for one answer")
+    func lifetime() async throws {
+        let device = try await waitingDevice()
+        carriers.clock.advance(bySeconds: 299)
+        #expect(try await carriers.get("/phone?number=\(device.number)").status == .ok)
+        carriers.clock.advance(bySeconds: 1)
+        #expect(try await carriers.get("/phone?number=\(device.number)").status == .notFound)
+        #expect(try await answer(device.number).status == .notFound)
+        let expired = try await carriers.get(device.target)
+        #expect(expired.status == .gone && expired.text.contains("action=\"/ui/discovery-ui/codes\""))
+        let another = try await waitingDevice()
+        #expect(try await answer(another.number, ["decision": "deny"]).status == .ok)
+        #expect(try await answer(another.number).status == .notFound, "answered")
+    }
+
+    @Test(
+        "What is no answer changes nothing",
+        arguments: [
+            ["number": "000"], ["number": ""], ["subscriber": "310410-nobody"], ["subscriber": "99999-ravi"],
+            ["subscriber": ""], ["decision": "perhaps"], ["decision": ""],
+        ])
+    func refused(changes: [String: String]) async throws {
+        let device = try await waitingDevice()
+        let refusal = try await answer(device.number, changes)
+        #expect(refusal.status == .badRequest || refusal.status == .notFound)
+        #expect(try await carriers.get(device.target).status == .ok, "it waits on")
+    }
+
+    @Test(
+        "Codes are for the discovery UI's own requests", arguments: [("client_id", "nobody"), ("redirect_uri", "x:/")])
+    func strangers(name: String, value: String) async throws {
+        let form = Self.question.map { $0.0 == name ? (name, value) : $0 }
+        let response = try await carriers.post("/ui/discovery-ui/codes", form)
+        #expect(response.status == .badRequest && response.headers[.location] == nil)
+        #expect(try await carriers.get("/ui/discovery-ui/codes/unknown").status == .notFound)
+    }
+}
