@@ -37,10 +37,5 @@ struct SiteContent: Sendable {
         }
     }
 
-    /// For a client that takes nothing but gzip, however little it is worth.
-    var forcedGzip: Variant? {
-        plain.bytes.count <= Gzip.maximumBytes ? Gzip.compress(plain.bytes, .quick).map(Variant.init) : nil
-    }
-
     var byteCount: Int { plain.bytes.count + (gzip?.bytes.count ?? 0) }
 }

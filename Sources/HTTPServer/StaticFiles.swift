@@ -108,7 +108,7 @@ public final class StaticFiles: Sendable {
 
     private func response(_ content: SiteContent, to request: Request) throws(HTTPError) -> Response {
         let accepted = AcceptEncoding(request)
-        let gzip = accepted.choosesGzip ? content.gzip ?? (accepted.takesIdentity ? nil : content.forcedGzip) : nil
+        let gzip = accepted.choosesGzip ? content.gzip : nil
         guard gzip != nil || accepted.takesIdentity else { throw Self.notAcceptable }
         let variant = gzip ?? content.plain
         let now = Int(clock.now().secondsSinceEpoch)
