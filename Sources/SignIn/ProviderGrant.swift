@@ -99,11 +99,26 @@ struct ProviderGrant: Sendable {
         } catch {
             throw .internalFault
         }
-        if try await keep(sealed, record.serial, version: version) { log("refreshed", .info) }
+        var version: Int64? = version
+        while let seen = version {
+            if try await keep(sealed, record.serial, version: seen) { return log("refreshed", .info) }
+            version = try await laterVersion(of: record.serial, above: seen, holding: refreshToken)
+        }
     }
 
-    /// Stores what a provider gave; in vain if the user has signed in anew, or is gone, and then it is not needed. False
-    /// then.
+    /// A sign-in that brought no refresh token has crossed the refresh and kept the one that is spent by now: the version of
+    /// its row, in which the new tokens belong. Nil where the user has another refresh token, or none.
+    private func laterVersion(
+        of serial: Int64, above version: Int64, holding refreshToken: Secret
+    ) async throws(SignInError) -> Int64? {
+        let found = try await storing { () async throws(StorageError) in
+            try await store.providerTokens(of: user, provider: provider, clientID: client.id.text)
+        }
+        guard let found, found.serial == serial, found.version > version else { return nil }
+        return try open(found).refreshToken == refreshToken ? found.version : nil
+    }
+
+    /// Stores what a provider gave. False if the row has changed meanwhile, or is gone.
     private func keep(
         _ sealed: SealedTokens, _ serial: Int64, version: Int64
     ) async throws(SignInError) -> Bool {

@@ -374,6 +374,28 @@ import Testing
         }
     }
 
+    @Test(
+        "A sign-in that brings no refresh token and crosses a refresh leaves the new one on record, not the spent one")
+    func crossed() async throws {
+        let gate = Gate()
+        try await ResourceStage.with(pause: { _ in await gate.pass() }) { stage in
+            let token = try await stage.signIn()
+            stage.simulator.expireAccessTokens(at: "meetings")
+            stage.simulator.setFaults([.tokenSlow], for: "meetings")
+            async let refreshed = stage.fetch(token).status
+            await gate.untilWaiting()
+            stage.simulator.setFaults([], for: "meetings")
+            stage.simulator.update("meetings") { $0.tampering.objects[.token] = [{ $0["refresh_token"] = nil }] }
+            _ = try await stage.signIn()
+            stage.simulator.update("meetings") { $0.tampering.objects[.token] = nil }
+            gate.open()
+            #expect(try await refreshed == 200)
+            stage.simulator.expireAccessTokens(at: "meetings")
+            #expect(try await stage.fetch(token).status == 200)
+            #expect(stage.refreshes == 2)
+        }
+    }
+
     @Test("A row that another process has claimed is waited for, until its claim has run out")
     func claimedElsewhere() async throws {
         try await ResourceStage.with { stage in
