@@ -90,10 +90,12 @@ public struct CarrierGateRules: Sendable, Hashable {
 
     var breaker: CircuitBreaker.Rules { CircuitBreaker.Rules(failures: failures, pause: pause) }
 
-    /// Steps that end a sign-in already begun may use as much again: its code is spent.
+    /// Steps that end a sign-in already begun may use as much again: its code is spent. What is fetched for users who are
+    /// signed in leaves half of it to those who want to be.
     func limit(for step: OutboundRequest.Lane.Step) -> Int {
         switch step {
-        case .discovery, .token, .resource: max(1, maximumUnderWay)
+        case .resource: max(1, maximumUnderWay / 2)
+        case .discovery, .token: max(1, maximumUnderWay)
         case .keys, .userInfo: max(1, maximumUnderWay) * 2
         }
     }

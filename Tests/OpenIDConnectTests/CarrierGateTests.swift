@@ -130,6 +130,26 @@ struct CarrierGateTests {
         #expect(try await code("310997") == .metadataRefused)
     }
 
+    @Test("What is fetched for signed-in users leaves half of the places to sign-ins")
+    func resources() async throws {
+        let stage = try await Stage { $0.gate.maximumUnderWay = 4 }
+        let gate = Gate()
+        let url = try #require(EndpointURL(FakeCarrier.userInfoURL, policy: .httpsOnly))
+        stage.carrier.change { $0.gates[url.text] = gate }
+        func fetch() async -> OIDCError? {
+            await failure { () throws(OIDCError) in
+                _ = try await stage.relyingParty.resource(url, accessToken: Secret("t"), provider: stage.provider)
+            }
+        }
+        let waiting = (0..<2).map { _ in Task { await fetch() } }
+        await gate.untilWaiting(2)
+        #expect(await fetch()?.code == .overloaded)
+        #expect(await stage.exchange() == nil)
+        gate.open()
+        for task in waiting { #expect(await task.value == nil) }
+        #expect(await fetch() == nil)
+    }
+
     @Test("So many requests to it are under way, and the next is refused at once with its code kept")
     func limit() async throws {
         let stage = try await Stage { $0.gate.maximumUnderWay = 3 }
