@@ -34,17 +34,9 @@ extension RelyingParty {
         _ url: EndpointURL, accessToken: Secret, provider: ProviderMetadata
     ) async throws(OIDCError) -> ResourceAnswer {
         let limits = configuration.limits
-        let request = OutboundRequest(
-            method: .get, url: url,
-            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
-            timeout: limits.userInfoTimeout, maximumBodyBytes: limits.resourceBytes,
-            lane: .init(carrier: provider.issuer, step: .resource))
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await http.send(request)
-        } catch {
-            throw OIDCError(error, of: "The request for the resource", codeMayBeSpent: false)
-        }
+        let response = try await get(
+            url, bearing: accessToken, from: provider, step: .resource, upTo: limits.resourceBytes,
+            "The request for the resource", codeMayBeSpent: false)
         if response.status == 401 { return .unauthorized }
         guard response.status == 200 else {
             throw OIDCError(.unusableAnswer, reason: "The resource was answered with status \(response.status).")

@@ -9,17 +9,9 @@ extension RelyingParty {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
-        let request = OutboundRequest(
-            method: .get, url: endpoint.url,
-            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
-            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes,
-            lane: .init(carrier: provider.issuer, step: .userInfo))
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await http.send(request)
-        } catch {
-            throw OIDCError(error, of: "The request to the user endpoint", codeMayBeSpent: true)
-        }
+        let response = try await get(
+            endpoint.url, bearing: accessToken, from: provider, step: .userInfo,
+            upTo: configuration.limits.userInfoBytes, "The request to the user endpoint", codeMayBeSpent: true)
         return try KnownUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
     }
 }

@@ -179,18 +179,10 @@ public final class RelyingParty: Sendable {
             throw OIDCError(
                 .metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
         }
-        let request = OutboundRequest(
-            method: .get,
-            url: isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
-            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
-            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: configuration.limits.userInfoBytes,
-            lane: .init(carrier: provider.issuer, step: .userInfo))
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await http.send(request)
-        } catch {
-            throw OIDCError(error, of: "The userinfo request", codeMayBeSpent: true)
-        }
+        let response = try await get(
+            isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
+            bearing: accessToken, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
+            "The userinfo request", codeMayBeSpent: true)
         return try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
     }
 }

@@ -19,8 +19,11 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let portTokens: [Secret]
     /// The provider's id of the session that the user signed in with (`sid`), if it names one.
     public let sessionID: String?
-    /// What the token itself tells of the user.
-    public let attributes: UserInfo
+    /// All that the token says.
+    let claims: JSONObject
+
+    /// What the token itself tells of the user: read only where somebody asks, which is seldom.
+    public var attributes: UserInfo { UserInfo(claims) }
 }
 
 extension VerifiedIDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
