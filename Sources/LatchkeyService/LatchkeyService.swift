@@ -17,7 +17,7 @@ public final class LatchkeyService: Sendable {
     /// As it was when the service was made.
     let configuration: Configuration
     let logThreshold: LogThreshold
-    private let store: SQLiteStore
+    private let store: SQLStore
     private let client: CurlHTTPClient
     private let api: LatchkeyAPI
     private let publicAddress: PublicAddress
@@ -148,9 +148,9 @@ public final class LatchkeyService: Sendable {
         return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
     }
 
-    static func openStore(_ configuration: Configuration) throws -> SQLiteStore {
+    static func openStore(_ configuration: Configuration) throws -> SQLStore {
         do throws(StorageError) {
-            return try SQLiteStore(configuration: configuration.sqlite)
+            return try SQLStore(configuration: configuration.sqlite)
         } catch {
             throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")
         }

@@ -6,7 +6,7 @@ import Storage
 /// What an operator looks up and mends by hand, in the database that a configuration names. A server may run on the same
 /// database meanwhile.
 public struct OperatorDesk: Sendable {
-    let store: SQLiteStore
+    let store: SQLStore
     let clock: WallClock
 
     /// Opens the database, which has to be there.

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `api_keys`. A key that was revoked stays, for the list of keys.
@@ -16,7 +15,7 @@ enum APIKeysTable {
         """
 
     /// The keys in the order they were made.
-    static func keys(withRevoked: Bool, limit: Int, in db: Database) throws -> [StoredAPIKey] {
+    static func keys(withRevoked: Bool, limit: Int, in db: SQLSession) throws -> [StoredAPIKey] {
         let condition = withRevoked ? "" : "WHERE revoked_at IS NULL "
         var query = try CachedStatement(
             db,
@@ -27,18 +26,18 @@ enum APIKeysTable {
         return keys
     }
 
-    static func count(in db: Database) throws -> Int64 {
+    static func count(in db: SQLSession) throws -> Int64 {
         let query = try CachedStatement(db, "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL")
         return try query.next() ? query.number(0) : 0
     }
 
-    static func has(_ name: String, in db: Database) throws -> Bool {
+    static func has(_ name: String, in db: SQLSession) throws -> Bool {
         var query = try CachedStatement(db, "SELECT 1 FROM api_keys WHERE name = ? AND revoked_at IS NULL")
         query.bind(name)
         return try query.next()
     }
 
-    static func insert(_ key: StoredAPIKey, in db: Database) throws {
+    static func insert(_ key: StoredAPIKey, in db: SQLSession) throws {
         var statement = try CachedStatement(
             db, "INSERT INTO api_keys (name, key_hash, scope, created_at) VALUES (?, ?, ?, ?)")
         statement.bind(key.name)
@@ -49,7 +48,7 @@ enum APIKeysTable {
     }
 
     /// False if no key that is not revoked has the name.
-    static func revoke(_ name: String, at now: Timestamp, in db: Database) throws -> Bool {
+    static func revoke(_ name: String, at now: Timestamp, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(
             db, "UPDATE api_keys SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL")
         statement.bind(now.secondsSinceEpoch)
@@ -69,7 +68,7 @@ enum APIKeysTable {
     private static func key(in row: borrowing CachedStatement) throws -> StoredAPIKey {
         // A scope that cannot be read must not be taken for none.
         guard let scope = (try? JSONValue(parsing: Array(try row.requiredText(2).utf8)))?.object else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the scope of an API key is not one")
+            throw StorageError(.corrupt, reason: "the scope of an API key is not one")
         }
         return StoredAPIKey(
             name: try row.requiredText(0), hash: try row.hash(1), clients: try texts("clients", scope),
@@ -80,7 +79,7 @@ enum APIKeysTable {
     private static func texts(_ name: String, _ scope: JSONObject) throws -> [String]? {
         guard let value = scope[name] else { return nil }
         guard let items = value.array else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the scope of an API key is not one")
+            throw StorageError(.corrupt, reason: "the scope of an API key is not one")
         }
         return items.compactMap(\.string)
     }

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// Moves a user's account from a former identity to the one that signs in, and undoes it. To be run in the transaction of
@@ -6,7 +5,7 @@ import Primitives
 enum AccountMove {
     /// Moves the account of the first port token that may move one.
     /// - Returns: The user, or nil if no port token may, and then nothing has changed.
-    static func move(for signIn: SignInRecord, in db: Database) throws -> UserID? {
+    static func move(for signIn: SignInRecord, in db: SQLSession) throws -> UserID? {
         guard !signIn.portedFrom.isEmpty else { return nil }
         let present = try IdentitiesTable.row(signIn.identity, in: db)
         // An identity that signs in by itself needs no move.
@@ -23,7 +22,7 @@ enum AccountMove {
 
     /// The identity that a port token names, if it is one that the port token may move an account from.
     private static func former(
-        _ ported: PortedIdentity, for present: IdentitiesTable.Row?, in db: Database
+        _ ported: PortedIdentity, for present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> IdentitiesTable.Row? {
         guard let former = try IdentitiesTable.row(ported.identity, in: db), former.movedBy == nil else { return nil }
         // An identity that the account was moved from may get it back, and no other user's.
@@ -37,7 +36,7 @@ enum AccountMove {
     private static func move(
         _ former: IdentitiesTable.Row, to identity: Identity, _ present: IdentitiesTable.Row?,
         by ported: PortedIdentity,
-        at now: Timestamp, in db: Database
+        at now: Timestamp, in db: SQLSession
     ) throws -> Int64 {
         let number = try IdentityMovesTable.insert(
             user: former.user, token: ported.token, at: now, arrivingAt: present, in: db)
@@ -70,7 +69,7 @@ enum AccountMove {
 extension AccountMove {
     /// What undoing a move of a user would do.
     static func undoable(
-        _ number: Int64, of user: UserID, in db: Database
+        _ number: Int64, of user: UserID, in db: SQLSession
     ) throws -> Result<UndoableMove, UndoObstacle> {
         guard let move = try IdentityMovesTable.row(number, in: db)?.move, move.user == user else {
             return .failure(.unknown)
@@ -90,7 +89,7 @@ extension AccountMove {
     /// the account had been moved from before is again one that it was moved from.
     static func undo(
         _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
-        in db: Database
+        in db: SQLSession
     ) throws -> Result<UndoableMove, UndoObstacle> {
         let result = try undoable(number, of: user, in: db)
         guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),

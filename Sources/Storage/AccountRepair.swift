@@ -1,4 +1,3 @@
-import GRDB
 public import Primitives
 
 /// What an operator does to an account by hand: gives it another identity, or puts two accounts together. To be run in
@@ -6,7 +5,7 @@ public import Primitives
 enum AccountRepair {
     /// Which identity would be replaced; the user's only one, unless its fingerprint says which.
     static func relinkable(
-        _ user: UserID, to identity: Identity, replacing fingerprint: String?, in db: Database
+        _ user: UserID, to identity: Identity, replacing fingerprint: String?, in db: SQLSession
     ) throws -> Result<Identity, RelinkObstacle> {
         guard try UsersTable.user(user, in: db) != nil else { return .failure(.unknownUser) }
         let live = try IdentitiesTable.rows(of: user, in: db).filter { $0.movedBy == nil }.map(\.identity)
@@ -23,7 +22,7 @@ enum AccountRepair {
     /// those of whoever has the former identity now. That one is forgotten.
     static func relink(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
-        by actor: AuditEvent.Actor, reason: String?, in db: Database
+        by actor: AuditEvent.Actor, reason: String?, in db: SQLSession
     ) throws -> Result<Identity, RelinkObstacle> {
         let result = try relinkable(user, to: identity, replacing: fingerprint, in: db)
         guard case .success(let former) = result else { return result }
@@ -48,7 +47,7 @@ enum AccountRepair {
     /// stay; those of the other end. False if either is not there, or both are one.
     static func merge(
         _ other: UserID, into user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
-        in db: Database
+        in db: SQLSession
     ) throws -> Bool {
         guard other != user, let kept = try UsersTable.user(user, in: db),
             let gone = try UsersTable.user(other, in: db)
@@ -92,7 +91,7 @@ public enum RelinkObstacle: Error, Sendable, Hashable {
 
 extension IdentitiesTable {
     /// Adds an identity that is nobody's.
-    static func insert(_ identity: Identity, of user: UserID, at now: Timestamp, in db: Database) throws {
+    static func insert(_ identity: Identity, of user: UserID, at now: Timestamp, in db: SQLSession) throws {
         var statement = try CachedStatement(
             db, "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)")
         statement.bind(identity.issuer)
@@ -112,7 +111,7 @@ extension AuditEvent.Kind {
     public static let userMergedAway = AuditEvent.Kind("user.merged_away")
 }
 
-extension SQLiteStore {
+extension SQLStore {
     /// Which identity ``relink(_:to:replacing:at:by:reason:)`` would replace. Changes nothing.
     public func relinkable(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?

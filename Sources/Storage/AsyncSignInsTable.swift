@@ -1,11 +1,10 @@
-import GRDB
 import Primitives
 
 /// The table `async_sign_ins`.
 enum AsyncSignInsTable {
     /// Adds a record unless there are too many already.
     static func insert(
-        _ record: AsyncSignInRecord, limits: AsyncSignInLimits, at now: Timestamp, in db: Database
+        _ record: AsyncSignInRecord, limits: AsyncSignInLimits, at now: Timestamp, in db: SQLSession
     ) throws -> AsyncSignInAdmission {
         guard try count(ofCaller: record.caller, limit: limits.perCaller, at: now, in: db) < limits.perCaller else {
             return .tooManyOfCaller
@@ -21,16 +20,16 @@ enum AsyncSignInsTable {
         return .added
     }
 
-    static func record(handle: TokenHash, at now: Timestamp, in db: Database) throws -> AsyncSignInRecord? {
+    static func record(handle: TokenHash, at now: Timestamp, in db: SQLSession) throws -> AsyncSignInRecord? {
         try record("handle_hash", handle, at: now, in: db)
     }
 
-    static func record(notification: TokenHash, at now: Timestamp, in db: Database) throws -> AsyncSignInRecord? {
+    static func record(notification: TokenHash, at now: Timestamp, in db: SQLSession) throws -> AsyncSignInRecord? {
         try record("notification_hash", notification, at: now, in: db)
     }
 
     /// Writes all that may change of a record, if nobody else did since it was read.
-    static func replace(_ record: AsyncSignInRecord, in db: Database) throws -> Bool {
+    static func replace(_ record: AsyncSignInRecord, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, update)
         bindState(of: record, to: &statement)
         statement.bind(record.handle)
@@ -40,7 +39,7 @@ enum AsyncSignInsTable {
     }
 
     /// Notes the session that the first answer gave.
-    static func noteSession(_ id: String, of record: AsyncSignInRecord, in db: Database) throws {
+    static func noteSession(_ id: String, of record: AsyncSignInRecord, in db: SQLSession) throws {
         var statement = try CachedStatement(
             db, "UPDATE async_sign_ins SET session_id = ? WHERE handle_hash = ? AND session_id IS NULL")
         statement.bind(id)
@@ -49,14 +48,14 @@ enum AsyncSignInsTable {
     }
 
     /// Whether an answer before this one gave a session, and that has ended since.
-    static func hasEndedSession(_ record: AsyncSignInRecord, in db: Database) throws -> Bool {
+    static func hasEndedSession(_ record: AsyncSignInRecord, in db: SQLSession) throws -> Bool {
         var query = try CachedStatement(db, selectEndedSession)
         query.bind(record.handle)
         return try query.next()
     }
 
     private static func count(
-        ofCaller caller: TokenHash, limit: Int, at now: Timestamp, in db: Database
+        ofCaller caller: TokenHash, limit: Int, at now: Timestamp, in db: SQLSession
     ) throws -> Int {
         var query = try CachedStatement(db, countOfCaller)
         query.bind(caller)
@@ -66,7 +65,7 @@ enum AsyncSignInsTable {
     }
 
     private static func count(
-        waitingFor terms: AsyncSignInRecord.Terms, limit: Int, at now: Timestamp, in db: Database
+        waitingFor terms: AsyncSignInRecord.Terms, limit: Int, at now: Timestamp, in db: SQLSession
     ) throws -> Int {
         var query = try CachedStatement(db, countOfLoginHint)
         query.bind(terms.loginHint.exposed)
@@ -105,7 +104,7 @@ enum AsyncSignInsTable {
     }
 
     private static func record(
-        _ column: StaticString, _ hash: TokenHash, at now: Timestamp, in db: Database
+        _ column: StaticString, _ hash: TokenHash, at now: Timestamp, in db: SQLSession
     ) throws -> AsyncSignInRecord? {
         var query = try CachedStatement(db, "\(select) WHERE \(column) = ? AND removed_at > ?")
         query.bind(hash)
@@ -172,11 +171,11 @@ enum AsyncSignInsTable {
         """
     private static let countOfCaller = """
         SELECT count(*) FROM \
-        (SELECT 1 FROM async_sign_ins WHERE caller = ? AND removed_at > ? LIMIT ?)
+        (SELECT 1 FROM async_sign_ins WHERE caller = ? AND removed_at > ? LIMIT ?) AS found
         """
     private static let countOfLoginHint = """
         SELECT count(*) FROM (SELECT 1 FROM async_sign_ins \
-        WHERE login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at > ? LIMIT ?)
+        WHERE login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at > ? LIMIT ?) AS found
         """
 
     static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"

@@ -1,9 +1,8 @@
-import GRDB
 import Primitives
 
 /// The table `sign_in_attempts`.
 enum AttemptsTable {
-    static func insert(_ attempt: SignInAttempt, in db: Database) throws {
+    static func insert(_ attempt: SignInAttempt, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(attempt.nonce)
         statement.bind(attempt.provider)
@@ -12,7 +11,7 @@ enum AttemptsTable {
     }
 
     /// Removes the attempt if it may still be used; true if it was there.
-    static func take(nonce: TokenHash, provider: String, at now: Timestamp, in db: Database) throws -> Bool {
+    static func take(nonce: TokenHash, provider: String, at now: Timestamp, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, take)
         statement.bind(nonce)
         statement.bind(provider)

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `audit_events`.
@@ -6,7 +5,7 @@ import Primitives
 /// Whoever changes an account inserts the event in the same transaction: there is no change without its event, and no
 /// event without its change.
 enum AuditTable {
-    static func insert(_ event: AuditEvent, in db: Database) throws {
+    static func insert(_ event: AuditEvent, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(event.time.secondsSinceEpoch)
         statement.bind(event.kind.name)
@@ -17,7 +16,7 @@ enum AuditTable {
         try statement.run()
     }
 
-    static func events(_ query: AuditQuery, in db: Database) throws -> [RecordedAuditEvent] {
+    static func events(_ query: AuditQuery, in db: SQLSession) throws -> [RecordedAuditEvent] {
         var statement = try CachedStatement(db, select(query))
         if let user = query.user { statement.bind(user.number) }
         if let kind = query.kind { statement.bind(kind.name) }
@@ -34,7 +33,7 @@ enum AuditTable {
     ///
     /// They are looked for in the order they came in, so that no index on the time is needed: should the clock have been
     /// set back once, some events stay a little longer.
-    static func deleteOldest(from before: Timestamp, limit: Int, in db: Database) throws -> Int {
+    static func deleteOldest(from before: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
         var statement = try CachedStatement(db, delete)
         statement.bind(Int64(limit))
         statement.bind(before.secondsSinceEpoch)

@@ -18,8 +18,11 @@ struct CachedStatement: ~Copyable {
     private var bound: CInt = 0
     private var bindingResult = SQLITE_OK
 
-    init(_ db: Database, _ sql: String) throws {
-        statement = try db.cachedStatement(sql: sql)
+    /// - Parameter column: Of an INSERT, the column that the database numbers; ``runForNumber()`` tells the number.
+    init(_ session: SQLSession, _ sql: String, numberedBy column: StaticString? = nil) throws {
+        switch session {
+        case .sqlite(let db): statement = try db.cachedStatement(sql: sql)
+        }
         handle = statement.sqliteStatement
     }
 
@@ -100,6 +103,12 @@ struct CachedStatement: ~Copyable {
         while try next() {}
     }
 
+    /// Runs an INSERT of one row and returns the number that the row got.
+    func runForNumber() throws -> Int64 {
+        try run()
+        return sqlite3_last_insert_rowid(sqlite3_db_handle(handle))
+    }
+
     private func failure(_ result: CInt) -> DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: result),
@@ -132,13 +141,13 @@ struct CachedStatement: ~Copyable {
     /// The hash in a column that is declared NOT NULL.
     func hash(_ column: CInt) throws -> TokenHash {
         if let hash = TokenHash(blob(column)) { return hash }
-        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a hash is not one", sql: statement.sql)
+        throw StorageError(.corrupt, reason: "a hash is not one in: \(statement.sql)")
     }
 
     /// The text of a column that is declared NOT NULL.
     func requiredText(_ column: CInt) throws -> String {
         if let text = text(column) { return text }
-        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a required text is missing", sql: statement.sql)
+        throw StorageError(.corrupt, reason: "a required text is missing in: \(statement.sql)")
     }
 }
 

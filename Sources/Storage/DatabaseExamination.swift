@@ -31,7 +31,7 @@ public struct DatabaseExamination: Sendable, Hashable {
                 try Storage.Schema.validate(db)
                 let migrator = Storage.Schema.migrator
                 let steps = try migrator.appliedMigrations(db).count
-                let keys = try db.tableExists("provider_tokens") ? ProviderTokensTable.counts(in: db) : [:]
+                let keys = try db.tableExists("provider_tokens") ? ProviderTokensTable.counts(in: .sqlite(db)) : [:]
                 return (Schema.present(steps: steps, of: migrator.migrations.count), keys)
             }
         } catch {

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// What expires, and how it is removed.
@@ -14,7 +13,7 @@ enum Expired: CaseIterable {
     case logoutTokens
 
     /// Removes at most `limit` expired rows; returns how many went.
-    func remove(at now: Timestamp, limit: Int, in db: Database) throws -> Int {
+    func remove(at now: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
         var statement = try CachedStatement(db, removal)
         statement.bind(now.secondsSinceEpoch)
         statement.bind(Int64(limit))

@@ -49,20 +49,20 @@ enum GroupCommit {
     private static func attempt(_ batch: [any DatabaseWork], on db: Database) -> Failure? {
         do {
             // A rollback that failed may have left a transaction open.
-            if db.isInsideTransaction { try CachedStatement(db, "ROLLBACK").run() }
+            if db.isInsideTransaction { try CachedStatement(.sqlite(db), "ROLLBACK").run() }
             // IMMEDIATE takes the write lock at once: a transaction that first reads could lose the race for it to
             // another process later, when waiting no longer helps.
-            try CachedStatement(db, "BEGIN IMMEDIATE").run()
+            try CachedStatement(.sqlite(db), "BEGIN IMMEDIATE").run()
         } catch {
             return .notBegun(StorageError(error))
         }
         do {
-            for work in batch { try work.run(on: db) }
-            try CachedStatement(db, "COMMIT").run()
+            for work in batch { try work.run(on: .sqlite(db)) }
+            try CachedStatement(.sqlite(db), "COMMIT").run()
             return nil
         } catch {
             // After some failures (a full disk among them) SQLite has rolled back by itself.
-            if db.isInsideTransaction { try? CachedStatement(db, "ROLLBACK").run() }
+            if db.isInsideTransaction { try? CachedStatement(.sqlite(db), "ROLLBACK").run() }
             return .undone(StorageError(error))
         }
     }

@@ -1,10 +1,9 @@
-import GRDB
 import Primitives
 
 /// The table `identities` as its users see it: without those that an account was moved away from, which sign nobody in.
 extension IdentitiesTable {
     /// What a user can sign in with, the oldest first. Gives an id to those that have none yet.
-    static func identities(of user: UserID, in db: Database) throws -> [LinkedIdentity] {
+    static func identities(of user: UserID, in db: SQLSession) throws -> [LinkedIdentity] {
         var naming = try CachedStatement(db, giveIDs)
         naming.bind(user.number)
         try naming.run()
@@ -20,7 +19,7 @@ extension IdentitiesTable {
         return identities
     }
 
-    static func identity(id: String, of user: UserID, in db: Database) throws -> Identity? {
+    static func identity(id: String, of user: UserID, in db: SQLSession) throws -> Identity? {
         var query = try CachedStatement(db, selectIdentity)
         query.bind(user.number)
         query.bind(id)
@@ -29,7 +28,7 @@ extension IdentitiesTable {
     }
 
     /// One of a user's, as the user sees it; nil if it is not the user's.
-    static func linked(_ identity: Identity, of user: UserID, in db: Database) throws -> LinkedIdentity? {
+    static func linked(_ identity: Identity, of user: UserID, in db: SQLSession) throws -> LinkedIdentity? {
         var naming = try CachedStatement(db, giveIDs)
         naming.bind(user.number)
         try naming.run()
@@ -44,7 +43,7 @@ extension IdentitiesTable {
     }
 
     /// How many a user can sign in with.
-    static func count(of user: UserID, in db: Database) throws -> Int64 {
+    static func count(of user: UserID, in db: SQLSession) throws -> Int64 {
         var query = try CachedStatement(db, countIdentities)
         query.bind(user.number)
         return try query.next() ? query.number(0) : 0

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `identities`, as far as moves need more of it than whose an identity is.
@@ -15,7 +14,7 @@ enum IdentitiesTable {
         let restoredAt: Timestamp?
     }
 
-    static func row(_ identity: Identity, in db: Database) throws -> Row? {
+    static func row(_ identity: Identity, in db: SQLSession) throws -> Row? {
         var query = try CachedStatement(db, "\(select) WHERE issuer = ? AND subject = ?")
         query.bind(identity.issuer)
         query.bind(identity.subject)
@@ -23,21 +22,22 @@ enum IdentitiesTable {
     }
 
     /// The live ones and those that were moved away, in the order they came to be.
-    static func rows(of user: UserID, in db: Database) throws -> [Row] {
-        var query = try CachedStatement(db, "\(select) WHERE user_id = ? ORDER BY created_at, arrived_by")
+    static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
+        var query = try CachedStatement(db, "\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST")
         query.bind(user.number)
         var rows: [Row] = []
         while try query.next() { rows.append(try row(in: query)) }
         return rows
     }
 
-    static func standing(of identity: Identity, in db: Database) throws -> IdentityStanding {
+    static func standing(of identity: Identity, in db: SQLSession) throws -> IdentityStanding {
         guard let row = try row(identity, in: db) else { return .unknown }
         return row.movedBy == nil ? .live(row.user) : .moved(row.user)
     }
 
     /// Adds an identity to which a move brings a user's account.
-    static func insert(_ identity: Identity, of user: UserID, by move: Int64, at now: Timestamp, in db: Database) throws
+    static func insert(_ identity: Identity, of user: UserID, by move: Int64, at now: Timestamp, in db: SQLSession)
+        throws
     {
         var statement = try CachedStatement(
             db, "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)")
@@ -51,7 +51,7 @@ enum IdentitiesTable {
 
     /// Says by which moves an identity lost the account and got it, and when it was restored.
     static func update(
-        _ identity: Identity, movedBy: Int64?, arrivedBy: Int64?, restoredAt: Timestamp?, in db: Database
+        _ identity: Identity, movedBy: Int64?, arrivedBy: Int64?, restoredAt: Timestamp?, in db: SQLSession
     ) throws {
         var statement = try CachedStatement(
             db, "UPDATE identities SET moved_by = ?, arrived_by = ?, restored_at = ? WHERE issuer = ? AND subject = ?")
@@ -63,7 +63,7 @@ enum IdentitiesTable {
         try statement.run()
     }
 
-    static func delete(_ identity: Identity, in db: Database) throws {
+    static func delete(_ identity: Identity, in db: SQLSession) throws {
         var statement = try CachedStatement(db, "DELETE FROM identities WHERE issuer = ? AND subject = ?")
         statement.bind(identity.issuer)
         statement.bind(identity.subject)

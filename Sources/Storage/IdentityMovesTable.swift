@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `identity_moves`: whose account went from one identity to another, and by which port token.
@@ -15,37 +14,36 @@ enum IdentityMovesTable {
     }
 
     static func insert(
-        user: UserID, token: TokenHash, at now: Timestamp, arrivingAt present: IdentitiesTable.Row?, in db: Database
+        user: UserID, token: TokenHash, at now: Timestamp, arrivingAt present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> Int64 {
         var statement = try CachedStatement(
             db,
             """
             INSERT INTO identity_moves (user_id, port_token_hash, moved_at, earlier_departure, earlier_arrival) \
             VALUES (?, ?, ?, ?, ?)
-            """)
+            """, numberedBy: "id")
         statement.bind(user.number)
         statement.bind(token)
         statement.bind(now.secondsSinceEpoch)
         statement.bind(present?.movedBy)
         statement.bind(present?.arrivedBy)
-        try statement.run()
-        return db.lastInsertedRowID
+        return try statement.runForNumber()
     }
 
-    static func hasMoved(_ token: TokenHash, in db: Database) throws -> Bool {
+    static func hasMoved(_ token: TokenHash, in db: SQLSession) throws -> Bool {
         var query = try CachedStatement(db, "SELECT 1 FROM identity_moves WHERE port_token_hash = ?")
         query.bind(token)
         return try query.next()
     }
 
-    static func row(_ number: Int64, in db: Database) throws -> Row? {
+    static func row(_ number: Int64, in db: SQLSession) throws -> Row? {
         var query = try CachedStatement(db, "\(select) WHERE id = ?")
         query.bind(number)
         return try query.next() ? row(in: query) : nil
     }
 
     /// A user's moves, the first one first.
-    static func moves(of user: UserID, in db: Database) throws -> [IdentityMove] {
+    static func moves(of user: UserID, in db: SQLSession) throws -> [IdentityMove] {
         var query = try CachedStatement(db, "\(select) WHERE user_id = ? ORDER BY id")
         query.bind(user.number)
         var moves: [IdentityMove] = []
@@ -53,7 +51,7 @@ enum IdentityMovesTable {
         return moves
     }
 
-    static func setUndone(_ number: Int64, at now: Timestamp, in db: Database) throws {
+    static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
         var statement = try CachedStatement(db, "UPDATE identity_moves SET undone_at = ? WHERE id = ?")
         statement.bind(now.secondsSinceEpoch)
         statement.bind(number)

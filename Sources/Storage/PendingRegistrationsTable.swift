@@ -1,9 +1,8 @@
-import GRDB
 import Primitives
 
 /// The table `pending_registrations`.
 enum PendingRegistrationsTable {
-    static func insert(_ registration: PendingRegistration, in db: Database) throws {
+    static func insert(_ registration: PendingRegistration, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(registration.handle)
         statement.bind(registration.identity.issuer)
@@ -16,7 +15,7 @@ enum PendingRegistrationsTable {
     }
 
     static func registration(
-        _ handle: TokenHash, at now: Timestamp, in db: Database
+        _ handle: TokenHash, at now: Timestamp, in db: SQLSession
     ) throws -> PendingRegistration? {
         var query = try CachedStatement(db, select)
         query.bind(handle)
@@ -30,7 +29,7 @@ enum PendingRegistrationsTable {
         return registration
     }
 
-    static func delete(_ handle: TokenHash, in db: Database) throws {
+    static func delete(_ handle: TokenHash, in db: SQLSession) throws {
         var statement = try CachedStatement(db, "DELETE FROM pending_registrations WHERE handle_hash = ?")
         statement.bind(handle)
         try statement.run()

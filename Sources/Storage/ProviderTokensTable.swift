@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `provider_tokens`.
@@ -30,7 +29,7 @@ enum ProviderTokensTable {
     /// - Parameter replacing: Whether they take the place of those that are there.
     static func put(
         _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
-        replacing: Bool = true, in db: Database
+        replacing: Bool = true, in db: SQLSession
     ) throws {
         let place = ProviderTokenPlace(
             user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
@@ -56,7 +55,7 @@ enum ProviderTokensTable {
     }
 
     static func record(
-        of user: UserID, provider: String, clientID: String, in db: Database
+        of user: UserID, provider: String, clientID: String, in db: SQLSession
     ) throws -> ProviderTokenRecord? {
         var query = try CachedStatement(
             db,
@@ -68,7 +67,7 @@ enum ProviderTokensTable {
         return try query.next() ? record(in: query) : nil
     }
 
-    private static func record(at place: ProviderTokenPlace, in db: Database) throws -> ProviderTokenRecord? {
+    private static func record(at place: ProviderTokenPlace, in db: SQLSession) throws -> ProviderTokenRecord? {
         var query = try CachedStatement(
             db, "\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?")
         query.bind(place.identity.issuer)
@@ -79,7 +78,7 @@ enum ProviderTokensTable {
     }
 
     static func claim(
-        _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp, in db: Database
+        _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp, in db: SQLSession
     ) throws -> Bool {
         var statement = try CachedStatement(db, claim)
         statement.bind(end.secondsSinceEpoch)
@@ -90,7 +89,7 @@ enum ProviderTokensTable {
         return db.changesCount > 0
     }
 
-    static func release(_ serial: Int64, version: Int64, in db: Database) throws {
+    static func release(_ serial: Int64, version: Int64, in db: SQLSession) throws {
         var statement = try CachedStatement(
             db, "UPDATE provider_tokens SET claimed_until = NULL WHERE serial = ? AND version = ?")
         statement.bind(serial)
@@ -99,7 +98,7 @@ enum ProviderTokensTable {
     }
 
     static func replace(
-        _ serial: Int64, version: Int64, with sealed: SealedTokens, in db: Database
+        _ serial: Int64, version: Int64, with sealed: SealedTokens, in db: SQLSession
     ) throws -> Bool {
         var statement = try CachedStatement(db, replace)
         statement.bind(sealed.keyID)
@@ -111,7 +110,7 @@ enum ProviderTokensTable {
         return db.changesCount > 0
     }
 
-    static func delete(_ serial: Int64, version: Int64, in db: Database) throws -> Bool {
+    static func delete(_ serial: Int64, version: Int64, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, "DELETE FROM provider_tokens WHERE serial = ? AND version = ?")
         statement.bind(serial)
         statement.bind(version)

@@ -1,10 +1,9 @@
-import GRDB
 import Primitives
 
 /// The table `receipts`.
 enum ReceiptsTable {
     /// False if the code made a receipt before.
-    static func insert(_ receipt: ReceiptRecord, for user: UserID, in db: Database) throws -> Bool {
+    static func insert(_ receipt: ReceiptRecord, for user: UserID, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, insert)
         statement.bind(receipt.id)
         statement.bind(receipt.code)
@@ -14,7 +13,7 @@ enum ReceiptsTable {
         return db.changesCount > 0
     }
 
-    static func redeem(_ id: TokenHash, at now: Timestamp, in db: Database) throws -> ReceiptRedemption {
+    static func redeem(_ id: TokenHash, at now: Timestamp, in db: SQLSession) throws -> ReceiptRedemption {
         var update = try CachedStatement(db, redeem)
         update.bind(now.secondsSinceEpoch)
         update.bind(id)

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The tables `spent_refresh_tokens` and `last_rotations`, beside the live refresh tokens in `sessions`.
@@ -6,7 +5,7 @@ import Primitives
 /// A session has one row in `spent_refresh_tokens` from its first rotation on, of its family; what shows that family and is
 /// not the live token is spent. Sessions of earlier versions have further rows, of tokens that were spent then.
 enum RefreshTokensTable {
-    static func state(of token: RefreshTokenHashes, at now: Timestamp, in db: Database) throws -> RefreshTokenState {
+    static func state(of token: RefreshTokenHashes, at now: Timestamp, in db: SQLSession) throws -> RefreshTokenState {
         if let found = try live(token.token, at: now, in: db) { return .live(found) }
         var query = try CachedStatement(db, selectSpent)
         query.bind(token.token)
@@ -21,7 +20,7 @@ enum RefreshTokensTable {
         return .justSpent(found, LastRotation(salt: query.blob(14), caller: caller))
     }
 
-    private static func live(_ token: TokenHash, at now: Timestamp, in db: Database) throws -> SessionAndUser? {
+    private static func live(_ token: TokenHash, at now: Timestamp, in db: SQLSession) throws -> SessionAndUser? {
         var query = try CachedStatement(db, selectLive)
         query.bind(token)
         query.bind(now.secondsSinceEpoch)
@@ -30,7 +29,7 @@ enum RefreshTokensTable {
 
     /// Puts a session's new tokens in the place of the old, and remembers those; false if the presented token is not
     /// the live one.
-    static func rotate(_ rotation: RefreshTokenRotation, in db: Database) throws -> Bool {
+    static func rotate(_ rotation: RefreshTokenRotation, in db: SQLSession) throws -> Bool {
         guard let old = try Row(of: rotation.presented.token, in: db) else { return false }
         try replaceTokens(of: old, by: rotation.successor, in: db)
         try remember(rotation, of: old, in: db)
@@ -45,7 +44,7 @@ enum RefreshTokensTable {
         let expiresAt: Int64
         let rotations: Int64
 
-        init?(of refreshToken: TokenHash, in db: Database) throws {
+        init?(of refreshToken: TokenHash, in db: SQLSession) throws {
             var query = try CachedStatement(db, selectRow)
             query.bind(refreshToken)
             guard try query.next() else { return nil }
@@ -57,7 +56,7 @@ enum RefreshTokensTable {
     }
 
     private static func replaceTokens(
-        of old: Row, by successor: RefreshTokenRotation.Successor, in db: Database
+        of old: Row, by successor: RefreshTokenRotation.Successor, in db: SQLSession
     ) throws {
         var statement = try CachedStatement(db, updateTokens)
         statement.bind(successor.tokenHash)
@@ -68,7 +67,7 @@ enum RefreshTokensTable {
         try statement.run()
     }
 
-    private static func remember(_ rotation: RefreshTokenRotation, of old: Row, in db: Database) throws {
+    private static func remember(_ rotation: RefreshTokenRotation, of old: Row, in db: SQLSession) throws {
         var statement = try CachedStatement(db, replaceLast)
         statement.bind(old.serial)
         statement.bind(rotation.presented.token)
@@ -81,7 +80,7 @@ enum RefreshTokensTable {
     }
 
     /// Once for a session: at its first rotation.
-    private static func addFamily(_ family: TokenHash, of old: Row, in db: Database) throws {
+    private static func addFamily(_ family: TokenHash, of old: Row, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insertFamily)
         statement.bind(family)
         statement.bind(old.serial)
@@ -110,9 +109,12 @@ enum RefreshTokensTable {
         rotations = rotations + 1 WHERE serial = ?
         """
     private static let replaceLast = """
-        INSERT OR REPLACE INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, \
-        token_expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, token_expires_at) \
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET refresh_hash = excluded.refresh_hash, \
+        salt = excluded.salt, caller = excluded.caller, grace_ends_at = excluded.grace_ends_at, \
+        token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
         """
-    private static let insertFamily =
-        "INSERT OR IGNORE INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?)"
+    private static let insertFamily = """
+        INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+        """
 }

@@ -3,53 +3,31 @@ import GRDB
 /// The tables, as named migrations in the order they were invented. One that has been published is never changed:
 /// what should be otherwise comes as a further migration.
 enum Schema {
+    static let migrations = [
+        Migration("1 users, identities, sessions", users, sessions, waiting),
+        Migration("audit events", auditEvents),
+        Migration("refresh token rotation", rotation),
+        Migration("sealed notes", sealedNotes),
+        Migration("transactions: signing keys, receipts", transactions),
+        Migration("moved identities", moves),
+        Migration("devices and last sight of sessions", sight),
+        Migration("server-initiated sign-ins", AsyncSignInsTable.schema),
+        // NULL until somebody asks for a list: a sign-in has no use for it.
+        Migration("ids of identities", "ALTER TABLE identities ADD COLUMN id TEXT"),
+        Migration("API keys", APIKeysTable.schema),
+        Migration("former identities of server-initiated sign-ins", AsyncSignInsTable.formerIdentities),
+        // NULL until the first answer; of those answered before this migration, for their last minute.
+        Migration("sessions of server-initiated sign-ins", "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT"),
+        Migration("provider tokens", ProviderTokensTable.schema),
+        Migration("origins of sessions, logout tokens", SessionOrigins.schema),
+    ]
+
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 users, identities, sessions", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: users)
-            try db.execute(sql: sessions)
-            try db.execute(sql: waiting)
-        }
-        migrator.registerMigration("audit events", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: auditEvents)
-        }
-        migrator.registerMigration("refresh token rotation", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: rotation)
-        }
-        migrator.registerMigration("sealed notes", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: sealedNotes)
-        }
-        migrator.registerMigration("transactions: signing keys, receipts", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: transactions)
-        }
-        migrator.registerMigration("moved identities", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: moves)
-        }
-        migrator.registerMigration("devices and last sight of sessions", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: sight)
-        }
-        migrator.registerMigration("server-initiated sign-ins", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: AsyncSignInsTable.schema)
-        }
-        migrator.registerMigration("ids of identities", foreignKeyChecks: .immediate) { db in
-            // NULL until somebody asks for a list: a sign-in has no use for it.
-            try db.execute(sql: "ALTER TABLE identities ADD COLUMN id TEXT")
-        }
-        migrator.registerMigration("API keys", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: APIKeysTable.schema)
-        }
-        migrator.registerMigration("former identities of server-initiated sign-ins", foreignKeyChecks: .immediate) {
-            db in try db.execute(sql: AsyncSignInsTable.formerIdentities)
-        }
-        migrator.registerMigration("sessions of server-initiated sign-ins", foreignKeyChecks: .immediate) { db in
-            // NULL until the first answer; of those answered before this migration, for their last minute.
-            try db.execute(sql: "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT")
-        }
-        migrator.registerMigration("provider tokens", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: ProviderTokensTable.schema)
-        }
-        migrator.registerMigration("origins of sessions, logout tokens", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: SessionOrigins.schema)
+        for migration in migrations {
+            migrator.registerMigration(migration.name, foreignKeyChecks: .immediate) { db in
+                for sql in migration.statements { try db.execute(sql: sql) }
+            }
         }
         return migrator
     }()

@@ -1,4 +1,3 @@
-import GRDB
 public import Primitives
 
 /// Something kept for whoever comes back with its handle, sealed so that the store cannot read it.
@@ -19,7 +18,7 @@ public struct SealedNote: Sendable, Hashable {
 
 /// The table `sealed_notes`.
 enum SealedNotesTable {
-    static func insert(_ note: SealedNote, in db: Database) throws {
+    static func insert(_ note: SealedNote, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(note.handle)
         statement.bind(note.purpose)
@@ -29,7 +28,7 @@ enum SealedNotesTable {
     }
 
     /// Removes a note and returns its content; nil if there is none, or none any more.
-    static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: Database) throws -> [UInt8]? {
+    static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws -> [UInt8]? {
         var statement = try CachedStatement(db, take)
         statement.bind(handle)
         statement.bind(purpose)

@@ -1,5 +1,4 @@
 import Crypto
-import GRDB
 import Primitives
 
 /// Where sessions come from: the identity that signed in, and the session at its provider, each as half of a SHA-256.
@@ -35,7 +34,7 @@ enum SessionOrigins {
 
 extension SessionsTable {
     /// Ends what a provider says to be over; how many sessions there were, by user.
-    static func end(_ scope: ProviderLogout.Scope, in db: Database) throws -> [UserID: Int] {
+    static func end(_ scope: ProviderLogout.Scope, in db: SQLSession) throws -> [UserID: Int] {
         switch scope {
         case .identity(let identity):
             // Found by the user, so that sign-ins need no further index.
@@ -48,7 +47,7 @@ extension SessionsTable {
     }
 
     private static func end(
-        _ session: ProviderSession, of identity: Identity?, in db: Database
+        _ session: ProviderSession, of identity: Identity?, in db: SQLSession
     ) throws -> [UserID: Int] {
         var statement = try CachedStatement(db, deleteByProviderSession)
         statement.bind(blob: SessionOrigins.hash(session))
@@ -61,7 +60,7 @@ extension SessionsTable {
 
     /// Ends the sessions of a user that an identity signed in, but one; returns how many there were.
     static func deleteAll(
-        of user: UserID, signedInBy identity: Identity, except id: String?, in db: Database
+        of user: UserID, signedInBy identity: Identity, except id: String?, in db: SQLSession
     ) throws -> Int {
         var statement = try CachedStatement(db, deleteByIdentity)
         statement.bind(user.number)
@@ -72,7 +71,7 @@ extension SessionsTable {
     }
 
     /// Gives a session the origin of another one.
-    static func copyOrigin(from earlier: String, to id: String, of user: UserID, in db: Database) throws {
+    static func copyOrigin(from earlier: String, to id: String, of user: UserID, in db: SQLSession) throws {
         var statement = try CachedStatement(db, copyOrigin)
         statement.bind(user.number)
         statement.bind(earlier)

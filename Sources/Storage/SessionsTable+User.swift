@@ -1,10 +1,10 @@
-import GRDB
 import Primitives
 
 /// A user's sessions among each other.
 extension SessionsTable {
     /// The sessions that have not expired, the latest seen first.
-    static func summaries(of user: UserID, at now: Timestamp, limit: Int, in db: Database) throws -> [SessionSummary] {
+    static func summaries(of user: UserID, at now: Timestamp, limit: Int, in db: SQLSession) throws -> [SessionSummary]
+    {
         var query = try CachedStatement(db, selectSummaries)
         query.bind(user.number)
         query.bind(now.secondsSinceEpoch)
@@ -22,14 +22,14 @@ extension SessionsTable {
     }
 
     /// Whether a user has the session of an id.
-    static func holds(id: String, of user: UserID, in db: Database) throws -> Bool {
+    static func holds(id: String, of user: UserID, in db: SQLSession) throws -> Bool {
         var query = try CachedStatement(db, "SELECT 1 FROM sessions WHERE user_id = ? AND id = ?")
         query.bind(user.number)
         query.bind(id)
         return try query.next()
     }
 
-    static func deleteAll(of user: UserID, except id: String, in db: Database) throws -> Int {
+    static func deleteAll(of user: UserID, except id: String, in db: SQLSession) throws -> Int {
         var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id <> ?")
         statement.bind(user.number)
         statement.bind(id)
@@ -38,7 +38,7 @@ extension SessionsTable {
     }
 
     /// Keeps the later of what is on record and what is told.
-    static func note(_ sighting: SessionSighting, in db: Database) throws {
+    static func note(_ sighting: SessionSighting, in db: SQLSession) throws {
         var statement = try CachedStatement(db, updateSeen)
         statement.bind(sighting.time.secondsSinceEpoch)
         statement.bind(sighting.userID.number)
@@ -48,7 +48,7 @@ extension SessionsTable {
 
     private static let selectSummaries = """
         SELECT id, client_id, device, created_at, COALESCE(seen_at, created_at) AS seen, \
-        MAX(expires_at, refresh_expires_at) FROM sessions \
+        CASE WHEN expires_at > refresh_expires_at THEN expires_at ELSE refresh_expires_at END FROM sessions \
         WHERE user_id = ?1 AND (refresh_expires_at > ?2 OR expires_at > ?2) ORDER BY seen DESC, serial DESC LIMIT ?3
         """
     private static let updateSeen = """

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The table `sessions`: each row a session and the refresh token that goes with it.
@@ -8,7 +7,7 @@ enum SessionsTable {
     ///   - providerSession: The id that its provider gave the session there.
     static func insert(
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: String? = nil,
-        in db: Database
+        in db: SQLSession
     ) throws {
         var statement = try CachedStatement(db, insert)
         statement.bind(session.tokenHash)
@@ -29,12 +28,12 @@ enum SessionsTable {
     }
 
     /// The session of a token: of its present one, or of the one before for as long as the rotation's grace lasts.
-    static func session(_ token: TokenHash, at now: Timestamp, in db: Database) throws -> SessionAndUser? {
+    static func session(_ token: TokenHash, at now: Timestamp, in db: SQLSession) throws -> SessionAndUser? {
         try session(token, at: now, sessionByToken, in: db) ?? session(token, at: now, sessionByLastToken, in: db)
     }
 
     private static func session(
-        _ token: TokenHash, at now: Timestamp, _ sql: String, in db: Database
+        _ token: TokenHash, at now: Timestamp, _ sql: String, in db: SQLSession
     ) throws -> SessionAndUser? {
         var query = try CachedStatement(db, sql)
         query.bind(token)
@@ -52,7 +51,7 @@ enum SessionsTable {
         return SessionAndUser(session: session, user: user)
     }
 
-    static func delete(_ token: TokenHash, in db: Database) throws -> Bool {
+    static func delete(_ token: TokenHash, in db: SQLSession) throws -> Bool {
         for sql in [deleteByToken, deleteByLastToken] {
             var statement = try CachedStatement(db, sql)
             statement.bind(token)
@@ -62,7 +61,7 @@ enum SessionsTable {
         return false
     }
 
-    static func delete(id: String, of user: UserID, in db: Database) throws -> Bool {
+    static func delete(id: String, of user: UserID, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id = ?")
         statement.bind(user.number)
         statement.bind(id)
@@ -71,7 +70,7 @@ enum SessionsTable {
     }
 
     /// Ends all sessions of a user; returns how many there were.
-    static func deleteAll(of user: UserID, in db: Database) throws -> Int {
+    static func deleteAll(of user: UserID, in db: SQLSession) throws -> Int {
         var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ?")
         statement.bind(user.number)
         try statement.run()

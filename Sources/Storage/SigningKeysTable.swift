@@ -1,9 +1,8 @@
-import GRDB
 import Primitives
 
 /// The table `signing_keys`.
 enum SigningKeysTable {
-    static func keys(in db: Database) throws -> [SigningKeyRecord] {
+    static func keys(in db: SQLSession) throws -> [SigningKeyRecord] {
         let query = try CachedStatement(db, select)
         var keys: [SigningKeyRecord] = []
         while try query.next() {
@@ -17,7 +16,7 @@ enum SigningKeysTable {
     }
 
     /// False if another key than `newest` was added last.
-    static func insert(_ key: SigningKeyRecord, after newest: String?, in db: Database) throws -> Bool {
+    static func insert(_ key: SigningKeyRecord, after newest: String?, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, insert)
         statement.bind(key.id)
         statement.bind(newest ?? "")
@@ -30,7 +29,7 @@ enum SigningKeysTable {
         return db.changesCount > 0
     }
 
-    static func delete(_ id: String, in db: Database) throws {
+    static func delete(_ id: String, in db: SQLSession) throws {
         var statement = try CachedStatement(db, "DELETE FROM signing_keys WHERE kid = ?")
         statement.bind(id)
         try statement.run()
@@ -40,7 +39,7 @@ enum SigningKeysTable {
         "SELECT kid, public_key, private_key, created_at, signs_from FROM signing_keys ORDER BY serial"
     private static let insert = """
         INSERT INTO signing_keys (kid, predecessor, public_key, private_key, created_at, signs_from) \
-        SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT kid FROM signing_keys ORDER BY serial DESC LIMIT 1) IS ? \
+        SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT kid FROM signing_keys ORDER BY serial DESC LIMIT 1) IS NOT DISTINCT FROM ? \
         ON CONFLICT DO NOTHING
         """
 }

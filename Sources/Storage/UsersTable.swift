@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// The tables `users` and `identities`.
@@ -16,14 +15,14 @@ enum UsersTable {
     }
 
     /// The user whom an identity signs in; nil also for one that the account was moved away from.
-    static func user(_ identity: Identity, in db: Database) throws -> User? {
+    static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
         var query = try CachedStatement(db, userByIdentity)
         query.bind(identity.issuer)
         query.bind(identity.subject)
         return try query.next() ? user(in: query) : nil
     }
 
-    static func user(_ id: UserID, in db: Database) throws -> User? {
+    static func user(_ id: UserID, in db: SQLSession) throws -> User? {
         var query = try CachedStatement(db, userByID)
         query.bind(id.number)
         return try query.next() ? user(in: query) : nil
@@ -31,7 +30,7 @@ enum UsersTable {
 
     /// Makes a user for an identity that has none.
     static func insert(
-        _ identity: Identity, publicID: String, profile: Profile, at now: Timestamp, in db: Database
+        _ identity: Identity, publicID: String, profile: Profile, at now: Timestamp, in db: SQLSession
     ) throws -> User {
         let id = UserID(try insertUser(publicID: publicID, profile: profile, at: now, in: db))
         var statement = try CachedStatement(db, insertIdentity)
@@ -44,23 +43,22 @@ enum UsersTable {
     }
 
     private static func insertUser(
-        publicID: String, profile: Profile, at now: Timestamp, in db: Database
+        publicID: String, profile: Profile, at now: Timestamp, in db: SQLSession
     ) throws -> Int64 {
-        var statement = try CachedStatement(db, insertUser)
+        var statement = try CachedStatement(db, insertUser, numberedBy: "id")
         statement.bind(publicID)
         statement.bind(profile)
         statement.bind(now.secondsSinceEpoch)
-        try statement.run()
-        return db.lastInsertedRowID
+        return try statement.runForNumber()
     }
 
     /// Stores what `profile` has and the user's profile lacks. Returns the user as now on record.
-    static func fill(_ user: User, with profile: Profile, in db: Database) throws -> User {
+    static func fill(_ user: User, with profile: Profile, in db: SQLSession) throws -> User {
         try replaceProfile(of: user, by: user.profile.filled(with: profile), in: db)
     }
 
     /// Stores another profile, if it is another. Returns the user as now on record.
-    static func replaceProfile(of user: User, by profile: Profile, in db: Database) throws -> User {
+    static func replaceProfile(of user: User, by profile: Profile, in db: SQLSession) throws -> User {
         guard profile != user.profile else { return user }
         var user = user
         user.profile = profile
@@ -73,7 +71,7 @@ enum UsersTable {
 
     /// Erases the user, and with the row whatever refers to it, and what waits to be registered under the same
     /// identities.
-    static func delete(_ id: UserID, in db: Database) throws -> Bool {
+    static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
         var pending = try CachedStatement(db, deletePendingRegistrations)
         pending.bind(id.number)
         try pending.run()

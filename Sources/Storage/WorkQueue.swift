@@ -1,4 +1,3 @@
-package import GRDB
 import Synchronization
 
 /// Brings callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
@@ -7,11 +6,9 @@ import Synchronization
 /// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
 /// waits, and goes together in the next batch: one wake-up and one lock for many callers.
 package final class WorkQueue: Sendable {
-    typealias Runner = @Sendable (_ batch: [any DatabaseWork], _ db: Database) -> Void
-
     private struct State {
         var waiting: [any DatabaseWork] = []
-        var idle: [DatabaseQueue]
+        var idle: [any WorkLane]
         var isClosed = false
         var awaitingRest: [CheckedContinuation<Void, Never>] = []
         var batches = 0
@@ -19,23 +16,20 @@ package final class WorkQueue: Sendable {
 
     private enum Admission {
         case waits
-        case wakes(DatabaseQueue)
+        case wakes(any WorkLane)
         case refused(StorageError)
     }
 
-    private let connections: [DatabaseQueue]
+    private let laneCount: Int
     private let maximumBatch: Int
     private let maximumWaiting: Int
-    private let runBatch: Runner
     private let state: Mutex<State>
 
-    /// - Parameter runBatch: Runs the work of a batch and lets each of it succeed or fail, on a connection's queue.
-    init(connections: [DatabaseQueue], maximumBatch: Int, maximumWaiting: Int, runBatch: @escaping Runner) {
-        self.connections = connections
+    init(lanes: [any WorkLane], maximumBatch: Int, maximumWaiting: Int) {
+        laneCount = lanes.count
         self.maximumBatch = max(1, maximumBatch)
         self.maximumWaiting = max(1, maximumWaiting)
-        self.runBatch = runBatch
-        state = Mutex(State(idle: connections))
+        state = Mutex(State(idle: lanes))
     }
 
     /// How many callers wait for a connection.
@@ -46,7 +40,7 @@ package final class WorkQueue: Sendable {
 
     /// Does something on a connection and returns its result. Cancelling the calling task does not stop it.
     package func submit<Success: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Success
+        _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
         let result = await withCheckedContinuation { caller in
             admit(AwaitedWork(for: caller, body))
@@ -78,24 +72,24 @@ package final class WorkQueue: Sendable {
         }
         switch admission {
         case .waits: break
-        case .wakes(let connection): connection.asyncWriteWithoutTransaction { db in self.serve(connection, db) }
+        case .wakes(let lane): lane.enqueue { run in self.serve(lane, run) }
         case .refused(let error): work.fail(error)
         }
     }
 
     /// Runs batch after batch until nothing waits.
-    private func serve(_ connection: DatabaseQueue, _ db: Database) {
-        while let batch = nextBatch(for: connection) { runBatch(batch, db) }
+    private func serve(_ lane: any WorkLane, _ run: ([any DatabaseWork]) -> Void) {
+        while let batch = nextBatch(for: lane) { run(batch) }
     }
 
     /// What waits, up to a batch; nil if nothing does: then the connection is idle.
-    private func nextBatch(for connection: DatabaseQueue) -> [any DatabaseWork]? {
+    private func nextBatch(for lane: any WorkLane) -> [any DatabaseWork]? {
         let (batch, resting) = state.withLock { state -> ([any DatabaseWork]?, [CheckedContinuation<Void, Never>]) in
             guard state.waiting.isEmpty else {
                 state.batches += 1
                 return (takeBatch(from: &state.waiting), [])
             }
-            state.idle.append(connection)
+            state.idle.append(lane)
             guard isAtRest(state) else { return (nil, []) }
             defer { state.awaitingRest = [] }
             return (nil, state.awaitingRest)
@@ -115,6 +109,6 @@ package final class WorkQueue: Sendable {
     }
 
     private func isAtRest(_ state: borrowing State) -> Bool {
-        state.waiting.isEmpty && state.idle.count == connections.count
+        state.waiting.isEmpty && state.idle.count == laneCount
     }
 }

@@ -81,7 +81,7 @@ struct GroupCommitTests {
         let before = try count("users")
         await #expect(throws: StorageError.self) {
             // Its statements all succeed: the constraint is checked by the commit.
-            try await store.writes.submit { db in
+            try await store.onSQLite { db in
                 try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
                 try db.execute(sql: "INSERT INTO users (public_id, created_at) VALUES ('x', 0)")
                 try db.execute(sql: "INSERT INTO identities VALUES ('i', 's', 999, 0)")

@@ -17,7 +17,7 @@ struct SQLiteDurabilityTests {
     @Test("The connection that writes keeps to what is configured", arguments: SQLiteConfiguration.Synchronous.allCases)
     func settings(synchronous: SQLiteConfiguration.Synchronous) async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
-        let found = try await store.writes.submit { db in
+        let found = try await store.onSQLite { db in
             try ["journal_mode", "synchronous", "foreign_keys", "secure_delete"].map { name in
                 try String.fetchOne(db, sql: "PRAGMA \(name)") ?? ""
             }
@@ -28,7 +28,7 @@ struct SQLiteDurabilityTests {
 
     /// Writes about 17 MB, which is more than the log may grow by before it is moved.
     private func writeMuch(_ store: SQLiteStore) async throws {
-        try await store.writes.submit { db in
+        try await store.onSQLite { db in
             try db.execute(sql: "INSERT INTO bulk VALUES (zeroblob(17000000))")
         }
         // The log is moved after the answer: what comes next finds it done.
@@ -38,7 +38,7 @@ struct SQLiteDurabilityTests {
     @Test("The write-ahead log is moved into the database while the store is open, and used again")
     func checkpoints() async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
-        try await store.writes.submit { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
         try await writeMuch(store)
         #expect(try directory.size("store.db") > 16_000_000)
         try await writeMuch(store)
@@ -49,7 +49,7 @@ struct SQLiteDurabilityTests {
     @Test("A reader that stays long holds up neither writes nor, once gone, the log")
     func longReader() async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
-        try await store.writes.submit { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
         let reader = try DatabaseQueue(path: path, configuration: Self.readerSettings)
         try reader.inDatabase { db in
             try db.execute(sql: "BEGIN")

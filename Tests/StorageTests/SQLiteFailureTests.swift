@@ -34,7 +34,7 @@ struct SQLiteFailureTests {
 
     @Test("A full disk is told as full; what was answered stays; it goes on when there is room")
     func full() async throws {
-        try await store.writes.submit { db in
+        try await store.onSQLite { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
             try db.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
         }
@@ -45,14 +45,14 @@ struct SQLiteFailureTests {
             #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         }
         try await store.check()
-        try await store.writes.submit { db in try db.execute(sql: "PRAGMA max_page_count = 100000") }
+        try await store.onSQLite { db in try db.execute(sql: "PRAGMA max_page_count = 100000") }
         #expect(try await store.signIn(Records.signIn())?.isNew == true)
         try await store.close()
     }
 
     @Test("In a batch that meets a full disk nobody is told of success who has none")
     func fullBatch() async throws {
-        try await store.writes.submit { db in
+        try await store.onSQLite { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
             try db.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
         }
@@ -94,7 +94,7 @@ struct SQLiteFailureTests {
     func readOnly() async throws {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))
-        try await store.writes.submit { db in try db.execute(sql: "PRAGMA query_only = ON") }
+        try await store.onSQLite { db in try db.execute(sql: "PRAGMA query_only = ON") }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .full) }
         #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         try await store.close()
@@ -115,7 +115,7 @@ struct SQLiteFailureTests {
 
     @Test("Tables that are not what this version wrote are told as corrupt")
     func missingTable() async throws {
-        try await store.writes.submit { db in try db.execute(sql: "DROP TABLE sessions") }
+        try await store.onSQLite { db in try db.execute(sql: "DROP TABLE sessions") }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .corrupt) }
         await #expect { try await store.session(Records.hash(), at: Records.now) } throws: { isError($0, .corrupt) }
         try await store.close()

@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     public func addAsyncSignIn(
         _ record: AsyncSignInRecord, limits: AsyncSignInLimits, at now: Timestamp
     ) async throws(StorageError) -> AsyncSignInAdmission {

@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore: ProviderTokenStore {
+extension SQLStore: ProviderTokenStore {
     public func providerTokens(
         of user: UserID, provider: String, clientID: String
     ) async throws(StorageError) -> ProviderTokenRecord? {

@@ -1,6 +1,4 @@
-import GRDB
-
-extension SQLiteStore {
+extension SQLStore {
     /// The users that a search finds, at most `limit`, the oldest first. Searches by e-mail address, phone number and
     /// public id go through all users: they are for operators, who seldom ask.
     public func users(_ search: UserSearch, limit: Int) async throws(StorageError) -> [User] {
@@ -23,12 +21,13 @@ extension SQLiteStore {
 }
 
 extension UsersTable {
-    static func users(_ search: UserSearch, limit: Int, in db: Database) throws -> [User] {
+    static func users(_ search: UserSearch, limit: Int, in db: SQLSession) throws -> [User] {
         var query = try CachedStatement(
             db, "SELECT \(columns) FROM users WHERE \(condition(search)) ORDER BY id LIMIT ?")
         switch search {
         case .number(let user): query.bind(user.number)
-        case .publicID(let text), .email(let text), .phoneNumber(let text): query.bind(text)
+        case .publicID(let text), .phoneNumber(let text): query.bind(text)
+        case .email(let text): query.bind(text.lowercasedASCII)
         case .identity(let identity):
             query.bind(identity.issuer)
             query.bind(identity.subject)
@@ -43,7 +42,7 @@ extension UsersTable {
         switch search {
         case .number: "id = ?"
         case .publicID: "public_id = ?"
-        case .email: "email = ? COLLATE NOCASE"
+        case .email: "lower(email) = ?"
         case .phoneNumber: "phone_number = ?"
         case .identity: "id = (SELECT user_id FROM identities WHERE issuer = ? AND subject = ?)"
         }
@@ -51,9 +50,16 @@ extension UsersTable {
 }
 
 extension SessionsTable {
-    static func count(of user: UserID, in db: Database) throws -> Int {
+    static func count(of user: UserID, in db: SQLSession) throws -> Int {
         var query = try CachedStatement(db, "SELECT count(*) FROM sessions WHERE user_id = ?")
         query.bind(user.number)
         return try query.next() ? Int(query.number(0)) : 0
+    }
+}
+
+extension String {
+    /// As the databases' `lower` makes it, which leaves other letters than ASCII's alone.
+    fileprivate var lowercasedASCII: String {
+        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

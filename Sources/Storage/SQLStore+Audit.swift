@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     public func addAuditEvent(_ event: AuditEvent) async throws(StorageError) {
         try await writes.submit { db in try AuditTable.insert(event, in: db) }
     }

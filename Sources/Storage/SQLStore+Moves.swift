@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     public func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding] {
         try await reads.submit { db in try identities.map { try IdentitiesTable.standing(of: $0, in: db) } }
     }

@@ -1,80 +1,54 @@
 import Dispatch
-import GRDB
 public import Primitives
 
-/// What Latchkey remembers, in an SQLite database beside the process.
+/// What Latchkey remembers, in a database.
 ///
-/// Writes of concurrent callers share a commit (``GroupCommit``); reads go through connections of their own and see
-/// every write that was answered before they began. No call blocks the cooperative threads.
+/// Writes of concurrent callers share a commit; reads go through connections of their own and see every write that was
+/// answered before they began. No call blocks the cooperative threads.
 ///
 /// ```swift
-/// let store = try SQLiteStore(configuration: SQLiteConfiguration(path: "latchkey.db"))
+/// let store = try SQLStore(configuration: SQLiteConfiguration(path: "latchkey.db"))
 /// let signedIn = try await store.signIn(record)
 /// try await store.close()
 /// ```
-public final class SQLiteStore: Sendable {
-    private let connections: SQLiteConnections
-    private let checkpointer: WALCheckpointer
-    /// Does writes, each batch in one transaction.
+public final class SQLStore: Sendable {
+    private let engine: any StoreEngine
     package let writes: WorkQueue
     let reads: WorkQueue
-    private let closing = DispatchQueue(label: "latchkey.sqlite.closing")
+    private let closing = DispatchQueue(label: "latchkey.store.closing")
 
-    /// Opens the database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
-    /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
-    ///   not a database, another program's, or a newer version's, and then it is left as it was; `full`.
-    public init(configuration: SQLiteConfiguration) throws(StorageError) {
-        let connections = try SQLiteConnections(configuration)
-        let checkpointer = WALCheckpointer()
-        connections.writer.unsafeRead { db in checkpointer.observe(db) }
-        self.connections = connections
-        self.checkpointer = checkpointer
-        writes = WorkQueue(
-            connections: [connections.writer], maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting
-        ) { batch, db in
-            GroupCommit.run(batch, on: db)
-            checkpointer.checkpointIfDue(db)
-        }
-        reads = WorkQueue(
-            connections: connections.readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting
-        ) { batch, db in
-            for work in batch {
-                do {
-                    try work.run(on: db)
-                    work.succeed()
-                } catch {
-                    work.fail(StorageError(error))
-                }
-            }
-        }
+    init(_ engine: any StoreEngine) {
+        self.engine = engine
+        writes = engine.writes
+        reads = engine.reads
     }
 
-    /// Takes no more calls, finishes those under way, moves the write-ahead log into the database file and closes it.
-    /// Calls that come later throw `closed`. Closing again does nothing.
+    /// Opens an SQLite database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
+    /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
+    ///   not a database, another program's, or a newer version's, and then it is left as it was; `full`.
+    public convenience init(configuration: SQLiteConfiguration) throws(StorageError) {
+        self.init(try SQLiteEngine(configuration))
+    }
+
+    /// Takes no more calls, finishes those under way, and closes the database; SQLite's write-ahead log is moved into the
+    /// file first. Calls that come later throw `closed`. Closing again does nothing.
     /// - Throws: When the database cannot be closed; what was answered is stored nevertheless.
     public func close() async throws(StorageError) {
         await reads.drain()
         await writes.drain()
         let result: Result<Void, StorageError> = await withCheckedContinuation { continuation in
-            closing.async { continuation.resume(returning: self.closeConnections()) }
+            closing.async { [engine] in
+                continuation.resume(returning: Result { () throws(StorageError) in try engine.close() })
+            }
         }
         try result.get()
     }
-
-    /// The readers first: the last connection to close must be one that can move the log.
-    private func closeConnections() -> Result<Void, StorageError> {
-        do {
-            for reader in connections.readers { try reader.close() }
-            try connections.writer.close()
-            return .success(())
-        } catch {
-            return .failure(StorageError(error))
-        }
-    }
 }
 
-extension SQLiteStore: Store {
+/// A store whose database is a file beside the process.
+public typealias SQLiteStore = SQLStore
+
+extension SQLStore: Store {
     public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { db in
             guard let signedIn = try Self.user(for: signIn, in: db) else { return nil }
@@ -88,7 +62,7 @@ extension SQLiteStore: Store {
         }
     }
 
-    static func user(for signIn: SignInRecord, in db: Database) throws -> SignedInUser? {
+    static func user(for signIn: SignInRecord, in db: SQLSession) throws -> SignedInUser? {
         if let user = try UsersTable.user(signIn.identity, in: db) {
             guard let profile = signIn.profile else { return SignedInUser(user: user, isNew: false) }
             return SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false)
@@ -222,7 +196,7 @@ extension SQLiteStore: Store {
     /// Reads through a reading connection, and reads again with the write lock held. Nothing is written: it costs no
     /// flush, however often it is asked.
     public func check() async throws(StorageError) {
-        let look: @Sendable (Database) throws -> Void = { db in
+        let look: @Sendable (SQLSession) throws -> Void = { db in
             try CachedStatement(db, "SELECT 1 FROM users LIMIT 1").run()
         }
         try await reads.submit(look)

@@ -1,7 +1,6 @@
-import GRDB
 public import Primitives
 
-extension SQLiteStore: TransactionStore {
+extension SQLStore: TransactionStore {
     public func signingKeys() async throws(StorageError) -> [SigningKeyRecord] {
         try await reads.submit { db in try SigningKeysTable.keys(in: db) }
     }

@@ -1,4 +1,4 @@
-extension SQLiteStore {
+extension SQLStore {
     public func editProfile(
         of user: UserID, _ change: ProfileChange, recording event: AuditEvent
     ) async throws(StorageError) -> User? {

@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     public func revokeSessions(
         of user: UserID, except id: String, recording event: AuditEvent
     ) async throws(StorageError) -> Int {

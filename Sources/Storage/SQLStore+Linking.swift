@@ -1,7 +1,6 @@
-import GRDB
 import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     /// All in one transaction: a session that ends meanwhile links nothing, and of two users who claim an identity at once
     /// one gets it.
     public func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking {
@@ -29,7 +28,7 @@ extension SQLiteStore {
 }
 
 extension IdentityLink {
-    fileprivate func putTokens(in db: Database) throws {
+    fileprivate func putTokens(in db: SQLSession) throws {
         guard let tokens else { return }
         try ProviderTokensTable.put(tokens, of: identity, user, at: time, replacing: false, in: db)
     }

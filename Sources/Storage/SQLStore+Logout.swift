@@ -1,12 +1,11 @@
-import GRDB
 import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     /// In one transaction: the token is used up with what it ended, and not without.
     public func end(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
         try await writes.submit { db in
             var known = try CachedStatement(
-                db, "INSERT OR IGNORE INTO logout_tokens (token_hash, expires_at) VALUES (?, ?)")
+                db, "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING")
             known.bind(logout.token)
             known.bind(logout.expiresAt.secondsSinceEpoch)
             try known.run()

@@ -1,7 +1,5 @@
-import GRDB
-
 /// What changing the keys of stored tokens takes.
-extension SQLiteStore {
+extension SQLStore {
     /// How many rows of tokens are under each key.
     public func providerTokenCounts() async throws(StorageError) -> [String: Int] {
         try await reads.submit { db in try ProviderTokensTable.counts(in: db) }
@@ -38,7 +36,7 @@ public struct ResealedTokens: Sendable {
 }
 
 extension ProviderTokensTable {
-    static func counts(in db: Database) throws -> [String: Int] {
+    static func counts(in db: SQLSession) throws -> [String: Int] {
         let query = try CachedStatement(db, "SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id")
         var counts: [String: Int] = [:]
         while try query.next() { counts[try query.requiredText(0)] = Int(query.number(1)) }
@@ -46,7 +44,7 @@ extension ProviderTokensTable {
     }
 
     fileprivate static func records(
-        notUnder keyID: String, after serial: Int64, limit: Int, in db: Database
+        notUnder keyID: String, after serial: Int64, limit: Int, in db: SQLSession
     ) throws -> [ProviderTokenRecord] {
         var query = try CachedStatement(db, "\(select) WHERE serial > ? AND key_id <> ? ORDER BY serial LIMIT ?")
         query.bind(serial)
@@ -57,7 +55,7 @@ extension ProviderTokensTable {
         return records
     }
 
-    fileprivate static func reseal(_ row: ResealedTokens, in db: Database) throws -> Bool {
+    fileprivate static func reseal(_ row: ResealedTokens, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(
             db, "UPDATE provider_tokens SET key_id = ?, content = ? WHERE serial = ? AND version = ?")
         statement.bind(row.sealed.keyID)

@@ -1,6 +1,6 @@
 public import Primitives
 
-extension SQLiteStore {
+extension SQLStore {
     public func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey] {
         try await reads.submit { db in try APIKeysTable.keys(withRevoked: false, limit: limit, in: db) }
     }

@@ -1,0 +1,15 @@
+import GRDB
+import Storage
+
+extension SQLStore {
+    /// Does something on the connection that writes, in a transaction.
+    func onSQLite<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await writes.submit { session in
+            switch session {
+            case .sqlite(let db): try body(db)
+            }
+        }
+    }
+}
