@@ -88,14 +88,14 @@ public struct Doctor: Sendable {
         guard url.scheme == .https else {
             return .warning(
                 .publicURL, url.text, "is plain http, so only this machine can use it",
-                fix: "set public_url to the https URL of the proxy in front")
+                fix: "set public_url to the https URL of this server, or of the proxy in front")
         }
         let base = url.text.hasSuffix("/") ? String(url.text.dropLast()) : url.text
         guard let health = EndpointURL(base + "/healthz", policy: .httpsOnly) else {
             return .problem(.publicURL, url.text, "is too long", fix: "use a shorter one")
         }
         let fix =
-            "start the server, and see that the proxy and DNS lead to it; ignore this if only clients can reach it"
+            "start the server, and see that DNS, and the proxy if there is one, lead to it; ignore this if only clients can reach it"
         let request = OutboundRequest(method: .get, url: health, timeout: .seconds(5), maximumBodyBytes: 65_536)
         do throws(OutboundError) {
             let status = try await http.send(request).status
@@ -104,15 +104,21 @@ public struct Doctor: Sendable {
             }
             return .ok(
                 .publicURL, url.text,
-                "/healthz answers; carriers have to know \(base)/auth/zenkey/callback for sign-ins by redirect")
+                "/healthz answers; providers have to know \(callbacks(below: base)) for sign-ins by redirect")
         } catch {
             return .warning(.publicURL, url.text, "cannot be reached from here (\(error.reason))", fix: fix)
         }
     }
 
+    private func callbacks(below base: String) -> String {
+        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
+        return (zenkey + configuration.providers.map(\.id)).map { "\(base)/auth/\($0)/callback" }
+            .joined(separator: ", ")
+    }
+
     /// A client without redirect URIs is warned of by the configuration's loader.
     private func examineRedirectURIs() -> [Finding] {
-        configuration.zenkey.clients.flatMap { client -> [Finding] in
+        configuration.allClients.flatMap { client -> [Finding] in
             let doubtful = client.redirectURIs.compactMap { uri -> Finding? in
                 RedirectURIDoubt(uri).map {
                     .warning(.redirectURIs, client.id.text, "\(uri) \($0.reason)", fix: $0.remedy)

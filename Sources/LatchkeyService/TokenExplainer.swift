@@ -8,7 +8,8 @@ public struct TokenExplainer: Sendable {
     /// What a sign-in would bring along beside the token, as an operator writes it.
     public struct Question: Sendable {
         public var provider = "zenkey"
-        public var network: String
+        /// Of a carrier's token.
+        public var network: String?
         /// Nil for the only client there is.
         public var clientID: String?
         public var nonce: String?
@@ -21,7 +22,7 @@ public struct TokenExplainer: Sendable {
         /// An RFC 3339 time in UTC or seconds since 1970; nil for the present time.
         public var moment: String?
 
-        public init(network: String) {
+        public init(network: String? = nil) {
             self.network = network
         }
     }
@@ -31,7 +32,7 @@ public struct TokenExplainer: Sendable {
         public enum Code: Sendable {
             /// The question is not one that can be answered.
             case usage
-            /// The carrier cannot be asked for its metadata.
+            /// The carrier or provider cannot be asked for its metadata.
             case unavailable
         }
 
@@ -47,24 +48,28 @@ public struct TokenExplainer: Sendable {
         self.clock = clock
     }
 
-    /// Asks discovery for the carrier, fetches its keys, and makes every check. The token is sent nowhere.
+    /// Where a token is from.
+    private struct Source {
+        let relyingParty: RelyingParty.Configuration
+        let network: MCCMNC?
+        let clients: [ClientID]
+        /// Where the configuration has the clients.
+        let key: String
+        let name: String
+    }
+
+    /// Asks for the metadata of the carrier or provider, fetches its keys, and makes every check. The token is sent nowhere.
     /// - Throws: ``Failure``, or ``LatchkeyStartError`` if requests cannot be made at all.
     public func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
-        guard question.provider == "zenkey", let discoveryURL = configuration.zenkey.discoveryURL else {
-            throw Failure(code: .usage, description: "there is no provider of that name; the one there is is zenkey")
-        }
-        guard let network = MCCMNC(question.network) else {
-            throw Failure(code: .usage, description: "--mccmnc is not five or six digits")
-        }
+        let source = try question.provider == "zenkey" ? carrier(question) : provider(question)
         let moment = try moment(question)
-        let expectation = try expectation(question)
+        let expectation = try expectation(question, source)
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let relyingParty = RelyingParty(
-            configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: client, clock: clock)
+        let relyingParty = RelyingParty(configuration: source.relyingParty, http: client, clock: clock)
         let result: Result<TokenReport, OIDCError>
         do throws(OIDCError) {
             let provider = try await relyingParty.provider(
-                for: network, clientID: expectation.clientID, correlationID: .random(from: .system))
+                for: source.network, clientID: expectation.clientID, correlationID: .random(from: .system))
             let explanation = await relyingParty.explain(
                 idToken: token, expecting: expectation, provider: provider, at: moment)
             result = .success(
@@ -75,7 +80,44 @@ public struct TokenExplainer: Sendable {
             result = .failure(error)
         }
         await client.shutdown()
-        return try result.mapError { Failure(code: .unavailable, description: "the carrier's metadata: \($0)") }.get()
+        return try result.mapError { Failure(code: .unavailable, description: "\(source.name)'s metadata: \($0)") }
+            .get()
+    }
+
+    private func carrier(_ question: Question) throws -> Source {
+        guard let discoveryURL = configuration.zenkey.discoveryURL else { throw unknownProvider(question) }
+        guard let network = question.network.flatMap(MCCMNC.init) else {
+            let text = "--mccmnc is not five or six digits; a carrier's token needs that of its network"
+            throw Failure(code: .usage, description: text)
+        }
+        return Source(
+            relyingParty: configuration.relyingParty(discoveryURL: discoveryURL), network: network,
+            clients: configuration.zenkey.clients.map(\.id), key: "zenkey.clients", name: "the carrier")
+    }
+
+    private func provider(_ question: Question) throws -> Source {
+        guard let known = configuration.providers.first(where: { $0.id == question.provider }) else {
+            throw unknownProvider(question)
+        }
+        guard known.endpoints == nil else {
+            throw Failure(code: .usage, description: "\(known.id) is of kind oauth2, and gives no ID tokens")
+        }
+        guard question.network == nil else {
+            throw Failure(code: .usage, description: "--mccmnc is for carriers; leave it out for \(known.id)")
+        }
+        return Source(
+            relyingParty: configuration.relyingParty(of: known), network: nil, clients: known.clients.map(\.id),
+            key: "the provider \(known.id)", name: known.id)
+    }
+
+    private func unknownProvider(_ question: Question) -> Failure {
+        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
+        let names = zenkey + configuration.providers.filter { $0.endpoints == nil }.map(\.id)
+        let text =
+            names.isEmpty
+            ? "no provider with ID tokens is configured"
+            : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", ")
+        return Failure(code: .usage, description: text)
     }
 
     private func moment(_ question: Question) throws -> Timestamp {
@@ -88,8 +130,8 @@ public struct TokenExplainer: Sendable {
             code: .usage, description: "--at is no time; write one like 2026-11-21T01:02:03Z, or seconds since 1970")
     }
 
-    private func expectation(_ question: Question) throws -> IDTokenExpectation {
-        var expectation = IDTokenExpectation(clientID: try clientID(question))
+    private func expectation(_ question: Question, _ source: Source) throws -> IDTokenExpectation {
+        var expectation = IDTokenExpectation(clientID: try clientID(question, source))
         expectation.nonce = question.nonce
         expectation.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
         expectation.context = question.context
@@ -98,11 +140,11 @@ public struct TokenExplainer: Sendable {
         return expectation
     }
 
-    private func clientID(_ question: Question) throws -> ClientID {
-        let known = configuration.zenkey.clients.map(\.id)
+    private func clientID(_ question: Question, _ source: Source) throws -> ClientID {
+        let known = source.clients
         if let named = question.clientID {
             guard let id = known.first(where: { $0.text == named }) else {
-                throw Failure(code: .usage, description: "--client-id names none of the clients of zenkey.clients")
+                throw Failure(code: .usage, description: "--client-id names none of the clients of \(source.key)")
             }
             return id
         }

@@ -9,19 +9,22 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         commandName: "explain-token",
         abstract: "Tells of an ID token which checks of a sign-in it passes, and why not.",
         discussion: """
-            Reads the token from a file or from standard input, asks the carrier for its metadata and keys, and makes \
+            Reads the token from a file or from standard input, asks the carrier or provider for its metadata and keys, and makes \
             every check, also after one that failed. The token is sent nowhere. Nothing personal is printed, unless \
             --show-claims asks for it.
 
             Ends with 0 if a sign-in would accept the token, 1 if it would refuse it, 64 if the options are wrong, 66 \
-            if the token cannot be read, 69 if the carrier cannot be asked, and 78 if the configuration has problems.
+            if the token cannot be read, 69 if nobody can be asked, and 78 if the configuration has problems.
             """)
 
     @Option(name: .long, help: "The provider of the configuration that the token is from.")
     var provider = "zenkey"
 
-    @Option(name: .long, help: ArgumentHelp("The mobile network whose carrier issued it.", valueName: "digits"))
-    var mccmnc: String
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The mobile network whose carrier issued it; not of other providers.", valueName: "digits"))
+    var mccmnc: String?
 
     @Option(
         name: .long,

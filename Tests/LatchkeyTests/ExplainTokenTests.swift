@@ -92,6 +92,52 @@ import Testing
         }
     }
 
+    @Test("A token of an OpenID provider is explained without a network, by that provider's keys")
+    func provider() async throws {
+        try await OperatorStage.with { stage in
+            let issuer = try #require(stage.simulator.issuer(of: "acme"))
+            let file = try stage.write(
+                """
+                providers:
+                  acme:
+                    kind: oidc
+                    issuer: \(issuer)
+                    clients: [{id: \(Stage.clientID), secret: \(OperatorStage.secret)}]
+                  meetings:
+                    kind: oauth2
+                    issuer: https://meetings.example
+                    authorization_endpoint: \(issuer)/authorize
+                    token_endpoint: \(issuer)/token
+                    user_endpoint: \(issuer)/v2/users/me
+                    subject: id
+                    clients: [{id: \(Stage.clientID), secret: \(OperatorStage.secret)}]
+                """, as: "latchkey.yaml")
+            let token = try await stage.tokens(of: "acme").idToken
+            func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
+                try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+            }
+            let ending = try await run("--provider", "acme")
+            #expect(ending.status == 0, "\(ending.output)")
+            #expect(ending.output.contains(issuer))
+            let other = try await run("--mccmnc", Stage.mccmnc)
+            #expect(other.status == 1)
+            #expect(failed(other.output).contains("signature") || failed(other.output).contains("key"))
+            #expect(failed(other.output).contains("issuer"))
+            for (arguments, says) in [
+                (["--provider", "acme", "--mccmnc", Stage.mccmnc], "leave it out"),
+                (["--provider", "meetings"], "gives no ID tokens"),
+                (["--provider", "initech"], "one of: zenkey, acme"),
+            ] {
+                let wrong = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                #expect(wrong.status == 64, "\(arguments)")
+                #expect(wrong.output.contains(says), "\(wrong.output)")
+            }
+            stage.simulator.rotateKeys("acme")
+            let rotated = try await run("--provider", "acme")
+            #expect(failed(rotated.output) == ["key"], "\(rotated.output)")
+        }
+    }
+
     @Test("A token that has expired is explained whole, also at a moment when it had not")
     func otherMoment() async throws {
         try await OperatorStage.with { stage in

@@ -59,15 +59,24 @@ struct OperatorStage: Sendable {
 
     /// What the carrier's token endpoint answers, under its present faults.
     func tokens(mccmnc: String = Stage.mccmnc) async throws -> Tokens {
+        try await tokens(of: mccmnc, at: "/carriers/\(mccmnc)/token", acr: "a3", context: Self.context)
+    }
+
+    /// As ``tokens(mccmnc:)``, of a provider that is no carrier.
+    func tokens(of provider: String) async throws -> Tokens {
+        try await tokens(of: provider, at: "/providers/\(provider)/token", acr: nil, context: nil)
+    }
+
+    private func tokens(of mccmnc: String, at path: String, acr: String?, context: String?) async throws -> Tokens {
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
         let code = try simulator.issueCode(
             mccmnc: mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge,
-            nonce: Self.nonce, acr: "a3", context: Self.context)
+            nonce: Self.nonce, acr: acr, context: context)
         let carrier = App(port: try port, apiKey: nil)
         let credentials = Data("\(Stage.clientID):\(Self.secret)".utf8).base64EncodedString()
         let answer = try await carrier.send(
-            "POST", "/carriers/\(mccmnc)/token",
+            "POST", path,
             headers: ["Authorization: Basic \(credentials)", "Content-Type: application/x-www-form-urlencoded"],
             body: App.form([
                 "grant_type": "authorization_code", "code": code, "redirect_uri": Stage.redirectURI,
