@@ -166,8 +166,7 @@ extension LatchkeyAPI {
         router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
         router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
         router.delete("/auth/token", signedIn { try await $0.signOut($1) })
-        router.post(
-            "/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, provider: $1.provider) })
+        router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
         router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1) })
         router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }

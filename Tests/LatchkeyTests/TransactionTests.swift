@@ -75,6 +75,28 @@ import Testing
         }
     }
 
+    @Test("An API key that is for one client takes no code of another's, and leaves it alone")
+    func otherClient() async throws {
+        try await Stage.with(
+            configure: { configuration in
+                var scoped = APIKey.plain(Secret("key-for-this"))
+                scoped.clients = [Stage.clientID].compactMap(ClientID.init)
+                configuration.apiKeys.append(scoped)
+            }
+        ) { stage in
+            let token = try #require(try await stage.session())
+            var app = stage.app
+            app.apiKey = "key-for-this"
+            let posts = stage.simulator.log.tokenPosts(Stage.mccmnc)
+            let fields = try stage.transaction()
+            let answer = try await app.authorize(fields.merging(["client_id": Stage.otherClientID]) { $1 }, token)
+            #expect(answer.status == 403)
+            #expect(answer.error == "unauthorized_client")
+            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == posts)
+            #expect(try await app.authorize(fields, token).status == 200)
+        }
+    }
+
     @Test("A session that has expired authorizes nothing, and its code is left alone")
     func expiredSession() async throws {
         let clock = ManualClock()
