@@ -80,8 +80,11 @@ extension LatchkeyAPI {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
-        // Of a name that is configured nothing needs to be encoded in the place that is answered.
+        // Of names that are known nothing needs to be encoded in the place that is answered.
         _ = try useCases.signIn.kind(ofProvider: request.provider)
+        if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
+            throw APIError.unknownClientType
+        }
         let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
         let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(
@@ -161,6 +164,11 @@ extension Request {
 }
 
 extension APIError {
+    fileprivate static let unknownClientType = APIError(
+        .notFound, "not_found", .invalidRequest,
+        "There is no such client_type. The path has one of \(ClientType.allCases.map(\.rawValue).joined(separator: ", "))."
+    )
+
     fileprivate static let linkNeedsCookie = APIError.malformed(
         "This way is for browsers with a session cookie. An app posts the code it got to /users/me/identities.")
 }

@@ -262,6 +262,12 @@ import Testing
             for query in ["", "?state=unknown&code=c", "?code=c", "?state=a&state=b&code=c"] {
                 #expect(try await browser.get(base + query).status == 400)
             }
+            for type in ["tv", "%3Cb%3E", "web%0d%0aX: y"] {
+                let page = try await browser.post(
+                    base.replacing("/callback", with: "/\(type)/callback"), form: ["state": "a", "code": "c"])
+                #expect(page.status == 404 || page.status == 400)
+                #expect(page.location.isEmpty)
+            }
             let json = try await browser.get(base, headers: ["Accept: application/json"])
             #expect(json.response["content-type"] == "application/json; charset=utf-8")
         }
