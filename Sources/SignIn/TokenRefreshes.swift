@@ -11,15 +11,18 @@ final class TokenRefreshes: Sendable {
     private struct Unsaved {
         let version: Int64
         let sealed: SealedTokens
+        let order: UInt64
     }
 
     private struct State {
         var underWay: [Int64: UnderWay] = [:]
         var unsaved: [Int64: Unsaved] = [:]
+        var order: UInt64 = 0
     }
 
-    /// How many rows' tokens are kept for a store that does not work.
-    private static let capacity = 1000
+    /// How many rows' tokens are kept for a store that does not work. Rows may be gone before anybody asks for theirs, so
+    /// the oldest give way.
+    static let capacity = 1000
     private let state = Mutex(State())
 
     /// Does `work` for a row, or waits for whoever does. It goes on if its callers have gone: a refresh token that was sent
@@ -42,8 +45,12 @@ final class TokenRefreshes: Sendable {
 
     func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64) {
         state.withLock { state in
-            guard state.unsaved.count < Self.capacity || state.unsaved[serial] != nil else { return }
-            state.unsaved[serial] = Unsaved(version: version, sealed: sealed)
+            state.order += 1
+            state.unsaved[serial] = Unsaved(version: version, sealed: sealed, order: state.order)
+            guard state.unsaved.count > Self.capacity else { return }
+            if let oldest = state.unsaved.min(by: { $0.value.order < $1.value.order }) {
+                state.unsaved[oldest.key] = nil
+            }
         }
     }
 
