@@ -6,11 +6,13 @@ struct SiteCache {
         let precompressed: SiteFile.Version?
 
         /// Whether a file that was written once more in the same instant could look the same: file systems tell time in
-        /// steps of some milliseconds, some of a second or two.
+        /// steps of some milliseconds, some of a second or two. A file that says it was written in the future would say
+        /// something else after that.
         func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
             [file, precompressed].contains { version in
                 guard let version else { return false }
-                return max(version.modified, version.changed).seconds > now.seconds - 3
+                let justNow = now.seconds - 2...now.seconds + 2
+                return justNow.contains(version.modified.seconds) || justNow.contains(version.changed.seconds)
             }
         }
     }

@@ -355,6 +355,9 @@ struct StaticFilesTests {
         // Written just now: the clock of the file system may not have moved on.
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))
         #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 1003, nanoseconds: 0)))
+        // Said to be of the future: another write would say otherwise.
+        #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 900, nanoseconds: 0)))
+        #expect(versions(1).mayChangeUnseen(at: .init(seconds: 998, nanoseconds: 0)))
     }
 
     @Test("Over a socket, where no route is")
