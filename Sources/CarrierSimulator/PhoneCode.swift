@@ -26,6 +26,12 @@ struct PhoneCode: Sendable {
     /// The number as people read it aloud: two groups of three digits.
     var shownNumber: String { number.prefix(3) + " " + number.suffix(3) }
 
+    func answered(_ answer: Answer) -> PhoneCode {
+        var code = self
+        code.answer = answer
+        return code
+    }
+
     func isAwaited(at now: Timestamp) -> Bool { answer == .awaited && now < expiresAt }
 
     /// The digits of what a person typed, whatever stands between them.

@@ -64,13 +64,12 @@ struct PhoneCodeEndpoint: Sendable {
             guard let (handle, waiting) = parameters["number"].flatMap({ self.waiting($0) }) else {
                 return unknownNumber
             }
-            var code = waiting
+            let answered: PhoneCode
             switch parameters["decision"] {
-            case "deny": code.answer = .denied
-            case "approve": code.answer = try approval(by: parameters["subscriber"] ?? "")
+            case "deny": answered = waiting.answered(.denied)
+            case "approve": answered = waiting.answered(try approval(by: parameters["subscriber"] ?? ""))
             default: throw .invalidRequest("The decision is approve or deny.")
             }
-            let answered = code
             simulator.withState { $0.phoneCodes.update(handle, answered) }
             return .page(PhoneCodePage.done(answered))
         } catch {
@@ -102,10 +101,7 @@ struct PhoneCodeEndpoint: Sendable {
     }
 
     private func deliver(_ handle: String, _ code: PhoneCode, _ answer: [(String, String?)]) -> Response {
-        var delivered = code
-        delivered.answer = .delivered
-        let spent = delivered
-        simulator.withState { $0.phoneCodes.update(handle, spent) }
+        simulator.withState { $0.phoneCodes.update(handle, code.answered(.delivered)) }
         return .redirect(
             to: FormCoding.url(
                 code.parameters["redirect_uri"] ?? "",
