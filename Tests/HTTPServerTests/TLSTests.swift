@@ -300,8 +300,11 @@ struct TLSTests {
         limits.connections = 40
         try await TLSStage.run(limits: limits) { stage in
             var stalled: [RawClient] = []
-            for _ in 0..<4 { stalled.append(try await stage.live.connect()) }
-            #expect(try await stage.live.reachesConnectionCount(4))
+            // One after the other, so that it is known which is the oldest.
+            for count in 1...4 {
+                stalled.append(try await stage.live.connect())
+                #expect(try await stage.live.reachesConnectionCount(count))
+            }
             // All are young: a fifth has to go, and tries again until the oldest has had its second.
             let said = try await stage.python(
                 """

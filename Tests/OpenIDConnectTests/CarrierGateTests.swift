@@ -143,6 +143,7 @@ struct CarrierGateTests {
         }
         let waiting = (0..<2).map { _ in Task { await fetch() } }
         await gate.untilWaiting(2)
+        stage.carrier.change { $0.gates = [:] }
         #expect(await fetch()?.code == .overloaded)
         #expect(await stage.exchange() == nil)
         gate.open()
