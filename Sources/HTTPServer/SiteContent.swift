@@ -1,4 +1,5 @@
 import Crypto
+import Primitives
 
 /// A file of a site as it is served: its bytes, and those in the gzip coding.
 struct SiteContent: Sendable {
@@ -9,8 +10,7 @@ struct SiteContent: Sendable {
 
         init(_ bytes: [UInt8]) {
             self.bytes = bytes
-            let digest = SHA256.hash(data: bytes).prefix(16)
-            tag = "\"" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
+            tag = "\"" + SHA256.hash(data: bytes).prefix(16).hexadecimal + "\""
         }
     }
 

@@ -1,4 +1,5 @@
 import COpenSSL
+import Primitives
 
 /// TLS on one connection. Used on the connection's loop only.
 final class TLSSession {
@@ -73,8 +74,7 @@ final class TLSSession {
             guard let base = subject.baseAddress,
                 copenssl_client_certificate(pointer, base, subject.count, &digest) != 0
             else { return nil }
-            let digits = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            return ClientCertificate(subject: String(cString: base), fingerprint: digits.joined())
+            return ClientCertificate(subject: String(cString: base), fingerprint: digest.hexadecimal)
         }
     }
 }

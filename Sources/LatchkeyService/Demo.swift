@@ -98,6 +98,6 @@ public struct Demo: Sendable {
 extension RandomSource {
     /// An encryption key of 256 bits, as configurations have it.
     fileprivate var hexadecimalKey: String {
-        bytes(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        bytes(32).hexadecimal
     }
 }

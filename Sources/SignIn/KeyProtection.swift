@@ -1,4 +1,5 @@
 import Crypto
+import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -18,9 +19,7 @@ public struct EncryptionKey: Sendable {
         key = SymmetricKey(data: bytes)
         let digest = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: key, info: Array("latchkey key id".utf8), outputByteCount: 8)
-        id = digest.withUnsafeBytes { bytes in
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
+        id = digest.withUnsafeBytes { $0.hexadecimal }
     }
 }
 

@@ -44,4 +44,12 @@ struct ValueTests {
         #expect(RandomSource.system.token().utf8.count == 43)
         #expect(RandomSource { [UInt8](repeating: 0, count: $0) }.token(bytes: 3) == "AAAA")
     }
+
+    @Test(
+        "Bytes are written with two lower-case digits each",
+        arguments: [
+            ([UInt8](), ""), ([0], "00"), ([15, 16, 255], "0f10ff"),
+            ([1, 35, 69, 103, 137, 171, 205, 239], "0123456789abcdef"),
+        ])
+    func hexadecimal(bytes: [UInt8], text: String) { #expect(bytes.hexadecimal == text) }
 }
