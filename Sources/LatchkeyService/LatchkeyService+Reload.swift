@@ -11,12 +11,14 @@ extension LatchkeyService {
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
         let waiting = changedKeys(new)
-        let metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]
-        // Where less is logged from now on, this is the last that is seen of what was.
-        let saysLess = (level.map { $0 > (logThreshold.level ?? .critical) }) ?? true
-        if saysLess { logger.notice("reloaded", metadata: metadata) }
+        let former = logThreshold.level
         logThreshold.level = level
-        if !saysLess { logger.notice("reloaded", metadata: metadata) }
+        // Said also where less is logged from now on, and only once that is so.
+        if let either = [former, level].compactMap({ $0 }).min() {
+            var teller = logger
+            teller.logLevel = either
+            teller.notice("reloaded", metadata: ["log_level": "\(new.log.level.rawValue)"])
+        }
         guard !waiting.isEmpty else { return }
         logger.warning(
             "changed, and in force from the next start on", metadata: ["keys": "\(waiting.joined(separator: " "))"])
