@@ -68,16 +68,17 @@ private enum MediaType {
     case form
 
     init(_ request: Request) throws(APIError) {
-        guard let field = request.headers[.contentType], field.isASCII else { throw .unsupportedMediaType }
-        let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.normalized)
-        switch parts.first {
+        guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }
+        switch MediaTypeText.essence(of: field) {
         case "application/json": self = .json
         case "application/x-www-form-urlencoded": self = .form
         default: throw .unsupportedMediaType
         }
-        let isUTF8 = parts.dropFirst().allSatisfy { parameter in
-            !parameter.hasPrefix("charset=") || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\""
-        }
+        guard field.utf8.contains(UInt8(ascii: ";")) else { return }
+        let isUTF8 = field.split(separator: ";", omittingEmptySubsequences: false).dropFirst().map(Self.normalized)
+            .allSatisfy { parameter in
+                !parameter.hasPrefix("charset=") || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\""
+            }
         guard isUTF8 else { throw .unsupportedMediaType }
     }
 

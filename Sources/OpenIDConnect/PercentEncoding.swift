@@ -16,14 +16,18 @@ package enum PercentEncoding {
     /// Appends a text with all but unreserved characters as `%XX`. That is right in a query as in a form, where both
     /// `+` and `%20` mean a space.
     static func append(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
-            if isUnreserved(byte) {
-                bytes.append(byte)
-            } else {
+        var text = text
+        text.withUTF8 { text in
+            // Most of what is sent needs no encoding at all.
+            var start = 0
+            for (index, byte) in text.enumerated() where !isUnreserved(byte) {
+                bytes.append(contentsOf: text[start..<index])
                 bytes.append(UInt8(ascii: "%"))
                 bytes.append(hexadecimal[Int(byte >> 4)])
                 bytes.append(hexadecimal[Int(byte & 15)])
+                start = index + 1
             }
+            bytes.append(contentsOf: text[start...])
         }
     }
 

@@ -29,9 +29,7 @@ enum ProviderAnswer {
 
     /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.
     static func mediaType(_ response: OutboundResponse) -> String? {
-        guard let label = response.contentType, label.isASCII else { return nil }
-        let essence = label.prefix { $0 != ";" }
-        return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+        response.contentType.flatMap(MediaTypeText.essence)
     }
 
     /// Error codes that say that the provider does not accept us (RFC 6749 section 5.2).

@@ -11,39 +11,43 @@ package struct SignInFingerprint: Sendable, Hashable {
 
     /// - Parameter session: The session that the code is to link an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
-        var hasher = SHA256()
-        hasher.add(session)
-        hasher.add(request.provider)
-        hasher.add(request.clientID.text)
-        hasher.add(request.code.exposed)
-        hasher.add(request.network?.text)
-        hasher.add(request.redirectURI)
-        hasher.add(request.codeVerifier?.secret.exposed)
-        hasher.add(request.nonce?.exposed)
-        hasher.add(request.acrValues)
-        hasher.add(request.context)
-        hasher.add(request.scopes)
-        hasher.add(request.state)
-        (high, low) = hasher.finalize().withUnsafeBytes {
+        var fields = Fields()
+        fields.add(session)
+        fields.add(request.provider)
+        fields.add(request.clientID.text)
+        fields.add(request.code.exposed)
+        fields.add(request.network?.text)
+        fields.add(request.redirectURI)
+        fields.add(request.codeVerifier?.secret.exposed)
+        fields.add(request.nonce?.exposed)
+        fields.add(request.acrValues)
+        fields.add(request.context)
+        fields.add(request.scopes)
+        fields.add(request.state)
+        (high, low) = SHA256.hash(data: fields.bytes).withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
     }
 }
 
 /// Each field goes in behind its length, so that no two lists of fields make the same bytes.
-extension SHA256 {
-    fileprivate mutating func add(_ texts: [String]) {
+private struct Fields {
+    private(set) var bytes: [UInt8] = []
+
+    init() { bytes.reserveCapacity(768) }
+
+    mutating func add(_ texts: [String]) {
         add(count: texts.count)
         for text in texts { add(text) }
     }
 
-    fileprivate mutating func add(_ text: String?) {
-        guard var text else { return add(count: -1) }
+    mutating func add(_ text: String?) {
+        guard let text else { return add(count: -1) }
         add(count: text.utf8.count)
-        text.withUTF8 { update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        bytes.append(contentsOf: text.utf8)
     }
 
     private mutating func add(count: Int) {
-        withUnsafeBytes(of: Int64(count)) { update(bufferPointer: $0) }
+        withUnsafeBytes(of: Int64(count)) { bytes.append(contentsOf: $0) }
     }
 }
