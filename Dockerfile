@@ -1,7 +1,9 @@
 # An image that holds the server and what it needs at run time, and no compiler.
 #
 #   docker build -t latchkey .
-#   docker run -p 8080:8080 -v latchkey:/var/lib/latchkey --env-file latchkey.env latchkey
+#   docker run -p 8080:8080 -v latchkey:/var/lib/latchkey --env-file latchkey.env --read-only --cap-drop ALL latchkey
+#
+# See docs/containers.md. `make image-check` follows this file without a container engine.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
@@ -43,6 +45,6 @@ VOLUME /var/lib/latchkey
 EXPOSE 8080 8443
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-    CMD ["latchkey", "health", "http://127.0.0.1:8080/healthz"]
+    CMD latchkey health "http://127.0.0.1:${LATCHKEY_HTTP_PORT:-8080}/healthz"
 ENTRYPOINT ["latchkey"]
 CMD ["serve"]

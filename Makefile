@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser openapi third-party conformance conformance-table fuzz bench lint format clean
+.PHONY: help run build test browser openapi third-party conformance conformance-table deployment-check image-check tls-check soak fuzz bench lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,23 @@ conformance-table:  ## write docs/conformance.md from a run of the conformance s
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
+
+image-check: build  ## follow the Dockerfile without a container engine, and run what comes of it (as root)
+	@scripts/setup --deployment
+	scripts/image-check
+
+deployment-check:  ## hold compose.yaml and what is in Config/ against what reads it
+	@scripts/setup --deployment
+	swift build --product latchkey
+	scripts/deployment-check
+
+tls-check:  ## have testssl.sh look at HTTPS as it is served
+	@scripts/setup --tls
+	swift build --product latchkey
+	scripts/tls-check
+
+soak: build  ## put the load of an hour on the release build in 5 minutes (SOAK_FLAGS=--seconds 30: less)
+	scripts/soak $(SOAK_FLAGS)
 
 bench: build  ## measure the release build
 	@scripts/setup --bench

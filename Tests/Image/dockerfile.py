@@ -1,0 +1,62 @@
+"""A Dockerfile as its instructions, as far as this repository's uses them."""
+import json
+import re
+import shlex
+
+
+class Stage:
+    def __init__(self, base, name):
+        self.base, self.name = base, name
+        self.steps = []  # (instruction, text), in order
+
+    def last(self, instruction, otherwise=None):
+        found = [text for name, text in self.steps if name == instruction]
+        return found[-1] if found else otherwise
+
+    @property
+    def environment(self):
+        """What ENV sets, in order."""
+        pairs = {}
+        for name, text in self.steps:
+            if name == "ENV":
+                for word in shlex.split(text):
+                    key, _, value = word.partition("=")
+                    pairs[key] = value
+        return pairs
+
+
+def command(text):
+    """The words of an exec form, or the shell's of a shell form."""
+    if text.lstrip().startswith("["):
+        return json.loads(text)
+    return ["/bin/sh", "-c", text]
+
+
+def healthcheck(text):
+    """The command of HEALTHCHECK, after its options."""
+    return command(text[text.index("CMD") + 3:].strip())
+
+
+def parse(path):
+    """The stages. A line that is not understood is an error: it would not be checked."""
+    known = "FROM RUN COPY WORKDIR ENV ARG LABEL USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split()
+    stages, rest = [], ""
+    for line in open(path, encoding="utf-8"):
+        line = line.rstrip("\n")
+        if line.lstrip().startswith("#") or (not line.strip() and not rest):
+            continue
+        rest += line
+        if rest.endswith("\\"):
+            rest = rest[:-1]
+            continue
+        name, _, text = rest.strip().partition(" ")
+        rest = ""
+        name, text = name.upper(), text.strip()
+        if name not in known:
+            raise SystemExit(f"image-check: cannot tell what {name} does")
+        if name == "FROM":
+            match = re.fullmatch(r"(\S+)(?: +AS +(\S+))?", text, re.IGNORECASE)
+            stages.append(Stage(match.group(1), match.group(2)))
+        else:
+            stages[-1].steps.append((name, text))
+    return stages
