@@ -2,13 +2,16 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 import SignIn
+import Storage
 
 /// Logout together with the provider (docs/logout.md).
 extension LatchkeyAPI {
     func addLogoutRoutes(to router: inout Router) {
         router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
         let signOut = signedIn { try await $0.signOutAtProvider($1) }
-        router.post("/auth/{provider}/logout") { try await signOut($0) }
+        router.post("/auth/{provider}/logout") { request in
+            self.isPage(request) ? try await self.signOutPageAtProvider(request) : try await signOut(request)
+        }
         router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
     }
 
@@ -26,20 +29,40 @@ extension LatchkeyAPI {
         return .emptyObject
     }
 
-    /// By `POST`, and with a cookie only from this server's own pages: no picture or link elsewhere signs anybody out.
     private func signOutAtProvider(_ request: Request) async throws -> Response {
-        let token = try sessionToken(of: request)
-        let holder = try await holder(of: request)
+        let exit = try exit(of: request, ofClient: try await holder(of: request).session.clientID)
+        try await useCases.sessions.signOut(try sessionToken(of: request))
+        return try await leave(by: exit, request)
+    }
+
+    /// By `POST`, and from this server's own pages only: no picture or link elsewhere signs anybody out. The session token may
+    /// have ended long before.
+    private func signOutPageAtProvider(_ request: Request) async throws -> Response {
+        try checkSameOrigin(request)
+        var clientID: String?
+        if let token = cookies.session(of: request) {
+            clientID = try await useCases.sessions.authenticate(token)?.session.clientID
+        }
+        let exit = try exit(of: request, ofClient: clientID)
+        _ = try await signOutPage(request)
+        return try await leave(by: exit, request)
+    }
+
+    private func exit(of request: Request, ofClient clientID: String?) throws -> ProviderSignOut.Exit {
         let base = try publicURL()
         var reader = FieldReader(try BodyFields(request))
         guard
             let redirectURI = reader.visibleText(
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
         else { throw APIError.malformed(reader.problems.joined(separator: "; ") + ".") }
-        let location = try await useCases.providerSignOut(
-            at: request.provider, token: token, holder: holder,
-            redirectURI: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI,
-            returnURL: "\(base)/auth/\(request.provider)/logged-out")
+        return try useCases.providerSignOut.exit(
+            by: request.provider, ofClient: clientID,
+            to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+    }
+
+    private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {
+        let location = await useCases.providerSignOut.location(
+            of: exit, returnURL: "\(try publicURL())/auth/\(request.provider)/logged-out")
         guard request.prefersJSON else { return withoutSession(.redirect(to: location), request) }
         var json = JSONObjectWriter(capacity: 512)
         json.add("location", location)

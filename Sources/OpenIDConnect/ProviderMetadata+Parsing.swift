@@ -33,7 +33,8 @@ extension ProviderMetadata {
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
-        endSessionEndpoint = try reader.optionalEndpoint("end_session_endpoint")
+        // Logouts alone need it: nobody is kept from signing in because it is bad. Carriers have no such logout.
+        endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil
         try reader.checkList("response_types_supported", includes: "code")
         if let network { try reader.checkNetwork(network) }
     }

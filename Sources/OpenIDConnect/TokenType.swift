@@ -7,14 +7,16 @@ package enum TokenType: Sendable {
     case idToken
     /// `typ` is `port_token+jwt`.
     case portToken
-    /// `typ` is `logout+jwt`, `JWT`, or absent: older providers name no type of its own.
+    /// `typ` is `logout+jwt`, also with the `application/` that may be left out (RFC 7515 section 4.1.9), `JWT`, or absent:
+    /// older providers name no type of its own.
     case logoutToken
 
     /// Whether a header's `typ` says that a token is of this kind.
     func isNamed(by type: JSONValue?) -> Bool {
         switch self {
         case .idToken: type == nil || type?.string?.lowercased() == "jwt"
-        case .logoutToken: type == nil || ["jwt", "logout+jwt"].contains(type?.string?.lowercased())
+        case .logoutToken:
+            type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
         case .portToken: type?.string?.lowercased() == "port_token+jwt"
         }
     }

@@ -1,7 +1,6 @@
 import Logging
 import OpenIDConnect
 public import Primitives
-public import Storage
 
 /// Signs a user out here, and then at the provider as well, where the provider has a place for that (OpenID Connect
 /// RP-Initiated Logout 1.0).
@@ -14,49 +13,62 @@ public struct ProviderSignOut: Sendable {
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let sessions: Sessions
     let notes: SealedNotes
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
 
-    /// Ends the session of a token, and says where the browser goes: to the provider, or to `redirectURI` at once if the
-    /// provider has no place for it or cannot be asked. The user is signed out here in any case.
+    /// The way out by a provider, found before any session has ended.
+    public struct Exit: Sendable {
+        let provider: String
+        let clientID: ClientID
+        let redirectURI: String
+        let relyingParty: RelyingParty
+    }
+
+    /// Finds the way out that a user asks for.
     /// - Parameters:
-    ///   - redirectURI: Where the browser ends up; one of the registered ones of the session's client.
-    ///   - returnURL: This server's own place for the provider to come back to.
-    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a redirect URI that is not registered, and then
-    ///   the session goes on; `temporarily_unavailable`.
-    public func callAsFunction(
-        at name: String, token: Secret, holder: SessionAndUser, redirectURI: String, returnURL: String
-    ) async throws(SignInError) -> String {
+    ///   - clientID: The client of the session that ends; nil for a page whose session is not known any more.
+    ///   - redirectURI: Where the browser ends up: one of the client's registered ones, or of any client of the provider's
+    ///     where the client is not known.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of none of its clients, and for a
+    ///   redirect URI that is not registered.
+    public func exit(
+        by name: String, ofClient clientID: String?, to redirectURI: String
+    ) throws(SignInError) -> Exit {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
             throw .unknownProvider
         }
-        guard let clientID = ClientID(holder.session.clientID), let client = provider.clients[clientID] else {
-            throw .notOfThisProvider
-        }
-        guard AppRedirectURI.isRegistered(redirectURI, among: client.redirectURIs) else {
-            throw .redirectURINotRegistered
-        }
-        try await sessions.signOut(token)
+        let clients = provider.clients.filter { clientID == nil || $0.key.text == clientID }
+        guard !clients.isEmpty else { throw .notOfThisProvider }
+        let found = clients.filter { AppRedirectURI.isRegistered(redirectURI, among: $0.value.redirectURIs) }
+        guard let id = found.keys.min(by: { $0.text < $1.text }) else { throw .redirectURINotRegistered }
+        return Exit(provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty)
+    }
+
+    /// Where the browser goes, once the user is signed out here: to the provider, or to the redirect URI at once if the
+    /// provider has no place for it or cannot be asked.
+    /// - Parameter returnURL: This server's own place for the provider to come back to.
+    public func location(of exit: Exit, returnURL: String) async -> String {
         let state = Secret(random.token())
         let correlationID = CorrelationID.random(from: random)
         do throws(OIDCError) {
             guard
-                let url = try await relyingParty.endSessionURL(
-                    clientID: clientID, returnURL: returnURL, state: state, correlationID: correlationID)
-            else { return Self.end(at: redirectURI) }
-            let note = Array((name + "\n" + redirectURI).utf8)
+                let url = try await exit.relyingParty.endSessionURL(
+                    clientID: exit.clientID, returnURL: returnURL, state: state, correlationID: correlationID)
+            else { return Self.end(at: exit.redirectURI) }
+            let note = Array((exit.provider + "\n" + exit.redirectURI).utf8)
             guard (try? await notes.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil else {
-                return Self.end(at: redirectURI)
+                return Self.end(at: exit.redirectURI)
             }
             return url.text
         } catch {
             logger.warning(
                 "a provider could not be asked to end its session",
-                metadata: ["provider": "\(name)", "correlation_id": "\(correlationID)", "reason": "\(error.code)"])
-            return Self.end(at: redirectURI)
+                metadata: [
+                    "provider": "\(exit.provider)", "correlation_id": "\(correlationID)", "reason": "\(error.code)",
+                ])
+            return Self.end(at: exit.redirectURI)
         }
     }
 

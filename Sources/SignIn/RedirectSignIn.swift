@@ -1,6 +1,7 @@
 import Crypto
 public import OpenIDConnect
 public import Primitives
+import Storage
 
 /// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
@@ -73,6 +74,7 @@ public struct RedirectSignIn: Sendable {
                 guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
                 try await checkIssuer(answer, network, attempt)
                 guard let code = answer.code else { throw .codeMissing }
+                try await keepForThisSignIn(code, of: attempt)
                 if let id = attempt.linkingSession {
                     let request = SignInRequest(attempt, code, network, nonce, codeVerifier)
                     try await link.finish(request, holding: session, ofID: id)
@@ -211,8 +213,17 @@ public struct RedirectSignIn: Sendable {
         return attempt
     }
 
-    /// An answer that names its issuer must name the one that was asked, and one of a provider that says that it always
-    /// does must have it (RFC 9207 section 2.4).
+    /// A code that another sign-in brought before goes nowhere: whoever it was sent to by a mix-up must not bring it back in
+    /// a sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4).
+    private func keepForThisSignIn(_ code: Secret, of attempt: RedirectAttempt) async throws(SignInError) {
+        let hash = try TokenHash(sha256Of: "code of \(attempt.provider)\n\(code.exposed)")
+        guard try await notes.begin(hash, for: .answeredCode, seconds: Self.lifetime) else {
+            throw .codeOfAnotherSignIn
+        }
+    }
+
+    /// An answer that names its issuer or its carrier must name the one that was asked, and one of a provider that says that
+    /// it always names its issuer must (RFC 9207 section 2.4).
     private func checkIssuer(
         _ answer: RedirectAnswer, _ network: MCCMNC?, _ attempt: RedirectAttempt
     ) async throws(SignInError) {
@@ -224,11 +235,28 @@ public struct RedirectSignIn: Sendable {
         } catch {
             throw SignInError(error)
         }
+        try await checkNetwork(answer, network, carrier, relyingParty, attempt)
         guard let issuer = answer.issuer else {
             guard carrier.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard carrier.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
+    }
+
+    /// A carrier may have several networks: another one than was asked for is good if it is the same issuer's.
+    private func checkNetwork(
+        _ answer: RedirectAnswer, _ asked: MCCMNC?, _ carrier: ProviderMetadata, _ relyingParty: RelyingParty,
+        _ attempt: RedirectAttempt
+    ) async throws(SignInError) {
+        guard let asked, let named = answer.network, named != asked else { return }
+        let other: ProviderMetadata
+        do throws(OIDCError) {
+            other = try await relyingParty.provider(
+                for: named, clientID: attempt.clientID, correlationID: attempt.correlationID)
+        } catch {
+            throw .issuerMixedUp
+        }
+        guard other.issuer.hasSameBytes(as: carrier.issuer) else { throw .issuerMixedUp }
     }
 
     private static func hash(_ browser: Secret) -> String {

@@ -15,7 +15,7 @@ struct RegistrationDesk: Sendable {
     ///   verifier, as it comes to the app in a URL that others may read.
     func offer(
         to identity: Identity, _ profile: Profile?, clientID: String, codeChallenge: String? = nil,
-        providerSession: String? = nil, _ correlationID: CorrelationID
+        providerSession: ProviderSessionMark? = nil, _ correlationID: CorrelationID
     ) async throws(SignInError) -> RegistrationOffer {
         let handle = random.token()
         var pending = PendingRegistration(

@@ -21,6 +21,8 @@ struct SealedNotes: Sendable {
         case waitingTokens = "waiting tokens"
         /// Where a browser goes that comes back from a provider's logout; the handle is its `state`.
         case signOut = "sign-out"
+        /// A code that a sign-in by redirect brought; it is kept to be known again, and never taken.
+        case answeredCode = "answered code"
     }
 
     let store: any Store
@@ -33,7 +35,15 @@ struct SealedNotes: Sendable {
         let note = SealedNote(
             handle: try TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
             expiresAt: clock.now().advanced(bySeconds: seconds))
-        try await storing { () async throws(StorageError) in try await store.addNote(note) }
+        _ = try await storing { () async throws(StorageError) in try await store.addNote(note) }
+    }
+
+    /// Takes down that something has begun that is to happen once.
+    /// - Returns: False if it was taken down before.
+    func begin(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) async throws(SignInError) -> Bool {
+        let note = SealedNote(
+            handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
+        return try await storing { () async throws(StorageError) in try await store.addNote(note) }
     }
 
     /// What was kept; nil if the handle is unknown, was used, has expired, or is for something else.

@@ -35,6 +35,10 @@ extension SignInError {
     static let codeMissing = SignInError(
         .carrierError, .serverError, "The provider's answer has no code. Start a new sign-in.", fault: .carrier)
 
+    static let codeOfAnotherSignIn = SignInError(
+        .refusedByCarrier("invalid_grant"), .requestDenied,
+        "The answer has the code of another sign-in. Start a new sign-in.")
+
     static let issuerMixedUp = SignInError(
         .carrierError, .serverError,
         "The answer names another issuer than the provider that was asked. Start a new sign-in.", fault: .carrier)

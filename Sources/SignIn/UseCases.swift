@@ -73,8 +73,8 @@ public struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
             clock: clock, logger: logger)
         providerSignOut = ProviderSignOut(
-            configuration: configuration, relyingParties: relyingParties, sessions: sessions, notes: notes,
-            clock: clock, random: random, logger: logger)
+            configuration: configuration, relyingParties: relyingParties, notes: notes, clock: clock, random: random,
+            logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,

@@ -13,8 +13,8 @@ final class VerifiedSignIn: Sendable {
     let profile: Profile?
     /// The provider's tokens, where they are kept.
     let tokens: ProviderTokens?
-    /// The provider's id of its own session, if it names one.
-    let providerSession: String?
+    /// The provider's own session, if it names one.
+    let providerSession: ProviderSessionMark?
 
     /// A validated ID token makes one, or a provider's word for the access token it gave us.
     init(_ user: KnownUser, _ tokens: ProviderTokens? = nil) {
@@ -30,7 +30,9 @@ final class VerifiedSignIn: Sendable {
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         profile = userInfo.map { Profile($0) }
-        providerSession = idToken.sessionID
+        providerSession = idToken.sessionID.map {
+            ProviderSessionMark(ProviderSession(issuer: idToken.issuer, id: $0))
+        }
     }
 }
 

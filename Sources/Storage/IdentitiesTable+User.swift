@@ -49,6 +49,18 @@ extension IdentitiesTable {
         return try query.next() ? query.number(0) : 0
     }
 
+    /// Those that a user's account was moved away from until it came to an identity: whoever had them is who has it now.
+    static func ported(into identity: Identity, of user: UserID, in db: SQLSession) throws -> [Identity] {
+        let rows = try rows(of: user, in: db)
+        var found: [Identity] = []
+        var move = try row(identity, in: db)?.arrivedBy
+        while let number = move, found.count < rows.count, let row = rows.first(where: { $0.movedBy == number }) {
+            found.append(row.identity)
+            move = row.arrivedBy
+        }
+        return found
+    }
+
     private static let live = "user_id = ? AND moved_by IS NULL"
     // The ids are no secrets: they are looked for among the user's own only.
     private static let giveIDs =

@@ -10,7 +10,7 @@ enum PendingRegistrationsTable {
         statement.bind(registration.clientID)
         statement.bind(registration.profile)
         statement.bind(registration.expiresAt.secondsSinceEpoch)
-        statement.bind(registration.providerSession)
+        statement.bind(blob: registration.providerSession?.bytes)
         try statement.run()
     }
 
@@ -25,7 +25,7 @@ enum PendingRegistrationsTable {
         var registration = PendingRegistration(
             handle: handle, identity: identity, clientID: try query.requiredText(2), profile: query.profile(from: 3),
             expiresAt: Timestamp(secondsSinceEpoch: query.number(10)))
-        registration.providerSession = query.text(11)
+        registration.providerSession = ProviderSessionMark(stored: query.blob(11))
         return registration
     }
 
@@ -35,13 +35,36 @@ enum PendingRegistrationsTable {
         try statement.run()
     }
 
+    /// Those of an identity.
+    static func delete(of identity: Identity, in db: SQLSession) throws {
+        var statement = try CachedStatement(
+            db, "DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?")
+        statement.bind(identity.issuer)
+        statement.bind(identity.subject)
+        try statement.run()
+    }
+
+    /// Those of a session at a provider; with an identity, of that identity only. There are few of any one issuer.
+    static func delete(signedInBy session: ProviderSession, of identity: Identity?, in db: SQLSession) throws {
+        var statement = try CachedStatement(
+            db,
+            """
+            DELETE FROM pending_registrations WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
+            """)
+        statement.bind(session.issuer)
+        statement.bind(blob: SessionOrigins.hash(session))
+        statement.bind(identity == nil ? 1 : 0)
+        statement.bind(identity?.subject ?? "")
+        try statement.run()
+    }
+
     private static let insert = """
         INSERT INTO pending_registrations (handle_hash, issuer, subject, client_id, username, name, given_name, \
-        family_name, email, phone_number, postal_code, expires_at, provider_session) \
+        family_name, email, phone_number, postal_code, expires_at, provider_session_hash) \
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let select = """
         SELECT issuer, subject, client_id, username, name, given_name, family_name, email, phone_number, postal_code, \
-        expires_at, provider_session FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
+        expires_at, provider_session_hash FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """
 }

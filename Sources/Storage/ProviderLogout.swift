@@ -37,6 +37,21 @@ public struct ProviderSession: Sendable, Hashable {
     }
 }
 
+/// What a session at a provider is known by here: enough to know it again, and nothing of its id.
+public struct ProviderSessionMark: Sendable, Hashable {
+    let bytes: [UInt8]
+
+    public init(_ session: ProviderSession) {
+        bytes = SessionOrigins.hash(session)
+    }
+
+    /// As it stands in a table; nil for a column without one.
+    init?(stored bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return nil }
+        self.bytes = bytes
+    }
+}
+
 public enum ProviderLogoutResult: Sendable, Hashable {
     /// How many sessions ended, by their users.
     case done([UserID: Int])

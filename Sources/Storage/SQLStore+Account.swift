@@ -22,8 +22,11 @@ extension SQLStore {
         try await writes.submit { db in
             guard let identity = try IdentitiesTable.identity(id: id, of: user, in: db) else { return .unknown }
             guard try IdentitiesTable.count(of: user, in: db) > 1 else { return .isLast }
+            let earlier = try IdentitiesTable.ported(into: identity, of: user, in: db)
             try IdentitiesTable.delete(identity, in: db)
-            _ = try SessionsTable.deleteAll(of: user, signedInBy: identity, except: session, in: db)
+            for signedIn in [identity] + earlier {
+                _ = try SessionsTable.deleteAll(of: user, signedInBy: signedIn, except: session, in: db)
+            }
             try AuditTable.insert(event(identity), in: db)
             return .removed
         }

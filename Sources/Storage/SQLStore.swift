@@ -183,7 +183,7 @@ extension SQLStore: Store {
         try await writes.submit { db in try AttemptsTable.take(nonce: nonce, provider: provider, at: now, in: db) }
     }
 
-    public func addNote(_ note: SealedNote) async throws(StorageError) {
+    public func addNote(_ note: SealedNote) async throws(StorageError) -> Bool {
         try await writes.submit { db in try SealedNotesTable.insert(note, in: db) }
     }
 

@@ -18,13 +18,15 @@ public struct SealedNote: Sendable, Hashable {
 
 /// The table `sealed_notes`.
 enum SealedNotesTable {
-    static func insert(_ note: SealedNote, in db: SQLSession) throws {
+    /// False if there is one of its handle.
+    static func insert(_ note: SealedNote, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, insert)
         statement.bind(note.handle)
         statement.bind(note.purpose)
         statement.bind(blob: note.content)
         statement.bind(note.expiresAt.secondsSinceEpoch)
         try statement.run()
+        return db.changesCount == 1
     }
 
     /// Removes a note and returns its content; nil if there is none, or none any more.
@@ -40,8 +42,9 @@ enum SealedNotesTable {
         return content
     }
 
-    private static let insert =
-        "INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?)"
+    private static let insert = """
+        INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+        """
     private static let take =
         "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content"
 }

@@ -8,7 +8,7 @@ enum SessionOrigins {
     static let schema = """
         ALTER TABLE sessions ADD COLUMN identity_hash BLOB;
         ALTER TABLE sessions ADD COLUMN provider_session_hash BLOB;
-        ALTER TABLE pending_registrations ADD COLUMN provider_session TEXT;
+        ALTER TABLE pending_registrations ADD COLUMN provider_session_hash BLOB;
         CREATE INDEX sessions_by_provider_session ON sessions (provider_session_hash)
         WHERE provider_session_hash IS NOT NULL;
         CREATE TABLE logout_tokens (
@@ -37,11 +37,13 @@ extension SessionsTable {
     static func end(_ scope: ProviderLogout.Scope, in db: SQLSession) throws -> [UserID: Int] {
         switch scope {
         case .identity(let identity):
+            try PendingRegistrationsTable.delete(of: identity, in: db)
             // Found by the user, so that sign-ins need no further index.
             guard let user = try UsersTable.user(identity, in: db)?.id else { return [:] }
             let count = try deleteAll(of: user, signedInBy: identity, except: nil, in: db)
             return count == 0 ? [:] : [user: count]
         case .session(let session, let identity):
+            try PendingRegistrationsTable.delete(signedInBy: session, of: identity, in: db)
             return try end(session, of: identity, in: db)
         }
     }

@@ -4,9 +4,9 @@ import Primitives
 enum SessionsTable {
     /// - Parameters:
     ///   - identity: What signed in.
-    ///   - providerSession: The id that its provider gave the session there.
+    ///   - providerSession: What its provider's session is known by.
     static func insert(
-        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: String? = nil,
+        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionMark? = nil,
         in db: SQLSession
     ) throws {
         var statement = try CachedStatement(db, insert)
@@ -20,10 +20,7 @@ enum SessionsTable {
         statement.bind(session.refreshExpiresAt.secondsSinceEpoch)
         statement.bind(session.device)
         statement.bind(blob: identity.map(SessionOrigins.hash))
-        statement.bind(
-            blob: identity.flatMap { identity in
-                providerSession.map { SessionOrigins.hash(ProviderSession(issuer: identity.issuer, id: $0)) }
-            })
+        statement.bind(blob: providerSession?.bytes)
         try statement.run()
     }
 

@@ -101,8 +101,8 @@ public protocol Store: TransactionStore, ProviderTokenStore {
     /// Removes events from before a moment, at most `limit`. Returns how many went.
     func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int
 
-    /// Keeps a note until it is taken or expires.
-    func addNote(_ note: SealedNote) async throws(StorageError)
+    /// Keeps a note until it is taken or expires. False, and nothing is kept, if there is one of its handle.
+    func addNote(_ note: SealedNote) async throws(StorageError) -> Bool
 
     /// Takes a note out: its content once, for the purpose it was kept for, before it expires; nil otherwise.
     func takeNote(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError) -> [UInt8]?
@@ -174,8 +174,8 @@ public struct SignInRecord: Sendable {
     public let requestID: String?
     /// The provider's tokens, where they are kept.
     public let tokens: NewProviderTokens?
-    /// The id that the provider gave its own session (`sid`), if it did.
-    public var providerSession: String?
+    /// The provider's own session, if it named it (`sid`).
+    public var providerSession: ProviderSessionMark?
 
     public init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
@@ -230,8 +230,8 @@ public struct PendingRegistration: Sendable, Hashable {
     /// What the carrier told, as a start for the form.
     public let profile: Profile
     public let expiresAt: Timestamp
-    /// The id that the provider gave its own session (`sid`), if it did.
-    public var providerSession: String?
+    /// The provider's own session, if it named it (`sid`).
+    public var providerSession: ProviderSessionMark?
 
     public init(handle: TokenHash, identity: Identity, clientID: String, profile: Profile, expiresAt: Timestamp) {
         self.handle = handle

@@ -18,6 +18,13 @@ final class Browser {
     /// By origin, then by name.
     private(set) var cookies: [String: [String: String]] = [:]
 
+    init() {}
+
+    /// Another one with the same cookies, but for some.
+    init(copying other: Browser, without names: [String] = []) {
+        cookies = other.cookies.mapValues { jar in jar.filter { !names.contains($0.key) } }
+    }
+
     func get(_ url: String, headers: [String] = []) async throws -> Page {
         try await send("GET", url, headers: headers)
     }

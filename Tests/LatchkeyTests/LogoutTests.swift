@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Foundation
 import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
@@ -17,6 +18,10 @@ import Testing
         let browser = Browser()
         try await walk.signIn(browser, at: provider, user: user)
         return (browser, try #require(walk.stage.simulator.latestSessionID(at: provider)))
+    }
+
+    private func latest(_ walk: ProviderWalk) throws -> String {
+        try #require(walk.stage.simulator.latestSessionID(at: "acme"))
     }
 
     private func isSignedIn(_ walk: ProviderWalk, _ browser: Browser) async throws -> Bool {
@@ -51,6 +56,11 @@ import Testing
             #expect(answer.response["cache-control"] == "no-store")
             #expect(try await !isSignedIn(walk, first))
             #expect(try await isSignedIn(walk, second))
+            _ = try await signedIn(walk, at: "globex")
+            let namesake = try await walk.stage.simulator.logoutToken(
+                of: "globex", clientID: Stage.clientID, user: nil, sessionID: try latest(walk), defect: nil)
+            #expect(try await post(walk, namesake, at: "globex").status == 200)
+            #expect(try await isSignedIn(walk, second), "a sid is its provider's")
             let unknown = try await post(walk, try await token(walk, sessionID: "nobody's"))
             #expect(unknown.status == 200, "there is none such, which is what was wanted")
             // With a sub, of that user only.
@@ -292,12 +302,93 @@ import Testing
             #expect(walk.sessionCookie(browser) == nil)
             let back = try await browser.get(page.location)
             #expect(back.status == 303)
-            let elsewhere = back.location.replacing("/auth/acme/", with: "/auth/globex/")
             let done = try await browser.get(back.location)
             #expect(done.location == Self.end)
             #expect(try await browser.get(back.location).status == 200, "used before: a page")
-            #expect(try await browser.get(elsewhere).location.isEmpty)
+            let (other, _) = try await signedIn(walk)
+            let state = try await other.get(try await signOut(walk, other).location).location
+            let elsewhere = state.replacing("/auth/acme/", with: "/auth/globex/")
+            #expect(try await other.get(elsewhere).location.isEmpty, "another provider's")
             #expect(try await !isSignedIn(walk, browser))
+        }
+    }
+
+    @Test("A page whose session token has ended is signed out all the same: its refresh token is worth nothing then")
+    func pageAfterItsSession() async throws {
+        try await ProviderWalk.with { walk in
+            let (browser, _) = try await signedIn(walk)
+            let late = Browser(copying: browser, without: ["latchkey_session"])
+            let thief = Browser(copying: late)
+            #expect(try await signOut(walk, late, headers: []).status == 403, "not by another site's page")
+            let page = try await signOut(walk, late)
+            #expect(page.status == 303)
+            #expect(page.parameters["client_id"] == Stage.clientID)
+            #expect(late.cookies["127.0.0.1:\(walk.stage.app.port)"]?["latchkey_refresh"] == nil)
+            let refreshed = try await thief.post(
+                walk.origin + "/auth/token", form: ["grant_type": "refresh_token"],
+                headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(refreshed.status == 401)
+            #expect(try await !isSignedIn(walk, browser))
+        }
+    }
+
+    @Test("A session is signed out by a provider of its own client")
+    func otherProvidersSession() async throws {
+        try await ProviderWalk.with(
+            configure: { configuration in
+                for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
+                    if let id = ClientID("another-client") { configuration.providers[index].clients[0].id = id }
+                }
+            }
+        ) { walk in
+            let (browser, _) = try await signedIn(walk)
+            #expect(try await signOut(walk, browser, at: "globex").status == 400)
+            #expect(try await isSignedIn(walk, browser))
+        }
+    }
+
+    @Test(
+        "A place for logouts that is none keeps nobody from signing in",
+        arguments: ["", "/logout", "http://example.com/out", "javascript:alert(1)", "https://u:p@login.example/out#x"])
+    func unusableEndpoint(url: String) async throws {
+        try await ProviderWalk.with { walk in
+            for provider in ["acme", Stage.mccmnc] {
+                walk.stage.simulator.update(provider) {
+                    for endpoint in [CarrierSimulator.RequestLog.Endpoint.discovery, .configuration] {
+                        $0.tampering.objects[endpoint] = [{ $0["end_session_endpoint"] = .text(url) }]
+                    }
+                }
+            }
+            let (browser, _) = try await signedIn(walk)
+            #expect(try await signOut(walk, browser).location == Self.end)
+            #expect(try await walk.stage.session() != nil, "at the carrier")
+        }
+    }
+
+    @Test(
+        "Who has not registered yet cannot once the provider says that the session is over", arguments: [false, true])
+    func pendingRegistration(bySubject: Bool) async throws {
+        try await ProviderWalk.with(configure: { $0.registration.mode = .required }) { walk in
+            func offered() async throws -> String {
+                let answer = try await walk.stage.app.send(
+                    "POST", "/auth/acme/sign-in", headers: ["Content-Type: application/json"],
+                    body: App.json(try walk.code(at: "acme")))
+                return try #require(answer.json["state_key"]?.string)
+            }
+            func register(_ handle: String) async throws -> Int {
+                try await walk.stage.app.post("/users", ["state_key": handle]).status
+            }
+            let handle = try await offered()
+            let id = try #require(walk.stage.simulator.latestSessionID(at: "acme"))
+            let files = Data(walk.files())
+            #expect(files.range(of: Data(id.utf8)) == nil, "the provider's session id stands nowhere")
+            let logout = bySubject ? try await token(walk, user: "jane") : try await token(walk, sessionID: id)
+            #expect(try await post(walk, logout).status == 200)
+            #expect(try await register(handle) == 401)
+            let other = try await offered()
+            #expect(try await post(walk, try await token(walk, sessionID: id)).status == 200)
+            #expect(try await post(walk, try await token(walk, user: "ravi")).status == 200)
+            #expect(try await register(other) == 201)
         }
     }
 

@@ -61,6 +61,14 @@ struct ProviderWalk: Sendable {
             try await approved(browser, try await start(browser, at: provider, fields), user: user))
     }
 
+    /// Every byte that the database has on disk.
+    func files() -> [UInt8] {
+        ["", "-wal", "-shm"].flatMap { suffix in
+            let path = stage.configuration.database.url.path + suffix
+            return FileManager.default.contents(atPath: path).map(Array.init) ?? []
+        }
+    }
+
     func userID(_ browser: Browser) async throws -> Int64? {
         App.Members(of: try await browser.get(origin + "/users/me").response.body)["user_id"]?.integer
     }

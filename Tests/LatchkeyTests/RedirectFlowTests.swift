@@ -273,6 +273,40 @@ import Testing
         }
     }
 
+    @Test("An answer that names another carrier than was asked leaves its code here")
+    func otherCarrierNamed() async throws {
+        try await onStage { stage in
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": "310410"]
+            for named in [Stage.mccmnc, "999990"] {
+                let browser = Browser()
+                let asked = try await browser.get(start(stage, fields))
+                let callback = try await approve(browser, asked).location
+                #expect(callback.contains("mccmnc=310410"))
+                let mixedUp = callback.replacing("mccmnc=310410", with: "mccmnc=\(named)")
+                #expect(try await browser.get(mixedUp).parameters["error"] == "carrier_error", "\(named)")
+                #expect(stage.simulator.log.tokenPosts() == 0)
+            }
+        }
+    }
+
+    @Test("A code that came with another sign-in goes nowhere again")
+    func codeOfAnotherSignIn() async throws {
+        try await onStage { stage in
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            let (victim, attacker) = (Browser(), Browser())
+            let callback = try await approve(victim, try await victim.get(start(stage, fields))).location
+            let own = try await approve(attacker, try await attacker.get(start(stage, fields))).location
+            #expect(try await victim.get(callback).parameters["status"] == "success")
+            let posts = stage.simulator.log.tokenPosts()
+            let code = { (url: String) in Browser.query(of: url)["code"] ?? "" }
+            let replayed = own.replacing("code=\(code(own))", with: "code=\(code(callback))")
+            #expect(replayed != own)
+            let done = try await attacker.get(replayed)
+            #expect(done.parameters["status"] == "failure" && done.parameters["error"] == "invalid_grant")
+            #expect(stage.simulator.log.tokenPosts() == posts)
+        }
+    }
+
     @Test("Sign-ins in several tabs of one browser all finish")
     func tabs() async throws {
         try await onStage { stage in

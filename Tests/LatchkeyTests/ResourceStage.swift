@@ -84,10 +84,5 @@ struct ResourceStage: Sendable {
     var database: DatabaseProbe { DatabaseProbe(path: stage.configuration.database.url.path) }
 
     /// Every byte that the database has on disk.
-    func files() -> [UInt8] {
-        ["", "-wal", "-shm"].flatMap { suffix in
-            let path = stage.configuration.database.url.path + suffix
-            return FileManager.default.contents(atPath: path).map(Array.init) ?? []
-        }
-    }
+    func files() -> [UInt8] { ProviderWalk(stage: stage).files() }
 }

@@ -77,7 +77,7 @@ import Testing
             try #require([UInt8](repeating: byte, count: 32).withUnsafeBytes { TokenHash($0) })
         }
         func add(_ byte: UInt8) async throws {
-            try await store.addNote(
+            _ = try await store.addNote(
                 SealedNote(handle: try hash(byte), purpose: "p", content: [1, 0, 255], expiresAt: now))
         }
         try await add(1)

@@ -81,7 +81,7 @@ final class TestStore: Store {
         return found
     }
 
-    func addNote(_ note: SealedNote) async throws(StorageError) {
+    func addNote(_ note: SealedNote) async throws(StorageError) -> Bool {
         try await using { store async throws(StorageError) in try await store.addNote(note) }
     }
 

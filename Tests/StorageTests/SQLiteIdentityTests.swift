@@ -59,6 +59,35 @@ struct SQLiteIdentityTests {
         #expect(try await store.signIn(Records.signIn(identities[0]))?.isNew == true)
     }
 
+    @Test("With one that the account came to, the sessions go that the one before signed in")
+    func sessionsBeforeTheMove() async throws {
+        let (former, present) = (Records.identity(), Records.identity())
+        let (first, second, third) = (try Records.session(), try Records.session(), try Records.session())
+        let user = try #require(
+            await store.signIn(
+                SignInRecord(
+                    identity: former, profile: nil, session: first, newcomers: .welcome(publicID: "p-1")))
+        ).user.id
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        _ = try await store.signIn(
+            SignInRecord(
+                identity: present, profile: nil, session: second, newcomers: .mustRegister, portedFrom: [ported]))
+        let other = Records.identity()
+        try await DatabaseQueue(path: directory.file("store.db")).write { db in
+            try db.execute(
+                sql: "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
+                arguments: [other.issuer, other.subject, user.number, Records.now.secondsSinceEpoch + 1])
+        }
+        _ = try await store.signIn(
+            SignInRecord(identity: other, profile: nil, session: third, newcomers: .mustRegister))
+        let id = try #require(await store.identities(of: user).first { $0.issuer == present.issuer }).id
+        #expect(
+            try await store.removeIdentity(id: id, of: user, keeping: third.id) { Self.event($0, user) } == .removed)
+        #expect(try await store.session(first.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(second.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(third.tokenHash, at: Records.now) != nil)
+    }
+
     @Test("One that the account was moved away from is none of them: neither listed, removed nor counted")
     func movedAway() async throws {
         let (former, present) = (Records.identity(), Records.identity())

@@ -57,7 +57,7 @@ extension ConformanceCases {
         .ok(
             "sec-26 mix-up:callback-iss-missing-and-not-promised", .redirect,
             .metadata("authorization_response_iss_parameter_supported", nil), .callback("iss", nil)),
-        .ok("sec-26 mix-up:callback-mccmnc-of-another", .redirect, .callback("mccmnc", "310010")),
+        .callback("sec-26 mix-up:callback-mccmnc-of-another", .callback("mccmnc", "310010")),
         .rejected("sec-26 mix-up:code-of-another", "", .redirect, .steps(finishWithCodeOfAnother)),
         .callback("sec-43 state-csrf:wrong", .fault(.authorizationOtherState)),
         .callback("sec-43 state-csrf:absent", .fault(.authorizationMissingState)),
