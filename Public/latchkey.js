@@ -264,9 +264,11 @@ export class Latchkey {
     }
     const response = await send(request.clone(), tokens);
     if (response.status !== 401) return response;
-    // Then nothing was shown that could be refreshed.
+    // Latchkey says invalid_token of a session that has ended, and of nothing else: a code, too, is refused with 401, and
+    // is not to be sent again.
     const { error } = await response.clone().json().catch(() => ({}));
-    if (error === "invalid_api_key") return response;
+    const isOurs = new URL(request.url).origin === this.#origin;
+    if (isOurs ? error !== "invalid_token" : error === "invalid_api_key") return response;
     return send(request, await this.#refresh(tokens, startedAt));
   }
 

@@ -66,8 +66,12 @@ extension CarrierSimulator {
         let serverInitiated = ServerInitiatedEndpoint(simulator: self)
         let asked = "/carriers/{mccmnc}/server-initiated"
         router.post(asked) { try await serverInitiated.start($0) }
-        router.post(asked + "/{auth_req_id}/approve") { try await serverInitiated.approve($0) }
-        router.post(asked + "/{auth_req_id}/deny") { try await serverInitiated.deny($0) }
+        router.post(asked + "/{auth_req_id}/approve") {
+            try await serverInitiated.approve($0).shared(withPageOf: $0)
+        }
+        router.post(asked + "/{auth_req_id}/deny") {
+            try await serverInitiated.deny($0).shared(withPageOf: $0)
+        }
         for root in Self.roots {
             router.post(root + "/token") { request in
                 self.tampered(try await token.respond(to: request), at: .token, request.parameters["mccmnc"])
@@ -102,7 +106,9 @@ extension CarrierSimulator {
         }
         let ports = PortsEndpoint(simulator: self)
         router.post("/carriers/{mccmnc}/ports") { try ports.add($0) }
-        router.post("/demo/codes") { demo.issueCode($0) }
+        let people = PeopleEndpoint(simulator: self)
+        router.get("/demo/people") { people.list($0).shared(withPageOf: $0) }
+        router.post("/demo/codes") { demo.issueCode($0).shared(withPageOf: $0) }
     }
 }
 

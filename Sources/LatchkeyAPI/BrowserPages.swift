@@ -22,6 +22,7 @@ enum BrowserPages {
             """
             <p>\(HTML.escaped(error.description))</p>
             <p><small>\(HTML.escaped(error.code))</small></p>
+            <p><a href="\(HTML.escaped(path))/sign-in">Back to the ways to sign in</a></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response
@@ -70,7 +71,7 @@ enum BrowserPages {
 
             """.utf8))
 
-    private static func page(
+    static func page(
         _ status: HTTPResponse.Status, below path: String, title: String, _ main: String
     ) -> Response {
         let html = """
@@ -79,11 +80,15 @@ enum BrowserPages {
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(HTML.escaped(title))</title>
+            <meta name="color-scheme" content="light dark">
+            <title>\(HTML.escaped(title)) · Latchkey</title>
             <link rel="icon" href="\(HTML.escaped(path))/favicon.svg">
             <link rel="stylesheet" href="\(HTML.escaped(path))/style.css">
             </head>
-            <body>
+            <body class="plain">
+            <header class="bar">
+            <a class="brand" href="\(HTML.escaped(path))/"><span class="mark" aria-hidden="true"></span>Latchkey</a>
+            </header>
             <main>
             <h1>\(HTML.escaped(title))</h1>
             \(main)

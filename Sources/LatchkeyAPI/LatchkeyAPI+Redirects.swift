@@ -8,6 +8,7 @@ import SignIn
 extension LatchkeyAPI {
     func addRedirectRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/sign-in", paged { try await $0.showSignInPage($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/{provider}/start", paged { try await $0.startRedirect($1) })
         let startLink = changing { try await $0.startLink($1) }
@@ -32,7 +33,14 @@ extension LatchkeyAPI {
             json.add("start_url", "\(base)/auth/\(id)/start")
             return String(decoding: json.finish(), as: UTF8.self)
         }
-        return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]}".utf8))
+        var end = ""
+        if let demonstration {
+            var json = JSONObjectWriter(capacity: 96)
+            json.add("carriers_url", demonstration.carriersURL)
+            json.add("api_key", demonstration.apiKey)
+            end = ",\"demo\":" + String(decoding: json.finish(), as: UTF8.self)
+        }
+        return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]\(end)}".utf8))
     }
 
     private func startRedirect(_ request: Request) async throws -> Response {

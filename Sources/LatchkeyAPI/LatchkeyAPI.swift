@@ -24,6 +24,7 @@ public final class LatchkeyAPI: Sendable {
     private let rates: RateGuard
     private let isDraining = Atomic(false)
     let version: String
+    let demonstration: Demonstration?
     let documentPage = DocumentPage()
 
     /// - Parameters:
@@ -35,12 +36,14 @@ public final class LatchkeyAPI: Sendable {
     ///   - limits: How much is put up with; without them, anything.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
     ///   - version: Of this program, for the OpenAPI document.
+    ///   - demonstration: Told to pages, where all of it is one.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), uptime: Uptime = .system,
-        version: String = "unreleased", logger: Logger, random: RandomSource = .system
+        version: String = "unreleased", demonstration: Demonstration? = nil, logger: Logger,
+        random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
@@ -53,6 +56,7 @@ public final class LatchkeyAPI: Sendable {
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)
         self.version = version
+        self.demonstration = demonstration
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.

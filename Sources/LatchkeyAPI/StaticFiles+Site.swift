@@ -4,7 +4,9 @@ public import Logging
 
 extension StaticFiles {
     /// The files of the site beside the API: its pages load nothing from elsewhere and are in nobody's frame.
-    public convenience init(siteIn folder: String, logger: Logger) {
+    /// - Parameter demonstration: Whose carriers the pages may ask, too.
+    public convenience init(siteIn folder: String, demonstration: Demonstration? = nil, logger: Logger) {
+        let connected = (["'self'"] + [demonstration?.carriersURL].compactMap(\.self)).joined(separator: " ")
         self.init(
             folder: folder,
             fields: [
@@ -12,7 +14,7 @@ extension StaticFiles {
                 .xContentTypeOptions: "nosniff",
                 .referrerPolicy: "no-referrer",
                 .contentSecurityPolicy: """
-                default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                default-src 'none'; style-src 'self'; script-src 'self'; connect-src \(connected); img-src 'self'; \
                 base-uri 'none'; form-action 'none'; frame-ancestors 'none'
                 """,
             ], logger: logger)

@@ -1,5 +1,6 @@
 import CarrierSimulator
 import Crypto
+import LatchkeyAPI
 public import LatchkeyConfiguration
 import Logging
 import OpenIDConnect
@@ -24,8 +25,12 @@ public struct Demo: Sendable {
     static let clientID = "demo-app"
     static let apiKey = "demo-key"
     static let redirectURI = "https://app.example/callback"
+    /// The server's own pages at which sign-ins may end, on whatever port it runs.
+    static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
     /// The server's own, on whatever port it runs.
-    static let callbackURL = "http://127.0.0.1/auth/zenkey/callback"
+    static let callbackURLs = (["zenkey"] + CarrierSimulator.otherProviders).map {
+        "http://127.0.0.1/auth/\($0)/callback"
+    }
 
     /// Starts the carriers and then the server.
     ///
@@ -38,7 +43,7 @@ public struct Demo: Sendable {
         let secret = Secret(RandomSource.system.token())
         let key = P256.Signing.PrivateKey()
         var client = CarrierSimulator.Client(
-            id: clientID, secret: secret, redirectURIs: [redirectURI, callbackURL])
+            id: clientID, secret: secret, redirectURIs: [redirectURI] + callbackURLs)
         client.publicKeyPEM = key.publicKey.pemRepresentation
         let simulator = CarrierSimulator(clients: [client])
         let running: CarrierSimulator.Running
@@ -52,7 +57,8 @@ public struct Demo: Sendable {
         do {
             let configuration = try Demo.configuration(
                 configuration, secret: secret, key: Secret(key.pemRepresentation), simulator: simulator)
-            let service = try LatchkeyService(configuration: configuration)
+            let demonstration = Demonstration(carriersURL: simulator.baseURL ?? "", apiKey: apiKey)
+            let service = try LatchkeyService(configuration: configuration, demonstration: demonstration)
             let addresses = try service.start()
             let guide = Guide(
                 serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
@@ -78,7 +84,7 @@ public struct Demo: Sendable {
         else { throw LatchkeyStartError(.configuration, "the simulated carriers have no address") }
         var client = Configuration.Client(id: clientID, secret: secret)
         client.signingKey = try ClientKey(parsing: key)
-        client.redirectURIs = [redirectURI, "http://127.0.0.1/"]
+        client.redirectURIs = [redirectURI] + pages
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
@@ -88,6 +94,8 @@ public struct Demo: Sendable {
         configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.zenkey.clients = [client]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        let known = Set(configuration.providers.map(\.id))
+        configuration.providers += simulator.providers(for: client).filter { !known.contains($0.id) }
         if configuration.vault.encryptionKeys.isEmpty, configuration.providers.contains(where: \.storesTokens) {
             configuration.vault.encryptionKeys = [Secret(RandomSource.system.hexadecimalKey)]
         }

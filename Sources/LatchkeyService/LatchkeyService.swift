@@ -31,7 +31,12 @@ public final class LatchkeyService: Sendable {
 
     /// Opens the database and puts the parts together. Nothing listens yet.
     /// - Throws: ``LatchkeyStartError``.
-    public init(configuration: Configuration, clock: WallClock = .system) throws {
+    public convenience init(configuration: Configuration, clock: WallClock = .system) throws {
+        try self.init(configuration: configuration, demonstration: nil, clock: clock)
+    }
+
+    /// - Parameter demonstration: Told to pages, where all of it is one.
+    init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
         _ = OpenFileLimit.raise()
         MemoryHeaps.keepSmall()
         self.configuration = configuration
@@ -64,8 +69,11 @@ public final class LatchkeyService: Sendable {
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            files: StaticFiles(siteIn: LatchkeyService.pagesFolder, logger: logger), publicAddress: publicAddress,
+            files: StaticFiles(
+                siteIn: LatchkeyService.pagesFolder, demonstration: demonstration, logger: logger),
+            publicAddress: publicAddress,
             compatibility: compatibility, limits: configuration.requestLimits, version: LatchkeyVersion.text,
+            demonstration: demonstration,
             logger: logger)
         self.api = api
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)

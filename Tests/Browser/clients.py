@@ -246,7 +246,7 @@ def stage(latchkey, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
         environment.update(
             LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url, LATCHKEY_ALLOW_LOOPBACK_HTTP="true")
-        with demonstration(latchkey, **environment) as base:
+        with demonstration(latchkey, **environment) as (base, _):
             own.latchkey = other.latchkey = own.url
             own.upstream = base
 

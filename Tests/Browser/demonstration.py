@@ -1,4 +1,5 @@
-"""A running `latchkey demo`."""
+"""A running `latchkey demo`, for all tests in Python."""
+import collections
 import contextlib
 import os
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+
+Demonstration = collections.namedtuple("Demonstration", "base carriers")
 
 
 def free_port():
@@ -17,11 +20,11 @@ def free_port():
 
 @contextlib.contextmanager
 def demonstration(latchkey, **environment):
-    """A running `latchkey demo`: its base URL."""
-    port = free_port()
+    """A running `latchkey demo`: the base URLs of the server and of its carriers."""
+    port, carriers = free_port(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [latchkey, "demo", "--port", str(port), "--simulator-port", "0", "--database", f"{folder}/demo.db"],
+            [latchkey, "demo", "--port", str(port), "--simulator-port", str(carriers), "--database", f"{folder}/demo.db"],
             env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", **environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL)
         base = f"http://127.0.0.1:{port}"
@@ -33,9 +36,11 @@ def demonstration(latchkey, **environment):
                     break
                 except OSError:
                     if process.poll() is not None or time.monotonic() > deadline:
-                        raise SystemExit("browser: the demonstration did not start")
+                        raise SystemExit("the demonstration did not start")
                     time.sleep(0.1)
-            yield base
+            yield Demonstration(base, f"http://127.0.0.1:{carriers}")
+            if process.poll() is not None:
+                raise SystemExit(f"the server ended with {process.returncode} while it was asked")
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)

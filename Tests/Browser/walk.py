@@ -173,12 +173,12 @@ def main():
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
     looks = {"desktop": ((1100, 800), False), "phone-dark": ((390, 844), True)}
     for look, (size, dark) in looks.items():
-        with demonstration(options.latchkey) as base, Browser(driver, free_port(), size, dark) as browser:
+        with demonstration(options.latchkey) as (base, _), Browser(driver, free_port(), size, dark) as browser:
             walk = Walk(browser, base, options.pictures, look)
             for step in (walk.web, walk.denied, walk.secondary_device, walk.popup, walk.trouble, walk.api):
                 step()
                 print(f"browser: {look}: {step.__name__}: ok", flush=True)
-    with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as base, \
+    with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as (base, _), \
             Browser(driver, free_port()) as browser:
         Walk(browser, base, options.pictures, "registration").registration()
         print("browser: registration: ok", flush=True)

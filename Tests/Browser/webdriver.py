@@ -83,6 +83,33 @@ class Browser:
                 raise AssertionError(f"there is no {selector} at {self.url}")
             time.sleep(0.05)
 
+    def devtools(self, command, **parameters):
+        """The Chrome DevTools Protocol, for what WebDriver has no words for."""
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def pretend(self, size, dark=False):
+        """A screen of this width and theme, for this tab; narrow ones are phones."""
+        self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
+                      mobile=size[0] < 600)
+        self.devtools("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def press(self, key):
+        """A key of the keyboard, wherever the focus is."""
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": [
+            {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
+
+    def type(self, selector, text):
+        element = self.find(selector)
+        self.call("POST", f"/element/{element}/clear")
+        self.call("POST", f"/element/{element}/value", {"text": text})
+
+    def sees(self, selector):
+        """Whether there is such an element, and it is shown."""
+        found = self.call("POST", "/elements", {"using": "css selector", "value": selector})
+        return any(self.call("GET", f"/element/{one[ELEMENT]}/displayed") for one in found)
+
     def click(self, selector):
         self.call("POST", f"/element/{self.find(selector)}/click")
 
@@ -131,5 +158,10 @@ class Browser:
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
                 if entry["level"] in ("SEVERE", "WARNING")]
 
-    def picture(self, path):
-        path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
+    def picture(self, path, whole=False):
+        """What is seen, or the whole page."""
+        if whole:
+            data = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        else:
+            data = self.call("GET", "/screenshot")
+        path.write_bytes(base64.b64decode(data))

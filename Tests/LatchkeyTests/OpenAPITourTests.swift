@@ -119,6 +119,7 @@ import Testing
         ) { stage in
             let base = "http://127.0.0.1:\(stage.app.port)"
             _ = try await stage.app.send("GET", "/auth/providers")
+            _ = try await stage.app.send("GET", "/sign-in")
             for (type, uri, callback) in Self.kinds {
                 let browser = Browser()
                 let start =

@@ -17,7 +17,7 @@ import Testing
             #expect(text.firstMatch(of: /<script(?![^>]*\ssrc=)/) == nil, "\(page)")
             for match in text.matches(of: /(?:src|href)="([^"#]*)/) {
                 let name = match.1.hasPrefix("/") ? match.1.dropFirst() : match.1
-                let isRoute = ["", "./", "healthz", "readyz", "openapi.json", "metrics"].contains(name)
+                let isRoute = ["", "./", "healthz", "readyz", "openapi.json", "metrics", "sign-in"].contains(name)
                 #expect(isRoute || files.contains(String(name)), "\(page) names \(name)")
             }
         }

@@ -9,19 +9,19 @@ header, content type or content that the document does not tell of, or a method 
 """
 import argparse
 import collections
-import contextlib
 import json
 import os
 import pathlib
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "Browser"))
+
+from demonstration import demonstration
+
 PROGRAMS = pathlib.Path(sys.executable).parent
 CHECKS = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
@@ -34,41 +34,6 @@ NEEDED = {
     "eraseUser", "listSessions", "revokeOtherSessions", "listIdentities", "signOut", "listProviders", "showSigningKeys",
     "health", "readiness",
 }
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def demonstration(latchkey):
-    """A running `latchkey demo`: the base URLs of the server and of its carriers."""
-    port, carriers = free_port(), free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [latchkey, "demo", "--port", str(port), "--simulator-port", str(carriers),
-             "--database", f"{folder}/demo.db"],
-            env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", LATCHKEY_RATE_LIMITS="off"), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL)
-        base = f"http://127.0.0.1:{port}"
-        try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    urllib.request.urlopen(base + "/readyz", timeout=5).read()
-                    break
-                except OSError:
-                    if process.poll() is not None or time.monotonic() > deadline:
-                        raise SystemExit("openapi: the demonstration did not start")
-                    time.sleep(0.1)
-            yield base, f"http://127.0.0.1:{carriers}"
-            if process.poll() is not None:
-                raise SystemExit(f"openapi: the server ended with {process.returncode} while it was asked")
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
 
 
 def validate(base, folder):
@@ -96,7 +61,7 @@ def main():
     parser.add_argument("--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones")
     parser.add_argument("--seed", type=int, default=1, help="another one for other examples")
     arguments = parser.parse_args()
-    with demonstration(arguments.latchkey) as (base, carriers), tempfile.TemporaryDirectory() as folder:
+    with demonstration(arguments.latchkey, LATCHKEY_RATE_LIMITS="off") as (base, carriers), tempfile.TemporaryDirectory() as folder:
         document = validate(base, folder)
         key_alone = fuzz(
             base, "with an API key",

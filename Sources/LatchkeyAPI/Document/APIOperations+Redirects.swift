@@ -9,13 +9,33 @@ extension APIOperation {
             answers: [
                 .json(
                     .ok, "All that are configured.",
-                    .object("The list.", [.required("providers", .list("The providers.", of: .named("Provider")))]),
+                    .object(
+                        "The list.",
+                        [
+                            .required("providers", .list("The providers.", of: .named("Provider"))),
+                            .optional("demo", demonstration),
+                        ]),
                     example: """
                         {"providers": [{"id": "zenkey", "name": "ZenKey", "kind": "zenkey", \
                         "start_url": "https://login.example.com/auth/zenkey/start"}]}
                         """)
             ]),
         start,
+        APIOperation(
+            .get, "/sign-in", "signInPage", .redirects, .browser, "The ways to sign in, as a page",
+            """
+            For browsers without scripts: a link for each client that has `{public_url}/sign-in` among its \
+            `redirect_uris`, and, where a sign-in has ended there, how it went.
+            """,
+            parameters: [
+                .query("status", .text("How a sign-in ended.", choices: ["success", "partial", "failure"])),
+                .query("error", .text("Why it failed.", example: "access_denied")),
+            ],
+            answers: [
+                Answer(
+                    status: .ok, description: "The page.", contentType: "text/html", schema: .text("A page"),
+                    headers: ["Cache-Control"])
+            ]),
         finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
@@ -53,6 +73,13 @@ extension APIOperation {
                     as: "code_verifier_wrong"),
             ]),
     ]
+
+    private static let demonstration = APISchema.object(
+        "Of a demonstration only: what a page needs to play the phone and the service.",
+        [
+            .required("carriers_url", .text("Where the simulated carriers are.", example: "http://127.0.0.1:8081")),
+            .required("api_key", .text("The key of the demonstration, which is no secret.", example: "demo-key")),
+        ])
 
     private static let clientTypeInPath = Parameter.path("client_type", .text("`web`, `ios`, …", example: "web"))
 

@@ -1,0 +1,224 @@
+// An app on a phone: it has an API key, posts the code that it got from the carrier, and holds its tokens itself.
+
+import { sessionsChanged } from "./console-account.js";
+import { $, complain, facts, fields, make, run, tell } from "./console-parts.js";
+import { shortened } from "./console-trace.js";
+import { LatchkeyError } from "./latchkey.js";
+
+let stage = null;
+let offer = null;
+let apiKey = "";
+let tokens = null;
+let spent = null;
+let asking = null;
+
+export function usePhone(all, offerRegistration) {
+  stage = all;
+  offer = offerRegistration;
+  $("phone").hidden = false;
+  const form = $("code-form");
+  if (!stage.demo) {
+    $("code-fields").open = true;
+    return;
+  }
+  form.elements.api_key.value = stage.demo.api_key;
+  form.elements.client_id.value = "demo-app";
+  choose(form.elements.carrier, form.elements.person);
+  const [carrier] = stage.carriers;
+  $("ask-form").elements.login_hint.value = carrier.users[0].phone_number;
+  $("ask-form").elements.mccmnc.value = carrier.mccmnc;
+}
+
+/** Fills the choice of a carrier, and of one of its people. */
+export function choose(carrier, person) {
+  carrier.replaceChildren(...stage.carriers.map(({ mccmnc, name }) => new Option(`${name} (${mccmnc})`, mccmnc)));
+  const people = () => {
+    const { users } = stage.carriers.find(({ mccmnc }) => mccmnc === carrier.value);
+    person.replaceChildren(...users.map(({ id, name }) => new Option(name, id)));
+  };
+  carrier.addEventListener("change", people);
+  people();
+}
+
+/** Asks as the app does: with the key, with the tokens, without cookies. */
+async function ask(method, path, body) {
+  const headers = { "X-API-KEY": apiKey };
+  if (tokens) headers.Authorization = "Bearer " + tokens.token;
+  if (body) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(new URL(path.slice(1), stage.base), {
+      method, headers, credentials: "omit", body: body && JSON.stringify(body),
+    });
+  } catch {
+    throw new LatchkeyError({ error: "network_failure", error_description: "There was no answer." });
+  }
+  const answer = await response.json();
+  // What a registration form starts with is told beside the error.
+  if (!response.ok) throw Object.assign(new LatchkeyError(answer, response.status, response.headers), { answer });
+  return answer;
+}
+
+/** What the phone does where there is a real one: see ask() for the rest. */
+export async function carrier(stage, path, form) {
+  const response = await fetch(stage.demo.carriers_url + path, { method: "POST", body: new URLSearchParams(form) });
+  const answer = await response.json();
+  if (!response.ok) throw new LatchkeyError(answer, response.status, response.headers);
+  return answer;
+}
+
+$("get-code").addEventListener("click", () => run($("get-code"), async () => {
+  const form = $("code-form");
+  const { carrier: mccmnc, person: user } = fields(form);
+  const code = await carrier(stage, "/demo/codes", { mccmnc, user });
+  for (const name of ["client_id", "code", "mccmnc", "code_verifier", "nonce", "redirect_uri"]) {
+    form.elements[name].value = code[name] ?? "";
+  }
+  $("code-fields").open = true;
+  tell("The app has a code. Change a field to see what is refused, or sign in with it.");
+}));
+
+$("code-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run(event.submitter, async () => {
+    const { carrier: _, person: __, api_key: key, ...body } = fields(event.target);
+    apiKey = key;
+    await entering(() => ask("POST", "/auth/zenkey-signin", body));
+  });
+});
+
+/** Signs the app in by a call, or has its user register. */
+async function entering(call) {
+  tokens = null;
+  try {
+    await enter(await call());
+  } catch (error) {
+    if (error?.error !== "user_not_registered") throw error;
+    const { zenkey_attributes: given = {}, state_key, missing } = error.answer;
+    offer({
+      attributes: {
+        name: given.name?.value, email: given.email?.value, phone_number: given.phone?.value,
+        postal_code: given.postal_code?.value,
+      },
+      missing, why: "The app got these attributes from the carrier; nobody is registered here under this identity yet.",
+      async register(attributes) {
+        await enter(await ask("POST", "/auth/register", { ...attributes, state_key }));
+      },
+    });
+  }
+}
+
+async function enter(answer) {
+  tokens = answer;
+  showTokens();
+  $("phone-out").hidden = true;
+  $("phone-in").hidden = false;
+  tell(answer.new_user ? "The app has signed a new user in." : "The app has signed its user in.");
+  $("phone-in-title").focus();
+  await sessionsChanged();
+}
+
+function showTokens(user) {
+  facts($("phone-facts"), [
+    ["Token", make("code", "", shortened(tokens.token))],
+    ["Refresh token", make("code", "", shortened(tokens.refresh_token))],
+    ["Expires in", `${tokens.expires} s`],
+    ["User", user ? `${user.user_id}${user.name ? `, ${user.name}` : ""}` : null],
+  ]);
+  $("phone-reuse").hidden = !spent;
+}
+
+function leave(text) {
+  tokens = spent = null;
+  $("phone-in").hidden = true;
+  $("phone-out").hidden = false;
+  tell(text);
+}
+
+$("phone-me").addEventListener("click", () => run($("phone-me"), async () => {
+  showTokens(await ask("GET", "/users/me"));
+}));
+
+$("phone-refresh").addEventListener("click", () => run($("phone-refresh"), async () => {
+  const { refresh_token } = tokens;
+  tokens = await ask("POST", "/auth/token", { grant_type: "refresh_token", refresh_token });
+  // Within the grace the last one is answered again with the same; only one before it tells of two holders.
+  spent = spent ?? { refresh_token, isLast: true };
+  spent.isLast = spent.refresh_token === refresh_token;
+  showTokens();
+  tell("New tokens. The old refresh token is spent.");
+}));
+
+$("phone-reuse").addEventListener("click", () => run($("phone-reuse"), async () => {
+  const { isLast, refresh_token } = spent;
+  try {
+    await ask("POST", "/auth/token", { grant_type: "refresh_token", refresh_token });
+    tell(isLast ? "The very same tokens once more: a lost answer signs nobody out. Refresh again, and then try it." : "");
+  } catch (error) {
+    if (error.error === "invalid_grant") {
+      leave("The spent token was shown again, by whomever: the whole session has ended.");
+    }
+    throw error;
+  }
+}));
+
+$("phone-sign-out").addEventListener("click", () => run($("phone-sign-out"), async () => {
+  await ask("DELETE", "/auth/token");
+  leave("The app is signed out.");
+  await sessionsChanged();
+}));
+
+// Asking on the phone.
+
+function endAsking(text) {
+  clearTimeout(asking?.timer);
+  asking = null;
+  $("asked").hidden = true;
+  if (text) tell(text);
+}
+
+$("ask-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run(event.submitter, async () => {
+    const key = $("code-form").elements;
+    apiKey = key.api_key.value.trim();
+    tokens = null;
+    const redirect_uri = key.redirect_uri.value.trim() || "https://app.example/callback";
+    const body = { ...fields(event.target), client_id: key.client_id.value.trim(), scope: "openid name email", redirect_uri };
+    const answer = await ask("POST", "/auth/zenkey-async-signin", body);
+    asking = { handle: answer.auth_req_id, mccmnc: body.mccmnc };
+    $("asked").hidden = false;
+    $("asked-state").textContent = `The answer is waited for, ${answer.expires_in} s at most.`;
+    poll(asking);
+  });
+});
+
+/** Once in one and a half seconds; more than one in a second is refused. */
+function poll(own) {
+  own.timer = setTimeout(async () => {
+    if (asking !== own) return;
+    try {
+      await entering(async () => {
+        const got = await ask("GET", "/auth/zenkey-async-signin/" + encodeURIComponent(own.handle));
+        if (!got.token) throw null;
+        return got;
+      });
+      endAsking();
+    } catch (error) {
+      if (error === null) return poll(own);
+      endAsking();
+      complain($("phone"), error);
+    }
+  }, 1500);
+}
+
+for (const [id, answer] of [["approve", "approve"], ["deny", "deny"]]) {
+  $(id).addEventListener("click", () => run($(id), () =>
+    carrier(stage, `/carriers/${asking.mccmnc}/server-initiated/latest/${answer}`, {})));
+}
+
+$("cancel-asking").addEventListener("click", () => run($("cancel-asking"), async () => {
+  const { handle } = asking;
+  endAsking("The user is asked no longer.");
+  await ask("DELETE", "/auth/zenkey-async-signin/" + encodeURIComponent(handle));
+}));

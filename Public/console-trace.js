@@ -1,0 +1,175 @@
+// The calls of the page, as they are made: beside what was sent and answered, what each is for. Secrets are shortened before
+// anything is kept, and what is kept is gone with the tab.
+
+import { explain } from "./console-explain.js";
+import { make } from "./console-parts.js";
+
+const KEPT = "latchkey.console.calls";
+const LIMIT = 40;
+
+/** What opens something: a code, a token, a key. */
+const SECRET = new Set([
+  "token", "refresh_token", "code", "code_verifier", "state_key", "session_id", "auth_req_id", "receipt", "api_key",
+  "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
+]);
+
+/** What is told of a sender that a developer does not write. */
+const HEADERS = ["authorization", "x-api-key", "content-type", "accept"];
+
+const ANSWER_HEADERS = ["www-authenticate", "retry-after", "location", "cache-control", "x-request-id"];
+
+const list = document.getElementById("trace");
+const clear = document.getElementById("trace-clear");
+const said = document.getElementById("trace-said");
+let calls = [];
+
+/** A secret's first characters: enough to know it again, and to see that it is another. */
+export function shortened(text) {
+  return text.length <= 8 ? "…" : `${text.slice(0, 6)}… (${text.length} characters)`;
+}
+
+function tidy(value, name = "") {
+  if (Array.isArray(value)) return value.map((item) => tidy(item));
+  if (value && typeof value === "object") {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, tidy(item, key)]));
+  }
+  if (typeof value !== "string") return value;
+  // The links of a redirect have secrets in their query.
+  if (name === "location") return value.replace(/(=)([^=&]{24,})/g, (_, sign, text) => sign + text.slice(0, 6) + "…");
+  if (!SECRET.has(name.toLowerCase())) return value;
+  return value.startsWith("Bearer ") ? "Bearer " + shortened(value.slice(7)) : shortened(value);
+}
+
+function headers(all, names) {
+  return names.filter((name) => all.has(name)).map((name) => `${name}: ${tidy(all.get(name), name)}`);
+}
+
+async function text(message) {
+  const content = await message.text().catch(() => "");
+  if (!content) return "";
+  try {
+    return JSON.stringify(tidy(JSON.parse(content)), null, 2);
+  } catch {
+    if (!(message.headers.get("content-type") ?? "").includes("form")) return content.slice(0, 400);
+    return [...new URLSearchParams(content)].map(([name, value]) => `${name}=${tidy(value, name)}`).join("\n");
+  }
+}
+
+function where(url) {
+  const { origin, pathname, search } = new URL(url, location.href);
+  return { at: origin === location.origin ? "" : origin, path: pathname + search };
+}
+
+function add(call) {
+  calls.unshift(call);
+  calls.length = Math.min(calls.length, LIMIT);
+  keep();
+  show(call, true);
+  return call;
+}
+
+function keep() {
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(calls));
+  } catch {
+    // Where there is no storage, the list ends with the page.
+  }
+}
+
+/** Notes every call that any script of the page makes from now on. */
+export function watch() {
+  const plain = globalThis.fetch.bind(globalThis);
+  globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const copy = request.clone();
+    const call = add({
+      from: "this page", method: request.method, ...where(request.url), sent: headers(request.headers, HEADERS),
+    });
+    const body = text(copy);
+    try {
+      const response = await plain(request);
+      const answer = response.clone();
+      finish(call, answer, body);
+      return response;
+    } catch (error) {
+      call.failed = true;
+      call.body = await body;
+      changed(call);
+      throw error;
+    }
+  };
+}
+
+async function finish(call, answer, body) {
+  call.status = answer.status;
+  call.answered = headers(answer.headers, ANSWER_HEADERS);
+  changed(call);
+  call.body = await body;
+  call.answer = (answer.headers.get("content-type") ?? "").includes("html") ? "" : await text(answer);
+  changed(call);
+  said.textContent = `${call.method} ${call.path.split("?")[0]}: ${call.status}`;
+}
+
+/** Notes where the browser itself goes, or has come from: no script sees that. */
+export function note(method, path, why) {
+  add({ from: "this browser", method, at: "", path, why });
+}
+
+function changed(call) {
+  keep();
+  call.item?.replaceChildren(...content(call));
+}
+
+function show(call, isNew) {
+  document.getElementById("trace-empty").hidden = true;
+  clear.hidden = false;
+  const item = make("li", "", ...content(call));
+  // Not kept with the rest.
+  Object.defineProperty(call, "item", { value: item, configurable: true, enumerable: false });
+  if (isNew) list.prepend(item);
+  else list.append(item);
+  while (list.children.length > LIMIT) list.lastElementChild.remove();
+}
+
+function block(title, lines) {
+  const code = lines.filter(Boolean).join("\n");
+  return code ? [make("h4", "", title), make("pre", "", make("code", "", code))] : [];
+}
+
+function content(call) {
+  const told = explain(call);
+  const status = call.failed ? "no answer" : call.status;
+  const isRefused = call.failed || call.status >= 400;
+  const more = [
+    ...block("Sent", [...(call.sent ?? []), call.body && "", call.body]),
+    ...block("Answered", [...(call.answered ?? []), call.answer && "", call.answer]),
+  ];
+  return [
+    make("div", "from", call.at ? `${call.from} → ${call.at}` : call.from),
+    make("p", "call", make("span", "method", call.method), make("span", "", call.path.split("?")[0]),
+      status ? make("span", isRefused ? "status refused" : "status", String(status)) : null),
+    make("p", "why", (call.why ?? told.why) + " ", told.source ? make("span", "source", told.source) : null),
+    told.behind.length && !isRefused
+      ? make("details", "", make("summary", "", "Meanwhile, between servers"),
+        make("ul", "behind", ...told.behind.map((line) => make("li", "", line)))) : null,
+    more.length ? make("details", "", make("summary", "", "What was sent and answered"), ...more) : null,
+  ].filter(Boolean);
+}
+
+/** Shows what the tab has noted before it went to a provider and came back. */
+export function restore() {
+  try {
+    calls = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]").slice(0, LIMIT);
+  } catch {
+    calls = [];
+  }
+  for (const call of calls) show(call, false);
+  clear.addEventListener("click", () => {
+    calls = [];
+    keep();
+    list.replaceChildren();
+    clear.hidden = true;
+    document.getElementById("trace-empty").hidden = false;
+    document.getElementById("trace-title").focus();
+  });
+}

@@ -1,0 +1,40 @@
+import CarrierSimulator
+import LatchkeyConfiguration
+import OpenIDConnect
+
+/// The providers of a demonstration that are no carriers: one with ID tokens, and one that speaks OAuth 2 only.
+extension CarrierSimulator {
+    static let otherProviders = ["acme", "meetings"]
+
+    /// As an operator would have configured them.
+    func providers(for client: Configuration.Client) -> [Configuration.Provider] {
+        [openIDProvider(client), oauthProvider(client)].compactMap(\.self)
+    }
+
+    private func openIDProvider(_ client: Configuration.Client) -> Configuration.Provider? {
+        guard let issuer = url("acme", "") else { return nil }
+        var client = client
+        client.scopes = ["openid", "profile", "email"]
+        return Configuration.Provider(id: "acme", name: "Acme Accounts", issuer: issuer, clients: [client])
+    }
+
+    private func oauthProvider(_ client: Configuration.Client) -> Configuration.Provider? {
+        guard let issuer = EndpointURL("https://meetings.example", policy: .httpsOnly),
+            let authorization = url("meetings", "/authorize"), let token = url("meetings", "/token"),
+            let user = url("meetings", "/v2/users/me"), let subject = UserEndpoint.Member("id"),
+            let name = UserEndpoint.Member("display_name")
+        else { return nil }
+        var client = client
+        client.scopes = []
+        var provider = Configuration.Provider(
+            id: "meetings", kind: .oauth2, name: "Meetings", issuer: issuer, clients: [client])
+        var endpoint = UserEndpoint(url: user, subject: subject)
+        endpoint.attributes = [.name: name]
+        provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
+        return provider
+    }
+
+    private func url(_ provider: String, _ path: String) -> EndpointURL? {
+        EndpointURL((issuer(of: provider) ?? "") + path, policy: .allowLoopbackHTTP)
+    }
+}

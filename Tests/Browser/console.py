@@ -1,0 +1,541 @@
+#!/usr/bin/env python3
+"""A real browser uses the front page: every flow of its console, on a phone and on a desktop, in light and in dark; and, with
+scripts off, the plain sign-in. See scripts/browser.
+
+    Tests/Browser/console.py --latchkey .build/debug/latchkey --pictures .build/screenshots [--only desktop-light]
+
+After every step nothing may stand in the browser's console, and every page is held against checks.py.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import urllib.parse
+
+import checks
+from demonstration import demonstration, free_port
+from webdriver import Browser
+
+LOOKS = {
+    "desktop-light": ((1280, 900), False), "desktop-dark": ((1280, 900), True),
+    "phone-light": ((390, 844), False), "phone-dark": ((390, 844), True),
+}
+
+
+class Console:
+    def __init__(self, browser, base, pictures, look):
+        self.browser, self.base, self.pictures, self.look = browser, base, pictures, look
+        self.size, self.dark = LOOKS[look]
+        self.number = 0
+        browser.pretend(self.size, self.dark)
+
+    # What is looked at after each step.
+
+    def seen(self, step, *refused):
+        """The page holds, the console says nothing but of what the step had refused, and there is a picture."""
+        self.quiet(step, *refused)
+        self.browser.wait("rest", lambda: not self.browser.run("return document.getAnimations().length"))
+        checks.check(self.browser, f"{self.look}: {step}")
+        self.number += 1
+        self.browser.picture(self.pictures / f"{self.look}-{self.number:02}-{step}.png", whole=True)
+
+    def quiet(self, step, *refused):
+        complaints = self.browser.complaints()
+        for status in refused:
+            told = [entry for entry in complaints if f"status of {status} " in entry]
+            assert told, f"{step}: nothing was refused with {status}: {complaints}"
+            complaints = [entry for entry in complaints if entry not in told]
+        assert not complaints, f"{self.look}: {step}: the browser's console says {complaints}"
+
+    def wait(self, selector):
+        self.browser.wait(selector, lambda: self.browser.sees(selector))
+
+    def gone(self, selector):
+        self.browser.wait(f"no {selector}", lambda: not self.browser.sees(selector))
+
+    def says(self, selector, text):
+        self.browser.wait(f"“{text}” in {selector}", lambda: text in self.browser.text(selector))
+
+    def calls(self):
+        """What the page shows as having been called, the latest last."""
+        lines = self.browser.run(
+            "return [...document.querySelectorAll('#trace .call')].map((line) =>"
+            " [...line.children].map((part) => part.textContent).join(' '))")
+        return lines[::-1]
+
+    def called(self, *expected):
+        """These are the latest calls, and none of them shows a secret."""
+        self.browser.wait(f"{expected} in {self.calls()[-len(expected):]}",
+                          lambda: self.calls()[-len(expected):] == list(expected))
+        self.browser.run("for (const more of document.querySelectorAll('#trace details')) more.open = true;")
+        shown = self.browser.run("return document.getElementById('trace').textContent")
+        self.browser.run("for (const more of document.querySelectorAll('#trace details')) more.open = false;")
+        # 256 random bits in base64url, or the beginning of a JWT.
+        secrets = re.findall(r"[A-Za-z0-9_-]{40,}|eyJ[A-Za-z0-9_-]{10,}", shown)
+        assert not secrets, f"the page shows {secrets}"
+
+    # What a person does.
+
+    def open(self):
+        self.browser.go(self.base + "/")
+        self.wait("button[data-provider=zenkey]")
+
+    def carrier(self, second_device=False):
+        self.browser.find("input[name=mccmnc]")
+        if second_device:
+            self.browser.click("input[name=secondary_device]")
+        self.seen("choice-of-carrier")
+        self.browser.click("button[type=submit]")
+
+    def approve(self, answer="approve"):
+        self.browser.find("input[name=user]")
+        self.seen("approval")
+        self.browser.click(f"button[formaction$={answer}]" if answer == "deny" else "button[type=submit]:not([formaction])")
+
+    def sign_in(self):
+        self.browser.click("button.primary[data-provider=zenkey]")
+        self.carrier()
+        self.approve()
+        self.wait("#account")
+        self.wait("#session-list li")
+        self.wait("#method-list li")
+
+    def sign_out(self):
+        self.browser.click("#sign-out")
+        self.says("#news", "You are signed out")
+        self.wait("button[data-provider=zenkey]")
+
+    # The steps, each from a page that nobody is signed in to.
+
+    def front(self):
+        self.open()
+        assert self.browser.run("return innerWidth") == self.size[0]
+        assert self.browser.run("return matchMedia('(prefers-color-scheme: dark)').matches") == self.dark
+        self.called("GET /auth/providers 200", "GET /demo/people 200")
+        self.seen("front")
+        checks.check_focus(self.browser, "the front page")
+        weight = checks.check_weight(self.browser, "the front page")
+        print(f"browser: {self.look}: the front page has {weight['files']} bytes, {weight['sent']} sent", flush=True)
+
+    def redirect(self):
+        self.open()
+        self.sign_in()
+        assert self.browser.url == self.base + "/", f"the outcome is left in the address: {self.browser.url}"
+        self.says("#news", "You are signed in")
+        shown = self.calls()
+        for call in ("GET /auth/zenkey/start", "GET /auth/…/callback", "GET /users/me 200"):
+            assert call in shown, shown
+        self.seen("signed-in")
+        checks.check_focus(self.browser, "the account")
+        self.browser.go(self.base + "/")
+        self.wait("#account")
+        self.sign_out()
+        self.called("DELETE /auth/token 200")
+        self.open()
+        assert not self.browser.sees("#account")
+        self.seen("signed-out")
+
+    def denied(self):
+        self.open()
+        self.browser.click("button.primary[data-provider=zenkey]")
+        self.carrier()
+        self.approve("deny")
+        self.wait("#sign-in .problem")
+        self.says("#sign-in .problem", "access_denied")
+        self.says("#sign-in .problem", "What to do: Start again")
+        assert self.browser.url == self.base + "/", self.browser.url
+        self.seen("denied")
+
+    def popup(self):
+        for provider in ("zenkey", "acme", "meetings"):
+            self.open()
+            opener = self.browser.windows[0]
+            self.browser.click(f"button[data-provider={provider}]:not(.primary)")
+            self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
+            self.browser.switch(next(window for window in self.browser.windows if window != opener))
+            if provider == "zenkey":
+                self.browser.find("input[name=mccmnc]")
+                self.browser.click("button[type=submit]")
+            self.browser.find("input[name=user]")
+            self.browser.click("button[type=submit]:not([formaction])")
+            self.browser.wait("the popup's end", lambda: len(self.browser.windows) == 1)
+            self.browser.switch(opener)
+            self.wait("#account")
+            assert "POST /auth/session 200" in self.calls(), self.calls()
+            self.quiet("popup")
+            self.sign_out()
+
+    def second_device(self):
+        self.open()
+        self.browser.click("button.primary[data-provider=zenkey]")
+        self.carrier(second_device=True)
+        code = self.browser.text("#code")
+        assert re.fullmatch("[0-9]{6}", code), code
+        self.browser.type("input[name=user_code]", "000000" if code != "000000" else "111111")
+        self.browser.click("button[type=submit]")
+        self.wait("#wrong")
+        assert self.browser.text("#code") == code
+        self.seen("second-device")
+        self.browser.type("input[name=user_code]", code)
+        self.browser.click("button[type=submit]")
+        self.approve()
+        self.wait("#account")
+        self.quiet("second device")
+        self.wait("#session-list li")
+        self.sign_out()
+
+    def profile(self):
+        self.open()
+        self.sign_in()
+        self.browser.click("#edit")
+        self.browser.type("#profile-form input[name=username]", "jane")
+        self.browser.type("#profile-form input[name=phone_number]", "not a number")
+        self.browser.click("#profile-form button[type=submit]")
+        self.wait("#account .problem")
+        self.says("#account .problem", "phone is not a phone number")
+        self.seen("edit-refused", 400)
+        self.browser.type("#profile-form input[name=phone_number]", "+12025550199")
+        self.browser.click("#profile-form button[type=submit]")
+        self.says("#news", "The profile is saved")
+        self.says("#profile", "+12025550199")
+        assert not self.browser.sees("#account .problem")
+        self.called("PATCH /users/me 200")
+        self.seen("edited")
+        self.sign_out()
+
+    def code(self):
+        self.open()
+        self.app()
+        self.called("POST /demo/codes 200", "POST /auth/zenkey-signin 200")
+        self.browser.click("#phone-me")
+        self.says("#phone-facts", "Jane Doe")
+        self.seen("app")
+        self.browser.click("#phone-refresh")
+        self.wait("#phone-reuse")
+        self.browser.click("#phone-reuse")
+        self.says("#news", "The very same tokens")
+        self.browser.click("#phone-refresh")
+        self.says("#news", "New tokens")
+        self.browser.click("#phone-reuse")
+        self.wait("#phone .problem")
+        self.says("#phone .problem", "invalid_grant")
+        self.seen("reused", 401)
+        self.app()
+        self.browser.click("#phone-sign-out")
+        self.says("#news", "The app is signed out")
+        self.quiet("signing the app out")
+
+    def app(self, key=None):
+        """The app signs in with a code."""
+        self.browser.click("#get-code")
+        self.says("#news", "The app has a code")
+        if key:
+            self.browser.type("#code-form input[name=api_key]", key)
+        self.browser.click("#code-form button[type=submit]")
+        if not key:
+            self.wait("#phone-in")
+
+    def code_refused(self):
+        self.open()
+        self.app(key="no-such-key")
+        self.wait("#phone .problem")
+        self.says("#phone .problem", "invalid_api_key")
+        self.says("#phone .problem", "latchkey api-key create")
+        self.quiet("a wrong key", 401)
+        self.browser.type("#code-form input[name=api_key]", "demo-key")
+        self.browser.type("#code-form input[name=code_verifier]", "x" * 43)
+        self.browser.click("#code-form button[type=submit]")
+        self.says("#phone .problem", "invalid_grant")
+        self.seen("code-refused", 401)
+
+    def phone(self):
+        """The carrier asks the user on the phone."""
+        self.open()
+        self.browser.click("#ask-form button")
+        self.wait("#asked")
+        self.seen("asked")
+        self.browser.click("#approve")
+        self.wait("#phone-in")
+        self.browser.click("#phone-sign-out")
+        self.says("#news", "The app is signed out")
+        self.browser.click("#ask-form button")
+        self.wait("#asked")
+        self.browser.click("#deny")
+        self.wait("#phone .problem")
+        self.says("#phone .problem", "access_denied")
+        self.seen("asked-and-denied", 401)
+        self.browser.click("#ask-form button")
+        self.wait("#asked")
+        self.browser.click("#cancel-asking")
+        self.gone("#asked")
+        self.quiet("cancelling")
+
+    def sessions(self):
+        self.open()
+        self.sign_in()
+        self.app()
+        self.browser.wait("two sessions", lambda: self.count("#session-list li") == 2)
+        self.seen("sessions")
+        self.browser.click("#session-list button")
+        self.browser.wait("one session", lambda: self.count("#session-list li") == 1)
+        self.browser.click("#phone-me")
+        self.wait("#phone .problem")
+        self.says("#phone .problem", "invalid_token")
+        self.quiet("an ended session", 401)
+        self.open_signed_in()
+        for _ in range(2):
+            self.app()
+            self.browser.run("document.querySelector('#phone-in').hidden = true; document.querySelector('#phone-out').hidden = false;")
+        self.browser.wait("three sessions", lambda: self.count("#session-list li") == 3)
+        self.browser.click("#end-others")
+        self.browser.wait("one session", lambda: self.count("#session-list li") == 1)
+        self.quiet("ending all others")
+        self.sign_out()
+
+    def open_signed_in(self):
+        self.browser.go(self.base + "/")
+        self.wait("#method-list li")
+        self.wait("#session-list li")
+
+    def count(self, selector):
+        return self.browser.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def methods(self):
+        self.open()
+        self.sign_in()
+        self.browser.click("#method-add button:nth-child(1)")
+        self.browser.find("input[name=user]")
+        self.browser.click("input[name=user][value=ravi]")
+        self.browser.click("button[type=submit]:not([formaction])")
+        self.says("#news", "you can sign in this way, too")
+        self.browser.wait("two ways", lambda: self.count("#method-list li") == 2)
+        self.says("#method-list", "Acme Accounts")
+        self.says("#method-list", "Northwind Mobile")
+        self.seen("methods")
+        self.browser.click("#method-list li:nth-child(2) button")
+        self.wait("#sure")
+        self.seen("sure")
+        self.browser.click("#sure button[value=no]")
+        self.gone("#sure")
+        self.browser.click("#method-list li:nth-child(2) button")
+        self.wait("#sure")
+        self.browser.click("#sure-yes")
+        self.browser.wait("one way", lambda: self.count("#method-list li") == 1)
+        self.browser.click("#method-list button")
+        self.browser.click("#sure-yes")
+        self.says("#methods .problem", "last_identity")
+        self.seen("last-identity", 409)
+        self.sign_out()
+
+    def transaction(self):
+        self.open()
+        self.sign_in()
+        self.browser.type("#transaction-form textarea", "Pay €25 to Ravi & Sons")
+        self.browser.click("#transaction-form button[type=submit]")
+        self.wait("#receipt")
+        self.says("#receipt-facts", "Pay €25 to Ravi & Sons")
+        self.called("POST /demo/codes 200", "POST /auth/zenkey/authorize 200")
+        self.browser.click("#redeem-form button")
+        self.says("#redeemed", "has redeemed")
+        self.called("POST /auth/receipts/redeem 200")
+        self.seen("transaction")
+        self.browser.click("#redeem-form button")
+        self.wait("#transaction .problem")
+        self.says("#transaction .problem", "invalid_token")
+        self.quiet("redeeming twice", 401)
+        self.browser.run("const who = document.querySelector('#transaction-form select[name=user]'); who.value = 'ravi';")
+        self.browser.click("#transaction-form button[type=submit]")
+        self.says("#transaction .problem", "the user who is signed in")
+        self.called("POST /demo/codes 200", "POST /auth/zenkey/authorize 401")
+        self.seen("not-the-same-user", 401)
+        self.sign_out()
+
+    def elsewhere(self):
+        """A session that ended elsewhere: the page says so, and offers the ways to sign in."""
+        self.open()
+        self.sign_in()
+        self.browser.forget_cookie("latchkey_session")
+        self.browser.forget_cookie("latchkey_refresh")
+        self.browser.click("#edit")
+        self.browser.type("#profile-form input[name=name]", "Jane")
+        self.browser.click("#profile-form button[type=submit]")
+        self.wait("button[data-provider=zenkey]")
+        self.says("#news", "There is no session in this browser any more")
+        assert not self.browser.sees("#account")
+        self.quiet("cookies that are gone", 401)
+        self.sign_in()
+        self.browser.run("return fetch('/users/me/sessions').then((answer) => answer.json()).then(({ sessions }) =>"
+                         " Promise.all(sessions.map(({ id }) => fetch('/users/me/sessions/' + id, { method: 'DELETE' }))));")
+        self.browser.go(self.base + "/")
+        self.says("#news", "The session is over")
+        assert not self.browser.sees("#account")
+        self.quiet("a session that is over", 401)
+
+    def erase(self):
+        self.open()
+        self.sign_in()
+        self.browser.click("#erase")
+        self.wait("#sure")
+        self.browser.click("#sure-yes")
+        self.says("#news", "The account is erased")
+        self.wait("button[data-provider=zenkey]")
+        self.called("DELETE /users/me 200")
+        self.seen("erased")
+
+    def keyboard(self):
+        """The first Tab shows the way past the head of the page; Enter takes it."""
+        self.open()
+        self.browser.run("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex');")
+        self.browser.press(checks.TAB)
+        assert self.browser.run("return document.activeElement.className") == "skip"
+        self.browser.press("\ue007")
+        assert self.browser.run("return location.hash") == "#console"
+        self.browser.press(checks.TAB)
+        inside = self.browser.run("return document.activeElement.closest('#console') !== null")
+        assert inside, "the link leads past the console"
+
+    def api(self):
+        self.browser.go(self.base + "/api.html")
+        self.browser.wait("the calls", lambda: self.count("details.call"))
+        self.seen("api")
+        checks.check_weight(self.browser, "the page of the API")
+        self.browser.run("for (const more of document.querySelectorAll('#signIn, #signIn details')) more.open = true;")
+        checks.check(self.browser, "a call of the API")
+
+    def trouble(self):
+        """Where nobody can be redirected to, a page says what happened."""
+        for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web",
+                     "/auth/nobody/start?client_type=web&redirect_uri=/"):
+            self.browser.go(self.base + path)
+            assert self.browser.text("h1") == "This sign-in cannot go on"
+            status = 404 if "nobody" in path else 400
+            self.seen("cannot-go-on", status)
+
+    # With scripts off.
+
+    def plain(self):
+        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.go(self.base + "/")
+        assert "The console takes JavaScript" in self.browser.text("main")
+        assert not self.browser.sees("#phone") and not self.browser.sees("#account")
+        self.quiet("the front page without scripts")
+        self.browser.picture(self.pictures / f"{self.look}-plain-front.png", whole=True)
+        self.browser.click("#sign-in a.button")
+        self.browser.wait("the page", lambda: self.browser.url == self.base + "/sign-in")
+        links = self.browser.text(".ways")
+        for name in ("ZenKey", "Acme Accounts", "Meetings"):
+            assert f"Sign in with {name}" in links, links
+        self.seen("plain-sign-in")
+        self.follow("zenkey")
+        self.browser.click("button[formaction$=deny]")
+        self.browser.wait("the end", lambda: "status=failure" in self.browser.url)
+        assert "The sign-in was refused" in self.browser.text("main") and "access_denied" in self.browser.text("main")
+        self.seen("plain-denied")
+        for provider, who in (("zenkey", "Jane Doe"), ("acme", "Jane Doe"), ("meetings", "Jane Doe")):
+            self.browser.go(self.base + "/sign-in")
+            if self.browser.text("h1") == "You are signed in":
+                for name in ("latchkey_session", "latchkey_refresh"):
+                    self.browser.forget_cookie(name)
+                self.browser.go(self.base + "/sign-in")
+            self.follow(provider)
+            self.browser.click("button[type=submit]:not([formaction])")
+            self.browser.wait("the end", lambda: "status=success" in self.browser.url)
+            assert self.browser.text("h1") == "You are signed in" and f"Welcome, {who}" in self.browser.text("main")
+            self.seen("plain-signed-in")
+        # What anybody can write into an address is not shown.
+        for name in ("latchkey_session", "latchkey_refresh"):
+            self.browser.forget_cookie(name)
+        word = urllib.parse.quote("Call +1 900 555 0100")
+        self.browser.go(f"{self.base}/sign-in?action=login&status=failure&message={word}&error={word}")
+        assert "900" not in self.browser.text("main"), self.browser.text("main")
+        self.quiet("a link of somebody's")
+
+    def follow(self, provider):
+        self.browser.click(f".ways a[href*='/auth/{provider}/']")
+        if provider == "zenkey":
+            self.browser.find("input[name=mccmnc]")
+            self.browser.click("button[type=submit]")
+        self.browser.find("input[name=user]")
+
+    # Where users have to register.
+
+    def registration(self):
+        self.open()
+        self.browser.click("button.primary[data-provider=zenkey]")
+        self.carrier()
+        self.approve()
+        self.wait("#register")
+        assert self.browser.run("return document.querySelector('#register-form [name=email]').value") == "jane.doe@example.com"
+        self.seen("register")
+        self.browser.type("#register-form input[name=name]", "Jane D.")
+        self.browser.click("#register-form button[type=submit]")
+        self.wait("#account")
+        self.says("#account-title", "Jane D.")
+        self.called("POST /auth/register 201", "GET /users/me 200", "GET /users/me/sessions 200", "GET /users/me/identities 200")
+        self.sign_out()
+
+    def registration_of_the_app(self):
+        self.open()
+        self.browser.run("const who = document.querySelector('#code-form select[name=person]'); who.value = 'ravi';")
+        self.browser.click("#get-code")
+        self.says("#news", "The app has a code")
+        self.browser.click("#code-form button[type=submit]")
+        self.wait("#register")
+        given = self.browser.run("return Object.fromEntries(new FormData(document.getElementById('register-form')))")
+        assert given["name"] == "Ravi Okafor" and given["phone_number"] == "+12025550187", given
+        assert self.count("#register-form .given") == 4
+        self.seen("register-app", 403)
+        self.browser.click("#register-form button[type=submit]")
+        self.wait("#phone-in")
+        self.quiet("registering the app's user")
+
+    def plain_registration(self):
+        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.go(self.base + "/sign-in")
+        self.follow("acme")
+        self.browser.click("button[type=submit]:not([formaction])")
+        self.browser.wait("the end", lambda: "status=partial" in self.browser.url)
+        assert "nobody is registered here" in self.browser.text("main")
+        self.seen("plain-register")
+
+
+STEPS = ["front", "redirect", "denied", "popup", "second_device", "profile", "code", "code_refused", "phone", "sessions",
+         "methods", "transaction", "elsewhere", "erase", "keyboard", "api", "trouble", "plain"]
+STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--pictures", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="", help="a part of the names of the looks and steps to be taken")
+    options = parser.parse_args()
+    shutil.rmtree(options.pictures, ignore_errors=True)
+    options.pictures.mkdir(parents=True)
+    driver = shutil.which("chromedriver")
+    if not driver:
+        raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
+    failed = []
+    for look in LOOKS:
+        for steps, environment in ((STEPS, {}), (STEPS_OF_REGISTRATION, {"LATCHKEY_REGISTRATION": "required"})):
+            chosen = [step for step in steps if options.only in f"{look} {step}"]
+            if not chosen:
+                continue
+            for step in chosen:
+                # Each step has users of its own, and a browser that has never been here.
+                with demonstration(options.latchkey, **environment) as (base, _), \
+                        Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
+                    console = Console(browser, base, options.pictures, look)
+                    console.number = 100 * (STEPS + STEPS_OF_REGISTRATION).index(step)
+                    try:
+                        getattr(console, step)()
+                        print(f"browser: {look}: {step}: ok", flush=True)
+                    except AssertionError as failure:
+                        browser.picture(options.pictures / f"failed-{look}-{step}.png", whole=True)
+                        line = failure.__traceback__.tb_next.tb_lineno
+                        print(f"browser: {look}: {step}: FAILED in line {line}: {failure}", flush=True)
+                        failed.append(step)
+    raise SystemExit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,126 @@
+import CarrierSimulator
+import Foundation
+import LatchkeyConfiguration
+import TestSupport
+import Testing
+
+/// `/sign-in`: signing in without a script, to the page that says how it went.
+@Suite(.serialized) struct SignInPageTests {
+    private static let page = "http://127.0.0.1/sign-in"
+
+    private func onStage(
+        registration: Configuration.Registration.Mode = .automatic,
+        _ body: (_ stage: Stage, _ url: String) async throws -> Void
+    ) async throws {
+        try await Stage.with(
+            configure: { configuration in
+                configuration.registration.mode = registration
+                configuration.zenkey.clients[0].redirectURIs = [Stage.redirectURI, Self.page]
+                configuration.providers[0].name = "Acme & Sons"
+                configuration.providers[0].clients[0].redirectURIs = [Self.page]
+            }
+        ) { try await body($0, "http://127.0.0.1:\($0.app.port)") }
+    }
+
+    /// Follows the page's link, approves, and comes back.
+    private func signIn(_ browser: Browser, _ url: String) async throws -> Browser.Page {
+        let page = try await browser.get(url + "/sign-in")
+        let link = try #require(page.text.firstMatch(of: /href="(\/auth\/acme\/start\?[^"]*)"/)?.1)
+        let asked = try await browser.get(url + link.replacing("&amp;", with: "&"))
+        let back = try await browser.get(try await browser.approve(asked).location)
+        #expect(back.status == 303)
+        return try await browser.get(back.location)
+    }
+
+    @Test("It has a link for each client that may end there, and for no other; names are text")
+    func links() async throws {
+        try await onStage { _, url in
+            let page = try await Browser().get(url + "/sign-in")
+            #expect(page.status == 200)
+            #expect(page.response["content-type"] == "text/html; charset=utf-8")
+            #expect(page.response["cache-control"] == "no-store")
+            #expect(page.text.contains("Sign in with ZenKey"))
+            #expect(page.text.contains("Sign in with Acme &amp; Sons"))
+            #expect(!page.text.contains("globex") && !page.text.contains("meetings"))
+            #expect(!page.text.contains("<script"))
+        }
+        try await Stage.with { stage in
+            let page = try await Browser().get("http://127.0.0.1:\(stage.app.port)/sign-in")
+            #expect(page.text.contains("<code>http://127.0.0.1:\(stage.app.port)/sign-in</code>"), "what to register")
+            #expect(!page.text.contains("/start"))
+        }
+    }
+
+    @Test("A user signs in there and is welcomed; a session that only an address tells of is none")
+    func signsIn() async throws {
+        try await onStage { _, url in
+            let browser = Browser()
+            let done = try await signIn(browser, url)
+            #expect(done.text.contains("<h1>You are signed in</h1>"))
+            #expect(done.text.contains("Welcome, <strong>"))
+            #expect(!done.text.contains("/start"))
+            let told = try await Browser().get(url + "/sign-in?action=login&status=success")
+            #expect(told.text.contains("<h1>Sign in</h1>"))
+            #expect(told.text.contains("has not kept its cookie"))
+        }
+    }
+
+    @Test("Who has to register is told so")
+    func registers() async throws {
+        try await onStage(registration: .required) { _, url in
+            let done = try await signIn(Browser(), url)
+            #expect(done.text.contains("nobody is registered here"))
+            #expect(done.text.contains("<h1>Sign in</h1>"))
+        }
+    }
+
+    @Test(
+        "A failure is told in words of its own, with the code at most",
+        arguments: [
+            ("error=access_denied", "was refused", "access_denied"),
+            ("error=carrier_timeout", "in time", "carrier_timeout"),
+            ("error=%3Cb%3E&message=Call+900", "did not go through", "unknown_error"),
+            ("error=Call_900", "did not go through", "unknown_error"), ("", "did not go through", "unknown_error"),
+            ("error=" + String(repeating: "a", count: 49), "did not go through", "unknown_error"),
+        ])
+    func failure(query: String, words: String, code: String) async throws {
+        try await onStage { _, url in
+            let page = try await Browser().get(url + "/sign-in?action=login&status=failure&" + query)
+            #expect(page.text.contains(words) && page.text.contains("<code>\(code)</code>"), "\(page.text)")
+            #expect(!page.text.contains("<b>") && !page.text.contains("900"))
+        }
+    }
+}
+
+/// What the demonstration tells its pages.
+@Suite(.serialized) struct DemonstrationTests {
+    @Test("Its providers are listed with where its carriers are, which its pages may ask; no other server tells that")
+    func demo() async throws {
+        let directory = try TemporaryDirectory(files: ["Public/index.html": "<p>front</p>"])
+        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))"
+        let carriers = "http://127.0.0.1:\(try await demo.port(after: "simulated carriers are at"))"
+        let providers = try await Browser().get(url + "/auth/providers").text
+        #expect(providers.contains(#""demo":{"carriers_url":"\#(carriers)","api_key":"demo-key"}"#))
+        for id in ["zenkey", "acme", "meetings"] { #expect(providers.contains(#""id":"\#(id)""#)) }
+        let policy = try await Browser().get(url + "/").response["content-security-policy"] ?? ""
+        #expect(policy.contains("connect-src 'self' \(carriers);"))
+
+        let people = try await Browser().get(carriers + "/demo/people", headers: ["Origin: \(url)"])
+        #expect(people.text.contains(#""name":"Northwind Mobile""#) && people.text.contains(#""id":"jane""#))
+        #expect(people.response["access-control-allow-origin"] == url)
+        for origin in ["https://evil.example", "http://127.0.0.1.evil.example", "null"] {
+            let refused = try await Browser().get(carriers + "/demo/people", headers: ["Origin: \(origin)"])
+            #expect(refused.response["access-control-allow-origin"] == nil, "\(origin)")
+        }
+        demo.send(SIGINT)
+        #expect(await demo.ending().status == 0)
+
+        try await Stage.with { stage in
+            let url = "http://127.0.0.1:\(stage.app.port)"
+            #expect(!(try await Browser().get(url + "/auth/providers").text.contains("demo")))
+            let policy = try await Browser().get(url + "/").response["content-security-policy"] ?? "connect-src 'self';"
+            #expect(policy.contains("connect-src 'self';"))
+        }
+    }
+}
