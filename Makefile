@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser openapi third-party conformance conformance-table deployment-check image-check tls-check soak fuzz bench lint format clean
+.PHONY: help run build test browser openapi third-party conformance conformance-table deployment-check image-check tls-check soak fuzz bench docs lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -23,7 +23,7 @@ test:  ## run all tests
 	swift build --build-tests
 	scripts/test
 
-browser:  ## have a real browser click through the sign-ins of a demonstration
+browser:  ## have a real browser use all pages; pictures are in .build/screenshots
 	@scripts/setup --browser
 	swift build --product latchkey
 	scripts/browser
@@ -71,6 +71,11 @@ soak: build  ## put the load of an hour on the release build in 5 minutes (SOAK_
 bench: build  ## measure the release build
 	@scripts/setup --bench
 	Benchmarks/run $(BENCH_FLAGS)
+
+docs:  ## make the documentation of the libraries, in .build/docs; a warning is an error
+	@scripts/setup
+	swift build
+	scripts/docs
 
 lint:  ## check the format of the code
 	swift format lint --strict -r $(swift_files)

@@ -148,7 +148,7 @@ function showWays(providers) {
     return;
   }
   const secondDevice = providers.some(({ kind }) => kind === "zenkey")
-    ? make("p", "quiet", "On a computer or tablet? Choose “This is not my phone” with the carrier, and type the code it shows on your phone.")
+    ? make("p", "quiet", "On a computer or tablet? Choose “My phone is elsewhere” with the carrier: it shows a number to type on your phone.")
     : null;
   // Carriers come first.
   const inOrder = [...providers].sort((one, other) => (other.kind === "zenkey") - (one.kind === "zenkey"));

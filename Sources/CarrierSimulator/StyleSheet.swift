@@ -73,7 +73,7 @@ enum StyleSheet {
         .field { display: block; font-weight: 600; }
         .field input {
           display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit; color: var(--ink);
-          background: var(--sheet); border: 1px solid var(--line); border-radius: .75rem;
+          background: var(--sheet); border: 1px solid var(--faint); border-radius: .75rem;
         }
         [role=alert] { padding: .75rem 1rem; background: var(--tint); border-left: .25rem solid var(--accent); }
         :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }

@@ -52,17 +52,17 @@ enum DemoGuide {
         Latchkey \(LatchkeyVersion.text) is at \(guide.serverURL), the simulated carriers are at \(guide.simulatorURL).
         Users are kept in \(guide.database). Stop it with Ctrl-C.
 
-        Sign a user in (the first curl plays the app that got a code from the carrier):
+        Open it in a browser, and read each call beside what you do:
+
+            \(guide.serverURL)/
+
+        Or sign a user in with curl (the first one plays the app that got a code from the carrier):
 
             curl -sS -X POST \(guide.simulatorURL)/demo/codes |
               curl -sS \(guide.serverURL)/auth/zenkey-signin \\
                 -H 'X-API-KEY: \(guide.apiKey)' -H 'Content-Type: application/json' -d @-
 
-        Or in a browser, by redirects:
-
-            \(guide.serverURL)/auth/zenkey/start?client_type=web&redirect_uri=/
-
-        Then, with the token that curl was answered (a browser has it in a cookie, and needs neither field):
+        Then, with the token that it was answered:
 
             curl -sS \(guide.serverURL)/users/me -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'
             curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'

@@ -80,10 +80,8 @@ class Console:
         self.browser.go(self.base + "/")
         self.wait("button[data-provider=zenkey]")
 
-    def carrier(self, second_device=False):
+    def carrier(self):
         self.browser.find("input[name=mccmnc]")
-        if second_device:
-            self.browser.click("input[name=secondary_device]")
         self.seen("choice-of-carrier")
         self.browser.click("button[type=submit]")
 
@@ -126,6 +124,9 @@ class Console:
         for call in ("GET /auth/zenkey/start", "GET /auth/…/callback", "GET /users/me 200"):
             assert call in shown, shown
         self.seen("signed-in")
+        # What the README shows.
+        self.browser.run("document.activeElement.blur(); document.getElementById('console').scrollIntoView();")
+        self.browser.picture(self.pictures / f"{self.look}-console.png")
         checks.check_focus(self.browser, "the account")
         self.browser.go(self.base + "/")
         self.wait("#account")
@@ -168,16 +169,22 @@ class Console:
     def second_device(self):
         self.open()
         self.browser.click("button.primary[data-provider=zenkey]")
-        self.carrier(second_device=True)
-        code = self.browser.text("#code")
-        assert re.fullmatch("[0-9]{6}", code), code
-        self.browser.type("input[name=user_code]", "000000" if code != "000000" else "111111")
+        self.browser.click("button[formaction$=codes]")
+        self.browser.find("p.code")
+        self.seen("number-for-the-phone")
+        number = self.browser.text("p.code")
+        device = self.browser.windows[0]
+        self.browser.open(urllib.parse.urljoin(self.browser.url, "/phone"))
+        self.browser.pretend(self.size, self.dark)
+        self.seen("phone")
+        self.browser.type("input[name=number]", number)
         self.browser.click("button[type=submit]")
-        self.wait("#wrong")
-        assert self.browser.text("#code") == code
-        self.seen("second-device")
-        self.browser.type("input[name=user_code]", code)
-        self.browser.click("button[type=submit]")
+        self.browser.find("input[name=subscriber]")
+        self.seen("phone-question")
+        self.browser.click("button[value=approve]")
+        self.browser.wait("the phone's last page", lambda: "other screen" in self.browser.text())
+        self.browser.close()
+        self.browser.switch(device)
         self.approve()
         self.wait("#account")
         self.quiet("second device")
@@ -371,6 +378,26 @@ class Console:
         assert not self.browser.sees("#account")
         self.quiet("a session that is over", 401)
 
+    def documents(self):
+        """The JavaScript of the guides does what they say."""
+        self.open()
+        self.sign_in()
+        refresh = self.document("docs/sessions.md", "js-refresh")
+        asked = self.browser.ask("(async () => { const { status } = " + refresh.rstrip(";") + "; return status; })()")
+        assert asked == {"value": 200}, asked
+        self.browser.run("return (async () => {" + self.document("docs/linking.md", "js-link").replace(
+            "https://app.example.com/settings", self.base + "/") + "})()")
+        self.browser.find("input[name=user]")
+        self.browser.click("button[type=submit]:not([formaction])")
+        self.browser.wait("the end", lambda: self.browser.url.startswith(self.base + "/"))
+        self.browser.wait("two ways", lambda: self.count("#method-list li") == 2)
+        self.quiet("the guides")
+
+    @staticmethod
+    def document(path, name):
+        text = (pathlib.Path(__file__).parents[2] / path).read_text()
+        return re.search(f"<!-- snippet: {name} -->\n```js\n(.*?)\n```\n", text, re.S)[1]
+
     def erase(self):
         self.open()
         self.sign_in()
@@ -499,8 +526,14 @@ class Console:
         self.seen("plain-register")
 
 
+def check_images():
+    """The pictures of the documents are small."""
+    images = list((pathlib.Path(__file__).parents[2] / "docs/images").iterdir())
+    assert images and all(image.stat().st_size < 200_000 for image in images), images
+
+
 STEPS = ["front", "redirect", "denied", "popup", "second_device", "profile", "code", "code_refused", "phone", "sessions",
-         "methods", "transaction", "elsewhere", "erase", "keyboard", "api", "trouble", "plain"]
+         "methods", "transaction", "elsewhere", "documents", "erase", "keyboard", "api", "trouble", "plain"]
 STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
 
 
@@ -510,6 +543,7 @@ def main():
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="a part of the names of the looks and steps to be taken")
     options = parser.parse_args()
+    check_images()
     shutil.rmtree(options.pictures, ignore_errors=True)
     options.pictures.mkdir(parents=True)
     driver = shutil.which("chromedriver")

@@ -25,7 +25,7 @@ class Walk:
         self.browser, self.base, self.pictures, self.name = browser, base, pictures, name
 
     def start(self, **fields):
-        query = urllib.parse.urlencode({"client_type": "web", "redirect_uri": self.base + "/", **fields})
+        query = urllib.parse.urlencode({"client_type": "web", "redirect_uri": self.base + "/sign-in", **fields})
         return f"{self.base}/auth/zenkey/start?{query}"
 
     def look(self, step):
@@ -44,7 +44,7 @@ class Walk:
         self.browser.click("button[type=submit]:not([formaction])")
 
     def came_back(self):
-        self.browser.wait("coming back", lambda: self.browser.url.startswith(self.base + "/?"))
+        self.browser.wait("coming back", lambda: self.browser.url.startswith(self.base + "/sign-in?"))
         return parameters(self.browser.url)
 
     def web(self):

@@ -33,12 +33,12 @@ import Testing
         }
     }
 
-    @Test("The README's section on operating names every command")
-    func readme() async throws {
+    @Test("docs/operations.md names every command")
+    func documented() async throws {
         let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let text = try String(contentsOf: here.appendingPathComponent("../../README.md"), encoding: .utf8)
+        let text = try String(contentsOf: here.appendingPathComponent("../../docs/operations.md"), encoding: .utf8)
         let section = try #require(
-            text.components(separatedBy: "## Operating\n").last?.components(separatedBy: "\n## ").first)
+            text.components(separatedBy: "## Commands\n").last?.components(separatedBy: "\n## ").first)
         for command in try await commands() { #expect(section.contains("`latchkey \(command)"), "\(command)") }
     }
 

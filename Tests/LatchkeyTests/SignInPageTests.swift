@@ -18,6 +18,7 @@ import Testing
                 configuration.zenkey.clients[0].redirectURIs = [Stage.redirectURI, Self.page]
                 configuration.providers[0].name = "Acme & Sons"
                 configuration.providers[0].clients[0].redirectURIs = [Self.page]
+                configuration.providers[0].clients[0].scopes = ["openid", "name"]
             }
         ) { try await body($0, "http://127.0.0.1:\($0.app.port)") }
     }
