@@ -1,6 +1,6 @@
 public import Primitives
 
-/// What an ID token says, after every check of ``IDTokenValidator`` has passed. Only this module can make one.
+/// What an ID token says, after every check of `IDTokenValidator` has passed. Only this module can make one.
 ///
 /// The subject is personal: neither `print` nor interpolation nor reflection shows it.
 public struct VerifiedIDToken: Sendable, Hashable {

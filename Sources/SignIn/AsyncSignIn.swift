@@ -58,7 +58,7 @@ public struct AsyncSignIn: Sendable {
 
     /// Has the carrier ask the user again, under the same handle. What an earlier attempt brings counts no more.
     ///
-    /// - Throws: As ``start(_:for:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
+    /// - Throws: As ``start(_:for:notifiedAt:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
     ///   was retried too often.
     public func retry(
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?

@@ -5,7 +5,7 @@ import Storage
 public struct SessionTokens: Sendable, Hashable {
     /// 43 characters of base64url.
     public let token: Secret
-    /// 43 characters of base64url, and 87 after the first exchange; see ``ShownRefreshToken``.
+    /// 43 characters of base64url, and 87 after the first exchange; see `ShownRefreshToken`.
     public let refreshToken: Secret
     /// Seconds until ``token`` ends.
     public let expiresIn: Int64

@@ -3,7 +3,7 @@ import Primitives
 import Storage
 import Synchronization
 
-/// The keys that receipts are signed with: made, published, used and removed as ``SigningKeySchedule`` decides.
+/// The keys that receipts are signed with: made, published, used and removed as `SigningKeySchedule` decides.
 ///
 /// They are kept in the store, so that all processes on it sign with the same ones, and for a minute in memory. Making
 /// one is settled by the store: of several processes that do so at once, one succeeds and the others take its key.

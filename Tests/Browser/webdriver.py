@@ -69,8 +69,18 @@ class Browser:
     def title(self):
         return self.call("GET", "/title")
 
+    def on(self, selector, act):
+        """What comes of doing something with an element, anew if the page was replaced in between."""
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                return act(self.find(selector))
+            except AssertionError as error:
+                if "stale element" not in str(error) or time.monotonic() > deadline:
+                    raise
+
     def text(self, selector="body"):
-        return self.call("GET", f"/element/{self.find(selector)}/text")
+        return self.on(selector, lambda element: self.call("GET", f"/element/{element}/text"))
 
     def find(self, selector):
         """The element, waited for."""
@@ -101,17 +111,16 @@ class Browser:
             {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
 
     def type(self, selector, text):
-        element = self.find(selector)
-        self.call("POST", f"/element/{element}/clear")
-        self.call("POST", f"/element/{element}/value", {"text": text})
+        self.on(selector, lambda element: self.call("POST", f"/element/{element}/clear"))
+        self.on(selector, lambda element: self.call("POST", f"/element/{element}/value", {"text": text}))
 
     def sees(self, selector):
         """Whether there is such an element, and it is shown."""
-        found = self.call("POST", "/elements", {"using": "css selector", "value": selector})
-        return any(self.call("GET", f"/element/{one[ELEMENT]}/displayed") for one in found)
+        return self.run("return [...document.querySelectorAll(arguments[0])].some((element) =>"
+                        " element.checkVisibility({ visibilityProperty: true }))", selector)
 
     def click(self, selector):
-        self.call("POST", f"/element/{self.find(selector)}/click")
+        self.on(selector, lambda element: self.call("POST", f"/element/{element}/click"))
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})

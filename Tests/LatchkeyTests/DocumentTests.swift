@@ -162,8 +162,11 @@ import Testing
         // Whatever file is named holds a secret that will do there.
         let files = FileReader { (path, _) throws(FileReader.Failure) in
             let text: String? =
-                path == "latchkey.yaml" ? nil : path.hasSuffix(".p8") ? Self.privateKey
-                : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
+                path == "latchkey.yaml"
+                ? nil
+                : path.hasSuffix(".p8")
+                    ? Self.privateKey
+                    : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
             guard let text else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
         }
