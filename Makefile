@@ -4,10 +4,10 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser openapi third-party conformance conformance-table deployment-check image-check tls-check soak fuzz bench docs lint format clean
+.PHONY: help run build test browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench docs lint format clean
 
 help:  ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
 
 run:  ## start Latchkey and carriers to sign in with, on this machine
 	@scripts/setup
@@ -50,6 +50,11 @@ conformance-table:  ## write docs/conformance.md from a run of the conformance s
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
+
+configuration-reference:  ## write docs/configuration.md from what the program knows of its settings
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_CONFIGURATION_REFERENCE=write scripts/test --filter 'LatchkeyConfigurationTests.ConfigurationDocumentTests'
 
 image-check: build  ## follow the Dockerfile without a container engine, and run what comes of it (as root)
 	@scripts/setup --deployment

@@ -40,6 +40,8 @@ struct copenssl_session {
     // After a failure nothing more may be sent, not even the end (SSL_shutdown(3)).
     unsigned char is_broken;
     unsigned char saw_plain_http;
+    // Messages of the handshake received since it ended, or since the last data.
+    unsigned int messages_in_a_row;
 };
 
 // The socket, as OpenSSL sees it. Its own socket BIO would have the process killed by SIGPIPE, and would ask the socket
@@ -49,6 +51,8 @@ static int socket_read(BIO *bio, char *buffer, int room) {
     copenssl_session *session = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (room <= 0) return 0;
+    // Of a client that was found to flood the server no more is taken.
+    if (session->is_broken) return -1;
     if (session->is_drained) {
         BIO_set_retry_read(bio);
         return -1;
@@ -281,6 +285,24 @@ int64_t copenssl_context_not_after(const copenssl_context *context) { return con
 
 // Sessions
 
+// More messages of the handshake in a row than any client has a reason for once it has ended. Each KeyUpdate (RFC 8446
+// section 4.6.3) costs new keys, and each request for renegotiation an answer.
+static const unsigned int maximum_messages_in_a_row = 32;
+
+static void count_message(int sent, int version, int type, const void *message, size_t count, SSL *ssl, void *argument) {
+    (void)version;
+    (void)message;
+    (void)count;
+    (void)ssl;
+    copenssl_session *session = argument;
+    if (sent || type != SSL3_RT_HANDSHAKE || !session->is_established) return;
+    session->messages_in_a_row += 1;
+    if (session->messages_in_a_row > maximum_messages_in_a_row) {
+        session->is_broken = 1;
+        session->reason = "too many messages after the handshake";
+    }
+}
+
 copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor) {
     pthread_once(&socket_method_once, make_socket_method);
     copenssl_session *session = calloc(1, sizeof *session);
@@ -296,6 +318,8 @@ copenssl_session *copenssl_session_make(copenssl_context *context, int descripto
     }
     BIO_set_data(bio, session);
     SSL_set_bio(session->ssl, bio, bio);
+    SSL_set_msg_callback(session->ssl, count_message);
+    SSL_set_msg_callback_arg(session->ssl, session);
     SSL_set_accept_state(session->ssl);
     return session;
 }
@@ -344,7 +368,13 @@ copenssl_outcome copenssl_read(copenssl_session *session, void *buffer, size_t r
     if (session->is_broken) return COPENSSL_FAILED;
     ERR_clear_error();
     int result = SSL_read_ex(session->ssl, buffer, room, count);
-    return result == 1 ? COPENSSL_DONE : outcome(session, result);
+    if (session->is_broken) {
+        ERR_clear_error();
+        return COPENSSL_FAILED;
+    }
+    if (result != 1) return outcome(session, result);
+    session->messages_in_a_row = 0;
+    return COPENSSL_DONE;
 }
 
 copenssl_outcome copenssl_write(copenssl_session *session, const void *bytes, size_t count, size_t *written) {

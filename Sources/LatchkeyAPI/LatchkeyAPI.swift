@@ -62,6 +62,9 @@ public final class LatchkeyAPI: Sendable {
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
     public func beginDraining() { isDraining.store(true, ordering: .relaxed) }
 
+    /// Has other limits hold from now on; what was counted under a limit that stays is still counted.
+    public func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
+
     /// Answers every request; never throws.
     public var handler: Handler {
         let router = makeRouter()

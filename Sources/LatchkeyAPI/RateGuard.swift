@@ -11,28 +11,51 @@ import Synchronization
 /// This machine's own addresses are not limited as addresses: whoever asks from there is a proxy or a program of the
 /// operator's, and a proxy asks for everybody.
 final class RateGuard: Sendable {
-    private let perAddress: BucketTable?
-    private let signInsPerAddress: BucketTable?
-    private let perAPIKey: BucketTable?
-    private let changesPerUser: BucketTable?
-    private let requestsUnderWay: Int
+    /// What is counted, and of whom. An object, so that asking for the present one takes one reference.
+    private final class Rules: Sendable {
+        let perAddress: BucketTable?
+        let signInsPerAddress: BucketTable?
+        let perAPIKey: BucketTable?
+        let changesPerUser: BucketTable?
+        let proxies: TrustedProxies
+
+        /// Buckets whose quota stays are kept as they are: a reload forgives nobody.
+        init(_ limits: RequestLimits, after former: Rules? = nil) {
+            func table(_ quota: RequestLimits.Quota?, _ kept: BucketTable?, groups: Int = 256) -> BucketTable? {
+                guard let quota else { return nil }
+                if let kept, kept.quota == quota { return kept }
+                return BucketTable(quota, groups: groups)
+            }
+            perAddress = table(limits.perAddress, former?.perAddress)
+            signInsPerAddress = table(limits.signInsPerAddress, former?.signInsPerAddress)
+            perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
+            changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
+            proxies = limits.proxies
+        }
+    }
+
+    private let rules: Mutex<Rules>
+    private let requestsUnderWay: Atomic<Int>
     private let underWay = Atomic(0)
-    private let proxies: TrustedProxies
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
-        perAddress = limits.perAddress.map { BucketTable($0) }
-        signInsPerAddress = limits.signInsPerAddress.map { BucketTable($0) }
-        perAPIKey = limits.perAPIKey.map { BucketTable($0, groups: 16) }
-        changesPerUser = limits.changesPerUser.map { BucketTable($0) }
-        requestsUnderWay = limits.requestsUnderWay ?? .max
-        proxies = limits.proxies
+        rules = Mutex(Rules(limits))
+        requestsUnderWay = Atomic(limits.requestsUnderWay ?? .max)
         self.uptime = uptime
     }
 
+    /// Has other limits hold from now on.
+    func replace(_ limits: RequestLimits) {
+        requestsUnderWay.store(limits.requestsUnderWay ?? .max, ordering: .relaxed)
+        rules.withLock { $0 = Rules(limits, after: $0) }
+    }
+
+    private var current: Rules { rules.withLock { $0 } }
+
     /// Counts a request in; false if there are too many, and then it was not counted.
     func enter() -> Bool {
-        guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay else {
+        guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay.load(ordering: .relaxed) else {
             leave()
             return false
         }
@@ -45,7 +68,8 @@ final class RateGuard: Sendable {
     /// - Returns: What the answer tells the client, once less than half is left.
     /// - Throws: 429.
     func countAddress(of request: Request) throws(APIError) -> RateNotice? {
-        guard let perAddress, let client = limitedAddress(of: request) else { return nil }
+        let rules = current
+        guard let perAddress = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
         switch perAddress.take(Self.hash(client.high, client.low), at: uptime.elapsed()) {
         case .refused(let seconds): throw .rateLimited("address", perAddress.quota, retryAfter: seconds)
         case .admitted(let remaining):
@@ -57,33 +81,34 @@ final class RateGuard: Sendable {
     /// Counts a sign-in, registration or refresh of an address.
     /// - Throws: 429.
     func countSignIn(of request: Request) throws(APIError) {
-        guard let signInsPerAddress, let client = limitedAddress(of: request) else { return }
-        try count(Self.hash(client.high, client.low), in: signInsPerAddress, "sign-ins")
+        let rules = current
+        guard let table = rules.signInsPerAddress, let client = limitedAddress(of: request, rules) else { return }
+        try count(Self.hash(client.high, client.low), in: table, "sign-ins")
     }
 
     /// Counts a request with an API key.
     /// - Throws: 429.
     func countKey(_ number: UInt64) throws(APIError) {
-        guard let perAPIKey else { return }
-        try count(Self.hash(number, 0), in: perAPIKey, "api-key")
+        guard let table = current.perAPIKey else { return }
+        try count(Self.hash(number, 0), in: table, "api-key")
     }
 
     /// Counts a change of a user's account.
     /// - Throws: 429.
     func countChange(of user: UserID) throws(APIError) {
-        guard let changesPerUser else { return }
-        try count(Self.hash(UInt64(bitPattern: user.number), 0), in: changesPerUser, "account")
+        guard let table = current.changesPerUser else { return }
+        try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
     }
 
-    var limitsChanges: Bool { changesPerUser != nil }
+    var limitsChanges: Bool { current.changesPerUser != nil }
 
     private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) {
         guard case .refused(let seconds) = table.take(caller, at: uptime.elapsed()) else { return }
         throw .rateLimited(policy, table.quota, retryAfter: seconds)
     }
 
-    private func limitedAddress(of request: Request) -> IPAddress? {
-        guard let client = proxies.client(of: request), !client.isLoopback else { return nil }
+    private func limitedAddress(of request: Request, _ rules: Rules) -> IPAddress? {
+        guard let client = rules.proxies.client(of: request), !client.isLoopback else { return nil }
         return client.network
     }
 

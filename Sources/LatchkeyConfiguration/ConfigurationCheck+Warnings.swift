@@ -10,9 +10,15 @@ extension ConfigurationCheck {
     mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
         warnOfReach()
         warnOfTLSWithoutEffect()
+        warnOfProxies()
+        warnOfMissingLimits()
         warnOfSecrets(document)
+        warnOfSamples()
+        warnOfOpenDatabase()
         warnOfClients()
+        warnOfSharedClients()
         warnOfAccounts()
+        warnOfLongLives()
     }
 
     private mutating func warnOfReach() {
@@ -21,6 +27,10 @@ extension ConfigurationCheck {
             warn(
                 "http.host", "listens beyond this machine, and public_url is not https",
                 "set public_url to the https URL of the proxy in front, or listen on 127.0.0.1")
+        } else if isPublic, configuration.tls.isOn {
+            warn(
+                "http.host", "plain HTTP is served beyond this machine, beside HTTPS",
+                "set http.host to 127.0.0.1, and tls.host to the address for HTTPS")
         }
         if configuration.tls.isOn, configuration.publicURL?.scheme != .https {
             warn(

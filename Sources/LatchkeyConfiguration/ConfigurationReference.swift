@@ -34,6 +34,15 @@ public enum ConfigurationReference {
 
 /// One key of the configuration.
 public struct ConfigurationKey: Sendable, Hashable {
+    /// What a running server takes over at SIGHUP.
+    public enum Reload: Sendable, Hashable {
+        /// A new value waits for the next start.
+        case nothing
+        case value
+        /// What is in the file that is named; another name waits for the next start.
+        case contentsOfFile
+    }
+
     /// As in the file: `http.port`; `zenkey.clients[].id` for one of the keys of each client.
     public let name: String
     /// The environment variable that sets it; nil for the keys of each client, API key and provider.
@@ -44,6 +53,7 @@ public struct ConfigurationKey: Sendable, Hashable {
     public let defaultValue: String?
     /// Whether it is never shown, and may stand in a file of its own: `api_keys_file`, `LATCHKEY_API_KEYS_FILE`.
     public let isSecret: Bool
+    public let reload: Reload
     /// One sentence or two.
     public let meaning: String
 
@@ -54,6 +64,7 @@ public struct ConfigurationKey: Sendable, Hashable {
         let value = setting.show(defaults)
         defaultValue = value.isEmpty ? nil : value
         isSecret = setting.isSecret
+        reload = setting.reload
         meaning = setting.meaning
     }
 }

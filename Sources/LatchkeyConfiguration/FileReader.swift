@@ -28,11 +28,22 @@ public struct FileReader: Sendable {
     }
 
     private let readFile: @Sendable (String, Int) throws(Failure) -> Contents
+    private let lookAtRights: @Sendable (String) -> Bool
 
-    /// - Parameter read: Is given a path and the number of bytes beyond which a file is too large.
-    public init(_ read: @escaping @Sendable (String, Int) throws(Failure) -> Contents) {
+    /// - Parameters:
+    ///   - read: Is given a path and the number of bytes beyond which a file is too large.
+    ///   - isReadableByAll: Is given a path.
+    public init(
+        _ read: @escaping @Sendable (String, Int) throws(Failure) -> Contents,
+        isReadableByAll: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) {
         readFile = read
+        lookAtRights = isReadableByAll
     }
+
+    /// Whether there is a file that every user of the machine may read. The file is not opened: closing it would take away
+    /// the locks that this process has on it, which matters with a database.
+    public func isReadableByAll(_ path: String) -> Bool { lookAtRights(path) }
 
     public func contents(of path: String, limit: Int) throws(Failure) -> Contents { try readFile(path, limit) }
 
@@ -47,6 +58,9 @@ public struct FileReader: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         let bytes = try readAll(descriptor, limit: limit)
         return Contents(bytes: bytes, isReadableByAll: status.st_mode & S_IROTH != 0)
+    } isReadableByAll: { path in
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
     }
 
     private static func readAll(_ descriptor: CInt, limit: Int) throws(Failure) -> [UInt8] {

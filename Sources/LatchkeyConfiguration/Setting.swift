@@ -10,6 +10,8 @@ struct Setting<Root: Sendable>: Sendable {
     let set: @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void
     /// The value as it could be written in the file; empty if there is none.
     let show: @Sendable (Root) -> String
+    /// What SIGHUP takes over of it.
+    var reload = ConfigurationKey.Reload.nothing
 
     init<Value>(
         _ name: String, _ type: ValueType<Value>, _ path: any (WritableKeyPath<Root, Value> & Sendable),
@@ -34,6 +36,13 @@ struct Setting<Root: Sendable>: Sendable {
         self.meaning = meaning
         self.set = set
         self.show = show
+    }
+
+    /// As one of which SIGHUP takes something over.
+    func reloaded(_ reload: ConfigurationKey.Reload) -> Setting {
+        var copy = self
+        copy.reload = reload
+        return copy
     }
 
     /// The key under which the file may name a file that holds the secret.

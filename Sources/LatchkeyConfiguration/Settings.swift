@@ -27,19 +27,24 @@ enum Settings {
             "Origins of web frontends that may call the API from a browser."),
         Setting(
             "rate_limits", .flag("on", "off"), \.rateLimits,
-            "Limits on the rate of requests; limits on connections and bodies always apply."),
+            "Limits on the rate of requests; limits on connections and bodies always apply."
+        ).reloaded(.value),
         Setting(
             "rate_limit_rules.per_address", .quota, \.rateLimitRules.perAddress,
             "Requests of one address (IPv6: of one /64); more are answered 429. This machine's own addresses are not "
-                + "limited."),
+                + "limited."
+        ).reloaded(.value),
         Setting(
             "rate_limit_rules.sign_ins_per_address", .quota, \.rateLimitRules.signInsPerAddress,
-            "Sign-ins, registrations and refreshes of one address."),
+            "Sign-ins, registrations and refreshes of one address."
+        ).reloaded(.value),
         Setting(
-            "rate_limit_rules.per_api_key", .quota, \.rateLimitRules.perAPIKey, "Requests with one API key."),
+            "rate_limit_rules.per_api_key", .quota, \.rateLimitRules.perAPIKey, "Requests with one API key."
+        ).reloaded(.value),
         Setting(
             "rate_limit_rules.changes_per_user", .quota, \.rateLimitRules.changesPerUser,
-            "Changes of one user's account: profile, identities, sessions, transactions."),
+            "Changes of one user's account: profile, identities, sessions, transactions."
+        ).reloaded(.value),
     ]
 
     private static let http: [Setting<Configuration>] = [
@@ -50,13 +55,16 @@ enum Settings {
         Setting("http.loops", .integer(0...256), \.http.loops, "Event loops; 0 makes one for each processor."),
         Setting(
             "http.trusted_proxies", .list(of: .addressRange, "a list of addresses and ranges"), \.http.trustedProxies,
-            "Reverse proxies that are believed for whom they ask; nobody else is."),
+            "Reverse proxies that are believed for whom they ask; nobody else is."
+        ).reloaded(.value),
         Setting(
             "http.forwarded_field", .choice, \.http.forwardedField,
-            "The one field in which they say so; the other is not looked at."),
+            "The one field in which they say so; the other is not looked at."
+        ).reloaded(.value),
         Setting(
             "http.limits.max_requests_under_way", .integer(1...1_000_000), \.http.limits.requestsUnderWay,
-            "Requests being handled at a time; more are answered 503 at once, before all become slow."),
+            "Requests being handled at a time; more are answered 503 at once, before all become slow."
+        ).reloaded(.value),
         Setting(
             "http.limits.max_connections", .integer(1...1_000_000), \.http.limits.connections,
             "Connections in all; more are answered 503."),
@@ -94,10 +102,12 @@ enum Settings {
         Setting(
             "tls.certificate_file", .optional(.path), \.tls.certificateFile,
             "A PEM file with the server's certificate, and after it those that lead to its authority; with it, HTTPS is "
-                + "served beside HTTP."),
+                + "served beside HTTP."
+        ).reloaded(.contentsOfFile),
         Setting(
             "tls.private_key_file", .optional(.path), \.tls.privateKeyFile,
-            "A PEM file with the certificate's private key, without a passphrase."),
+            "A PEM file with the certificate's private key, without a passphrase."
+        ).reloaded(.contentsOfFile),
         Setting(
             "tls.host", .list(of: .bindAddress, "an address or a list of addresses"), \.tls.hosts,
             "The address or addresses to listen on for HTTPS; without any, those of http.host."),
@@ -110,7 +120,8 @@ enum Settings {
             "none: clients are not asked for certificates; optional: they may have none; required: they must show one."),
         Setting(
             "tls.client_ca_file", .optional(.path), \.tls.clientAuthoritiesFile,
-            "A PEM file with the authorities that clients' certificates have to come from."),
+            "A PEM file with the authorities that clients' certificates have to come from."
+        ).reloaded(.contentsOfFile),
         Setting(
             "tls.handshake_timeout", .duration(1...60), \.tls.handshakeTimeout,
             "From a connection's beginning to the end of its handshake."),
@@ -240,7 +251,7 @@ enum Settings {
         Setting(
             "compat.zephr", .flag(), \.compatibility.zephr,
             "Has the paths of Zephr's OAuth sign-in below /zephr and /blaize, too."),
-        Setting("log.level", .choice, \.log.level, "From which severity on is logged."),
+        Setting("log.level", .choice, \.log.level, "From which severity on is logged.").reloaded(.value),
         Setting("log.format", .choice, \.log.format, "text for people, json for machines."),
     ]
 }

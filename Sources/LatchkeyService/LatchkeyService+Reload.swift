@@ -1,23 +1,33 @@
+import LatchkeyAPI
 public import LatchkeyConfiguration
 import Logging
 import Observability
+import Synchronization
 
 extension LatchkeyService {
-    /// Takes over what may change while a service runs, which is `log.level` and what is in the files of `tls`; tells
-    /// which other keys have changed, which wait for the next start. Values of secrets are compared by nobody and told to nobody.
+    /// Takes over what may change while a service runs, as ``ConfigurationKey/reload`` says; tells which other keys have
+    /// changed, which wait for the next start. Values of secrets are compared by nobody and told to nobody.
     public func reload(_ loaded: LoadedConfiguration) {
         for warning in loaded.warnings { logger.warning("\(warning)") }
         certificates?.renew()
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
-        let waiting = changedKeys(new)
+        api.replaceLimits(new.requestLimits)
+        let before = reloaded.withLock { before in
+            defer { before = new }
+            return before
+        }
+        let waiting = Self.changedKeys(from: configuration, to: new) { $0 != .value }
+        let taken = Self.changedKeys(from: before, to: new) { $0 == .value }
+        var metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]
+        if !taken.isEmpty { metadata["taken_over"] = "\(taken.joined(separator: " "))" }
         let former = logThreshold.level
         logThreshold.level = level
         // Said also where less is logged from now on, and only once that is so.
         if let either = [former, level].compactMap({ $0 }).min() {
             var teller = logger
             teller.logLevel = either
-            teller.notice("reloaded", metadata: ["log_level": "\(new.log.level.rawValue)"])
+            teller.notice("reloaded", metadata: metadata)
         }
         guard !waiting.isEmpty else { return }
         logger.warning(
@@ -29,8 +39,11 @@ extension LatchkeyService {
         for problem in errors.problems { logger.error("not reloaded: \(problem)") }
     }
 
-    private func changedKeys(_ new: Configuration) -> [String] {
-        zip(ConfigurationReference.values(of: configuration), ConfigurationReference.values(of: new))
-            .filter { $0.0.value != $0.1.value && $0.0.key != "log.level" }.map(\.0.key)
+    private static func changedKeys(
+        from old: Configuration, to new: Configuration, where isMeant: (ConfigurationKey.Reload) -> Bool
+    ) -> [String] {
+        let meant = Set(ConfigurationReference.keys.filter { isMeant($0.reload) }.map(\.name))
+        return zip(ConfigurationReference.values(of: old), ConfigurationReference.values(of: new))
+            .filter { $0.0.value != $0.1.value && meant.contains($0.0.key) }.map(\.0.key)
     }
 }

@@ -16,10 +16,12 @@ public final class LatchkeyService: Sendable {
     public let logger: Logger
     /// As it was when the service was made.
     let configuration: Configuration
+    /// As it was at the last reload.
+    let reloaded: Mutex<Configuration>
     let logThreshold: LogThreshold
     private let store: SQLStore
     private let client: CurlHTTPClient
-    private let api: LatchkeyAPI
+    let api: LatchkeyAPI
     private let publicAddress: PublicAddress
     private let server: Server
     private let listeners: [ListeningPoint]
@@ -40,6 +42,7 @@ public final class LatchkeyService: Sendable {
         _ = OpenFileLimit.raise()
         MemoryHeaps.keepSmall()
         self.configuration = configuration
+        reloaded = Mutex(configuration)
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.logger = logger

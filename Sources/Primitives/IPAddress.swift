@@ -84,4 +84,7 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     public func contains(_ address: IPAddress) -> Bool { address.prefix(length) == first }
+
+    /// Whether it reaches beyond what one operator can have: more than 10.0.0.0/8, or than fc00::/7 (RFC 1918, RFC 4193).
+    public var isOfManyOwners: Bool { length < (first.isIPv4 && length >= 96 ? 96 + 8 : 7) }
 }

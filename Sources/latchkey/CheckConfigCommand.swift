@@ -25,11 +25,20 @@ struct CheckConfigCommand: ParsableCommand {
         print("The configuration is good.")
     }
 
+    private func reload(of key: ConfigurationKey) -> String {
+        switch key.reload {
+        case .nothing: ""
+        case .value: "; SIGHUP takes a new value over"
+        case .contentsOfFile: "; SIGHUP takes over what is in the file"
+        }
+    }
+
     private func printKeys() {
         for key in ConfigurationReference.keys {
             print("\(key.name)\n    \(key.meaning)")
             let variable = key.environmentName ?? "in the file only"
-            print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\n")
+            let secrecy = key.isSecret ? "; a secret, also from a file (_file)" : ""
+            print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\(secrecy)\(reload(of: key))\n")
         }
     }
 }

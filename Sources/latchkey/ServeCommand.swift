@@ -8,8 +8,9 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Serves sign-ins until SIGTERM or SIGINT.",
         discussion: """
             SIGTERM lets the requests under way finish (http.timeouts.drain) and ends with 0; a second one ends at \
-            once. SIGHUP reads the configuration again and takes over log.level and the certificates of tls (which are also \
-            taken over when their files change); other changes wait for the next start, and a bad configuration changes nothing.
+            once. SIGHUP reads the configuration again and takes over log.level, the limits on rates, the trusted proxies and \
+            the certificates of tls (which are also taken over when their files change); docs/configuration.md marks the \
+            keys. Other changes wait for the next start, and a bad configuration changes nothing.
 
             Ends with 0 after SIGTERM or SIGINT, 1 if it cannot start, 64 if the options are wrong, and 78, with all of \
             them listed, if the configuration has problems.

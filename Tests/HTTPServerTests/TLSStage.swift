@@ -34,9 +34,11 @@ struct TLSStage {
 
     /// What a Python program prints, without the white space at its end. It has `connect(…)`, `request(path, *fields)`
     /// and `answer(socket)`.
-    func python(_ program: String) async throws -> String {
-        let ending = try await Program.run(
-            "python3", ["-c", TLSStage.prelude + program, "\(live.port)"], in: directory.path)
+    func python(_ program: String) async throws -> String { try await self.program(TLSStage.prelude + program) }
+
+    /// What a Python program without that prints; its argument is the port.
+    func program(_ program: String) async throws -> String {
+        let ending = try await Program.run("python3", ["-c", program, "\(live.port)"], in: directory.path)
         return ending.output.trimmingSuffix { $0.isWhitespace }
     }
 

@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import TestSupport
 import Testing
 
 @Suite("Warnings about a configuration")
@@ -24,6 +25,24 @@ struct ConfigurationWarningTests {
                 "registration_rules: {required_attributes: [email]}", "registration_rules.required_attributes",
                 "automatic"
             ),
+            ("http: {trusted_proxies: [0.0.0.0/0]}", "http.trusted_proxies", "any address"),
+            ("http: {trusted_proxies: ['::/0']}", "http.trusted_proxies", "any address"),
+            ("http: {trusted_proxies: [8.0.0.0/7]}", "http.trusted_proxies", "has 8.0.0.0/7"),
+            (
+                "http: {trusted_proxies: [10.0.0.2], limits: {max_connections_per_address: 9}}",
+                "http.limits.max_connections_per_address", "of a proxy"
+            ),
+            ("rate_limit_rules: {per_address: 0}", "rate_limit_rules.per_address", "as many requests"),
+            (
+                "rate_limit_rules: {sign_ins_per_address: 0}", "rate_limit_rules.sign_ins_per_address",
+                "as many sign-ins"
+            ),
+            ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
+            ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expired"),
+            (
+                "transactions: {encryption_keys: [000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f]}",
+                "transactions.encryption_keys", "sample"
+            ),
         ])
     func unsafe(text: String, key: String, words: String) throws {
         let warnings = try load(Self.client + text).warnings
@@ -34,7 +53,92 @@ struct ConfigurationWarningTests {
 
     @Test("Listening everywhere behind an https proxy is no cause for a warning")
     func proxied() throws {
-        #expect(try load(Self.client + "http: {host: 0.0.0.0}\npublic_url: https://login.example.com").warnings.isEmpty)
+        let text = "http: {host: 0.0.0.0, trusted_proxies: [10.0.0.2]}\npublic_url: https://login.example.com"
+        #expect(try load(Self.client + text).warnings.isEmpty)
+    }
+
+    @Test(
+        "What is as wide as a private network may be trusted, and limits that are all off are told of once",
+        arguments: [
+            ("http: {trusted_proxies: [10.0.0.0/8, 'fc00::/7', '::ffff:10.0.0.0/104']}", 0),
+            ("rate_limits: off\nrate_limit_rules: {per_address: 0, sign_ins_per_address: 0}", 1),
+            ("sessions: {access_lifetime: 24h}\nid_token: {clock_skew: 5m}", 0),
+        ])
+    func bounds(text: String, count: Int) throws {
+        #expect(try load(Self.client + text).warnings.count == count)
+    }
+
+    @Test("A proxy in front whose address is not known is warned of")
+    func unknownProxy() throws {
+        let text = "public_url: https://login.example.com\n"
+        #expect(try load(Self.client + text).warnings.map(\.key) == ["http.trusted_proxies"])
+        #expect(try load(Self.client + text + "rate_limits: off").warnings.map(\.key) == ["rate_limits"])
+    }
+
+    @Test("A sample of the documentation in the place of a secret is warned of, as it is and as a hash")
+    func samples() throws {
+        let samples: [(key: String, variable: String, value: String)] = [
+            ("api_keys", "LATCHKEY_API_KEYS", "demo-key"),
+            (
+                "api_keys", "LATCHKEY_API_KEYS",
+                "sha256:c48a01f49fd0f2cc404bc3cbbc80e91457a3d41bb429a695243de4c61794155c"
+            ),
+            ("zenkey.clients", "LATCHKEY_ZENKEY_CLIENTS", "ccid-1:your-client-secret"),
+            (
+                "vault.encryption_keys", "LATCHKEY_VAULT_ENCRYPTION_KEYS",
+                "1f1e1d1c1b1a191817161514131211100f0e0d0c0b0a09080706050403020100"
+            ),
+        ]
+        for (key, variable, value) in samples {
+            let warnings = try load(Self.client, environment: needed.with(variable, value)).warnings
+            let found = warnings.filter { $0.reason.contains("sample") }
+            #expect(found.map(\.key) == [key])
+            #expect(!warnings.contains { $0.description.contains(value) }, "\(key)")
+        }
+    }
+
+    @Test("A database that everybody can read is warned of")
+    func openDatabase() throws {
+        let reader = files(["test.yaml": Self.client + "database: {url: 'sqlite:///open.db'}"])
+        let loader = ConfigurationLoader(
+            files: FileReader { (path, limit) throws(FileReader.Failure) in
+                try reader.contents(of: path, limit: limit)
+            } isReadableByAll: {
+                $0 == "open.db"
+            })
+        let warnings = try loader.load(file: "test.yaml", environment: needed).warnings
+        #expect(warnings.map(\.key) == ["database.url"])
+    }
+
+    @Test("A client id that two providers have, in what is held to a client, is warned of")
+    func sharedClient() throws {
+        let providers = """
+            providers:
+              other:
+                kind: oidc
+                issuer: https://login.example.org
+                clients: [{id: ccid-1, secret: 0123456789abcdef, redirect_uris: ['https://app.example.com/cb']}]
+
+            """
+        let keys = "api_keys: [{name: shop, key: 'sha256:\(String(repeating: "0a", count: 32))', clients: [ccid-1]}]\n"
+        let environment = needed.with("LATCHKEY_API_KEYS", nil)
+        let warnings = try load(Self.client + providers + keys, environment: environment).warnings
+        #expect(warnings.map(\.key) == ["api_keys[0]"])
+        #expect(warnings.first?.reason.contains("(zenkey, other)") == true)
+        #expect(try load(Self.client + keys, environment: environment).warnings.isEmpty)
+        let origins =
+            "zenkey: {clients: [{id: ccid-1, redirect_uris: ['a.b://c'], allowed_origins: ['https://a.example']}]}\n"
+        #expect(try load(origins + providers).warnings.map(\.key) == ["zenkey.clients"])
+        #expect(try load(origins).warnings.isEmpty)
+    }
+
+    @Test("Plain HTTP beyond this machine beside HTTPS is warned of")
+    func besideHTTPS() throws {
+        let tls = "tls: {certificate_file: chain, private_key_file: key}\npublic_url: https://login.example.com\n"
+        let files = ["chain": TLSTexts.chain, "key": TLSTexts.key]
+        let text = Self.client + tls
+        #expect(try load(text + "http: {host: 0.0.0.0}", files: files).warnings.map(\.key) == ["http.host"])
+        #expect(try load(text, files: files).warnings.isEmpty)
     }
 
     @Test("Plain API keys in the file, short ones, and a file that everybody can read are warned of")

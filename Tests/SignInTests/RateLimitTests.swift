@@ -62,6 +62,27 @@ struct RateLimitTests {
         #expect(notices == Array(repeating: nil, count: 5) + (0..<5).map { #""address";r=\#(4 - $0)"# })
     }
 
+    @Test("are counted on where a reload keeps the limit, and by the new limits where it does not")
+    func replaced() async throws {
+        let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
+        #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 429])
+        var limits = RequestLimits()
+        limits.perAddress = .init(count: 2, seconds: 60)
+        limits.proxies = TrustedProxies([try #require(IPAddressRange("192.0.2.99"))])
+        app.api.replaceLimits(limits)
+        #expect(try await statuses(app, 1, from: Self.some) == [429])
+        let forwarded: HTTPFields = [try #require(HTTPField.Name("X-Forwarded-For")): Self.some]
+        #expect(try await statuses(app, 1, from: "192.0.2.99", forwarded) == [429])
+        limits.perAddress = .init(count: 1, seconds: 60)
+        app.api.replaceLimits(limits)
+        #expect(try await statuses(app, 2, from: Self.some) == [200, 429])
+        limits.requestsUnderWay = 0
+        app.api.replaceLimits(limits)
+        #expect(try await statuses(app, 1, from: "192.0.2.1") == [503])
+        app.api.replaceLimits(RequestLimits())
+        #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 200])
+    }
+
     @Test("of this machine's own addresses are no address's", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
     func loopback(_ peer: String) async throws {
         let app = try app { $0.perAddress = .init(count: 1, seconds: 60) }

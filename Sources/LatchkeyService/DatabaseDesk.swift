@@ -1,0 +1,101 @@
+public import LatchkeyConfiguration
+public import Primitives
+import Storage
+
+/// What an operator does with the whole database that a configuration names.
+public struct DatabaseDesk: Sendable {
+    /// What came of it.
+    public struct Report: Sendable, Hashable {
+        /// For people.
+        public let text: String
+        /// For programs: one object on one line.
+        public let json: String
+        /// Whether there is nothing left to do.
+        public let isDone: Bool
+    }
+
+    private let configuration: SQLiteConfiguration
+    private let clock: WallClock
+
+    public init(_ configuration: Configuration, clock: WallClock = .system) {
+        self.configuration = configuration.sqlite
+        self.clock = clock
+    }
+
+    /// Tells which steps are pending, and changes nothing.
+    /// - Throws: ``OperatorFailure``.
+    public func pendingSteps() throws -> Report {
+        let steps = try storing { () throws(StorageError) in try DatabaseSteps(of: configuration) }
+        return report(done: [], pending: steps.pending)
+    }
+
+    /// Brings the tables up to date; makes the database if it is not there. Servers may run meanwhile.
+    /// - Throws: ``OperatorFailure``.
+    public func migrate() async throws -> Report {
+        let before: DatabaseSteps
+        do throws(StorageError) {
+            before = try await DatabaseSteps.run(on: configuration)
+        } catch {
+            throw OperatorFailure("the database: \(error.reason)")
+        }
+        return report(done: before.pending, pending: [])
+    }
+
+    /// Copies the database into a file, also while servers use it.
+    /// - Throws: ``OperatorFailure``, and then there is no new file.
+    public func backUp(to path: String, replaces: Bool) throws -> Report {
+        let backup = try storing { () throws(StorageError) in
+            try DatabaseBackup.make(of: configuration, at: path, replaces: replaces)
+        }
+        var json = JSONObjectWriter()
+        json.add("file", path)
+        json.add("bytes", backup.size)
+        json.add("steps", backup.steps)
+        return Report(
+            text: "\(path) has the whole database: \(backup.size) bytes, looked through and found good.",
+            json: json.text(), isDone: true)
+    }
+
+    /// Puts a backup in the place of the database, and keeps that beside.
+    /// - Throws: ``OperatorFailure``, and then the database is as it was.
+    public func restore(from path: String) throws -> Report {
+        let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
+        let restore = try storing { () throws(StorageError) in
+            try DatabaseRestore.run(from: path, to: configuration, mark: "before-restore-\(moment)")
+        }
+        let pending = restore.allSteps - restore.steps
+        var json = JSONObjectWriter()
+        json.add("file", path)
+        json.add("former", orNull: restore.former)
+        json.add("steps", restore.steps)
+        json.add("pending", pending)
+        var lines = ["The database is what \(path) has."]
+        if let former = restore.former { lines.append("The former one is kept as \(former).") }
+        if pending > 0 { lines.append("The next start, or latchkey migrate, brings its tables up to date.") }
+        return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: true)
+    }
+
+    private func report(done: [String], pending: [String]) -> Report {
+        var json = JSONObjectWriter()
+        json.add("done", done)
+        json.add("pending", pending)
+        let (title, names) = pending.isEmpty ? ("done", done) : ("pending", pending)
+        let lines =
+            names.isEmpty
+            ? ["The tables are those of this version; nothing is to be done."]
+            : ["\(names.count) \(names.count == 1 ? "step" : "steps") \(title):"] + names.map { "  \($0)" }
+        return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
+    }
+
+    private func storing<Value>(_ step: () throws(StorageError) -> Value) throws(OperatorFailure) -> Value {
+        do throws(StorageError) {
+            return try step()
+        } catch {
+            throw OperatorFailure(error.reason)
+        }
+    }
+}
+
+extension JSONObjectWriter {
+    fileprivate consuming func text() -> String { String(decoding: finish(), as: UTF8.self) }
+}
