@@ -26,6 +26,7 @@ let package = Package(
         .target(name: "CSystem"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CPostgres", linkerSettings: [.linkedLibrary("pq")]),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
         // Values all may use: strict JSON, base64url, secrets, time, randomness.
@@ -53,11 +54,11 @@ let package = Package(
         // Knows curl.
         .target(name: "OutboundHTTP", dependencies: ["CCurl", "OpenIDConnect"]),
 
-        // Knows SQLite.
+        // Knows SQLite and PostgreSQL.
         .target(
             name: "Storage",
             dependencies: [
-                "Primitives",
+                "CPostgres", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -200,7 +201,7 @@ let package = Package(
 )
 
 // The targets in C have no Swift settings.
-for target in package.targets where !["CSystem", "CCurl", "CZlib", "COpenSSL"].contains(target.name) {
+for target in package.targets where !["CSystem", "CCurl", "CZlib", "COpenSSL", "CPostgres"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -65,7 +65,12 @@ extension Configuration {
         }
 
         public var url = DatabaseURL.standard
+        /// SQLite's only.
         public var synchronous = Synchronous.full
+        /// Connections to PostgreSQL.
+        public var poolSize = 8
+        /// For one statement on PostgreSQL.
+        public var statementTimeout = Duration.seconds(5)
 
         public init() {}
     }

@@ -61,7 +61,7 @@ extension ConfigurationCheck {
     }
 
     mutating func warnOfOpenDatabase() {
-        guard context.files.isReadableByAll(configuration.database.url.path) else { return }
+        guard let path = configuration.database.url.path, context.files.isReadableByAll(path) else { return }
         warn("database.url", "every user of this machine can read the database", "take the right away (chmod o-r)")
     }
 

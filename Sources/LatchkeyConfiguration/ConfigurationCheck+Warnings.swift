@@ -48,6 +48,11 @@ extension ConfigurationCheck {
         if !configuration.rateLimits {
             warn("rate_limits", "limits on the rate of requests are off", "set it to on in production")
         }
+        if case .postgres(let url) = configuration.database.url, !url.isConfidential {
+            warn(
+                "database.url", "what is stored and the password may be read on their way to the PostgreSQL server",
+                "add sslmode=verify-full to the URL")
+        }
         if configuration.database.synchronous == .normal {
             warn(
                 "database.synchronous", "a loss of power may undo the last sign-ins and sign-outs",
@@ -56,7 +61,9 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
-        let inFile = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"].filter(standsInFile)
+        var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
+        if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
+        let inFile = secrets.filter(standsInFile)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
             warn(
                 "api_keys", "keys stand in the file as they are",

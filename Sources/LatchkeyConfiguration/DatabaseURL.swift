@@ -1,18 +1,33 @@
-/// Where the data is: a SQLite database in a file.
-public struct DatabaseURL: Sendable, Hashable, CustomStringConvertible {
+/// Where the data is: an SQLite database in a file, or a PostgreSQL server's.
+public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     /// The file's path; a relative one counts from the working directory.
-    public let path: String
+    case sqlite(path: String)
+    case postgres(PostgresURL)
 
     /// `sqlite:///latchkey.db`
     public static let standard = DatabaseURL(path: "latchkey.db")
 
-    /// The database in the file at a path.
+    /// The SQLite database in the file at a path.
     public init(path: String) {
-        self.path = path
+        self = .sqlite(path: path)
     }
 
-    /// In the form of the configuration: three slashes in front of a relative path, four with an absolute one.
-    public var description: String { Self.prefix + path }
+    /// The file's path; nil for PostgreSQL.
+    public var path: String? {
+        switch self {
+        case .sqlite(let path): path
+        case .postgres: nil
+        }
+    }
+
+    /// In the form of the configuration: three slashes in front of a relative path, four with an absolute one. A
+    /// PostgreSQL URL is without its password.
+    public var description: String {
+        switch self {
+        case .sqlite(let path): Self.prefix + path
+        case .postgres(let url): url.description
+        }
+    }
 
     private static let prefix = "sqlite:///"
 
@@ -20,13 +35,13 @@ public struct DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     static func parse(_ text: String) throws(ValueRefusal) -> DatabaseURL {
         let forms = "write sqlite:///relative.db or sqlite:////absolute/path.db"
         if text.hasPrefix("postgres:") || text.hasPrefix("postgresql:") {
-            throw ValueRefusal("this version stores in SQLite and not in PostgreSQL", forms)
+            return .postgres(try PostgresURL(parsing: text))
         }
         guard text.hasPrefix(prefix) else {
             if text.hasPrefix("sqlite:") {
                 throw ValueRefusal("a SQLite URL has three slashes in front of its path", forms)
             }
-            throw ValueRefusal("is not a database URL", forms)
+            throw ValueRefusal("is not a database URL", forms + ", or postgres://user:password@host/database")
         }
         let path = text.dropFirst(prefix.count)
         guard !path.isEmpty, !path.hasSuffix("/") else { throw ValueRefusal("names no file", forms) }
@@ -37,6 +52,6 @@ public struct DatabaseURL: Sendable, Hashable, CustomStringConvertible {
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x3F || $0 == 0x23 || $0 == 0x25 }) {
             throw ValueRefusal("the path has a ?, #, % or control character, and none of them is taken", forms)
         }
-        return DatabaseURL(path: String(path))
+        return .sqlite(path: String(path))
     }
 }

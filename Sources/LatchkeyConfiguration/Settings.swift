@@ -13,11 +13,19 @@ enum Settings {
             "public_url", .optional(.publicURL), \.publicURL,
             "The base URL under which browsers and apps reach this server."),
         Setting(
-            "database.url", .databaseURL, \.database.url,
-            "The SQLite database; three slashes in front of a relative path, four with an absolute one."),
+            "database.url", .databaseURL, \.database.url, isSecret: true,
+            "The database: an SQLite file (three slashes in front of a relative path, four with an absolute one), or a "
+                + "PostgreSQL server's."),
         Setting(
             "database.synchronous", .choice, \.database.synchronous,
-            "full: an answered sign-in outlasts a loss of power; normal: it outlasts a crash of the process."),
+            "full: an answered sign-in outlasts a loss of power; normal: it outlasts a crash of the process. For SQLite only."
+        ),
+        Setting(
+            "database.pool_size", .integer(2...256), \.database.poolSize,
+            "Connections of this process to PostgreSQL: a half writes, the rest reads."),
+        Setting(
+            "database.statement_timeout", .duration(1...300), \.database.statementTimeout,
+            "For one statement on PostgreSQL; what takes longer is answered 503."),
         Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
             "What API callers show in X-API-KEY: keys as they are, or sha256: and the hash of one; in the file also with a name, "

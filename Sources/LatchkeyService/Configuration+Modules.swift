@@ -86,8 +86,21 @@ extension Configuration {
         return clients
     }
 
-    var sqlite: SQLiteConfiguration {
-        SQLiteConfiguration(path: database.url.path, synchronous: database.synchronous == .full ? .full : .normal)
+    /// The database in the words of its engine.
+    enum Engine {
+        case sqlite(SQLiteConfiguration)
+        case postgres(PostgresConfiguration)
+    }
+
+    var engine: Engine {
+        switch database.url {
+        case .sqlite(let path):
+            .sqlite(SQLiteConfiguration(path: path, synchronous: database.synchronous == .full ? .full : .normal))
+        case .postgres(let url):
+            .postgres(
+                PostgresConfiguration(
+                    url: url.secret, poolSize: database.poolSize, statementTimeout: database.statementTimeout))
+        }
     }
 
     func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {

@@ -14,18 +14,23 @@ public struct DatabaseDesk: Sendable {
         public let isDone: Bool
     }
 
-    private let configuration: SQLiteConfiguration
+    private let engine: Configuration.Engine
     private let clock: WallClock
 
     public init(_ configuration: Configuration, clock: WallClock = .system) {
-        self.configuration = configuration.sqlite
+        engine = configuration.engine
         self.clock = clock
     }
 
     /// Tells which steps are pending, and changes nothing.
     /// - Throws: ``OperatorFailure``.
     public func pendingSteps() throws -> Report {
-        let steps = try storing { () throws(StorageError) in try DatabaseSteps(of: configuration) }
+        let steps = try storing { () throws(StorageError) in
+            switch engine {
+            case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
+            case .postgres(let postgres): try DatabaseSteps(of: postgres)
+            }
+        }
         return report(done: [], pending: steps.pending)
     }
 
@@ -34,7 +39,10 @@ public struct DatabaseDesk: Sendable {
     public func migrate() async throws -> Report {
         let before: DatabaseSteps
         do throws(StorageError) {
-            before = try await DatabaseSteps.run(on: configuration)
+            switch engine {
+            case .sqlite(let sqlite): before = try await DatabaseSteps.run(on: sqlite)
+            case .postgres(let postgres): before = try DatabaseSteps.run(on: postgres)
+            }
         } catch {
             throw OperatorFailure("the database: \(error.reason)")
         }
@@ -44,8 +52,9 @@ public struct DatabaseDesk: Sendable {
     /// Copies the database into a file, also while servers use it.
     /// - Throws: ``OperatorFailure``, and then there is no new file.
     public func backUp(to path: String, replaces: Bool) throws -> Report {
+        let sqlite = try file(or: "pg_dump")
         let backup = try storing { () throws(StorageError) in
-            try DatabaseBackup.make(of: configuration, at: path, replaces: replaces)
+            try DatabaseBackup.make(of: sqlite, at: path, replaces: replaces)
         }
         var json = JSONObjectWriter()
         json.add("file", path)
@@ -59,9 +68,10 @@ public struct DatabaseDesk: Sendable {
     /// Puts a backup in the place of the database, and keeps that beside.
     /// - Throws: ``OperatorFailure``, and then the database is as it was.
     public func restore(from path: String) throws -> Report {
+        let sqlite = try file(or: "pg_restore")
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
         let restore = try storing { () throws(StorageError) in
-            try DatabaseRestore.run(from: path, to: configuration, mark: "before-restore-\(moment)")
+            try DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)")
         }
         let pending = restore.allSteps - restore.steps
         var json = JSONObjectWriter()
@@ -73,6 +83,14 @@ public struct DatabaseDesk: Sendable {
         if let former = restore.former { lines.append("The former one is kept as \(former).") }
         if pending > 0 { lines.append("The next start, or latchkey migrate, brings its tables up to date.") }
         return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: true)
+    }
+
+    /// - Parameter command: What does the same for a PostgreSQL server.
+    private func file(or command: String) throws(OperatorFailure) -> SQLiteConfiguration {
+        guard case .sqlite(let sqlite) = engine else {
+            throw OperatorFailure("database.url is a PostgreSQL server's; use its own \(command)")
+        }
+        return sqlite
     }
 
     private func report(done: [String], pending: [String]) -> Report {

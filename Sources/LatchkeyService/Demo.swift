@@ -62,7 +62,7 @@ public struct Demo: Sendable {
             let addresses = try service.start()
             let guide = Guide(
                 serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
-                database: configuration.database.url.path)
+                database: configuration.database.url.path ?? "")
             return Demo(service: service, guide: guide, simulator: running)
         } catch {
             await running.shutdown()

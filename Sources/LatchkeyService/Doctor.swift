@@ -130,16 +130,17 @@ public struct Doctor: Sendable {
     }
 
     private func examineDatabase() -> [Finding] {
-        let subject = configuration.database.url.path
-        var sqlite = configuration.sqlite
-        sqlite.busyTimeout = .seconds(2)
+        let subject = configuration.database.url.path ?? configuration.database.url.description
         let examination: DatabaseExamination
         do throws(StorageError) {
-            examination = try DatabaseExamination(sqlite)
+            examination = try DatabaseExamination(configuration.engine)
         } catch {
-            return [.problem(.database, subject, error.reason, fix: error.code.remedy)]
+            let isFile = configuration.database.url.path != nil
+            return [
+                .problem(.database, subject, error.reason, fix: isFile ? error.code.remedy : error.code.serverRemedy)
+            ]
         }
-        return [examination.finding(subject), examination.roomFinding(subject)]
+        return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
             + examineVault(examination.tokenKeys)
     }
 }
@@ -174,6 +175,15 @@ extension StorageError.Code {
         case .conflict, .overloaded, .closed: "try again"
         }
     }
+
+    fileprivate var serverRemedy: String {
+        switch self {
+        case .unavailable: "see that the server runs, and that host, user and password in database.url are right"
+        case .full: "make room on the server's disk"
+        case .corrupt: "name another database in database.url, run the version that wrote it, or restore a backup"
+        case .conflict, .overloaded, .closed: "try again"
+        }
+    }
 }
 
 extension DatabaseExamination {
@@ -187,7 +197,18 @@ extension DatabaseExamination {
         }
     }
 
-    fileprivate func roomFinding(_ subject: String) -> DoctorReport.Finding {
+    fileprivate init(_ engine: Configuration.Engine) throws(StorageError) {
+        switch engine {
+        case .sqlite(var sqlite):
+            sqlite.busyTimeout = .seconds(2)
+            try self.init(sqlite)
+        case .postgres(let postgres): try self.init(postgres)
+        }
+    }
+
+    /// Nil where the disk is another machine's.
+    fileprivate func roomFinding(_ subject: String) -> DoctorReport.Finding? {
+        guard let freeBytes else { return nil }
         let mebibytes = freeBytes >> 20
         let message = "\(mebibytes) MiB free on its disk"
         let fix = "make room, or move the database"

@@ -89,6 +89,7 @@ public final class LatchkeyService: Sendable {
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
             sessions: useCases.sessions,
             clock: clock, logger: logger)
+        store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
     }
 
     /// Listens and serves.
@@ -161,7 +162,12 @@ public final class LatchkeyService: Sendable {
 
     static func openStore(_ configuration: Configuration) throws -> SQLStore {
         do throws(StorageError) {
-            return try SQLStore(configuration: configuration.sqlite)
+            return
+                switch configuration.engine
+            {
+            case .sqlite(let sqlite): try SQLStore(configuration: sqlite)
+            case .postgres(let postgres): try SQLStore(configuration: postgres)
+            }
         } catch {
             throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")
         }

@@ -12,8 +12,7 @@ public struct OperatorDesk: Sendable {
     /// Opens the database, which has to be there.
     /// - Throws: ``OperatorFailure`` that says why it cannot be used.
     public init(_ configuration: Configuration, clock: WallClock = .system) throws {
-        let path = configuration.database.url.path
-        guard FileManager.default.fileExists(atPath: path) else {
+        if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw OperatorFailure(
                 "there is no database at \(path); name the right one with database.url or LATCHKEY_DATABASE_URL")
         }

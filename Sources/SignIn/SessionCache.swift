@@ -4,8 +4,8 @@ import Synchronization
 
 /// Sessions that were read or made lately, so that most requests of a signed-in app need no database.
 ///
-/// An entry answers for five seconds; that is how long a revocation by another process may go unnoticed. What this
-/// process revokes is gone at once: a read that was under way meanwhile cannot put it back (see ``Ticket``).
+/// An entry answers for five seconds; that is how long a revocation by another process may go unnoticed where the store
+/// does not tell of it (``Sessions/hear(_:)``). What this process revokes is gone at once: a read that was under way meanwhile cannot put it back (see ``Ticket``).
 final class SessionCache: Sendable {
     /// For how many seconds an entry answers.
     static let freshness: Int64 = 5
@@ -47,9 +47,11 @@ final class SessionCache: Sendable {
     }
 
     private let state: Mutex<State>
+    private let capacity: Int
 
     /// - Parameter capacity: The most sessions, and the most users, that are kept.
     init(capacity: Int = 4_096) {
+        self.capacity = capacity
         state = Mutex(
             State(sessions: TwoGenerations(capacity: capacity), users: TwoGenerations(capacity: capacity)))
     }
@@ -76,6 +78,15 @@ final class SessionCache: Sendable {
             let version = state.users[found.user.id]?.version ?? state.removals
             state.sessions.put(Entry(session: found.session, readAt: ticket.time, version: version), for: token)
             state.users.put(VersionedUser(user: found.user, version: version), for: found.user.id)
+        }
+    }
+
+    /// Removes everything, since anything may have changed.
+    func removeAll() {
+        state.withLock { state in
+            state.removals &+= 1
+            state.sessions = TwoGenerations(capacity: capacity)
+            state.users = TwoGenerations(capacity: capacity)
         }
     }
 

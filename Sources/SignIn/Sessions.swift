@@ -14,7 +14,8 @@ public struct Sessions: Sendable {
 
     /// The session of a token and its user; nil if the token is unknown, revoked or expired.
     ///
-    /// Mostly answered from memory. A revocation by another process on the same store is noticed within five seconds.
+    /// Mostly answered from memory. A revocation by another process on the same store is noticed at once where the store
+    /// tells of it, and else within five seconds.
     /// - Throws: `temporarily_unavailable` if the store cannot tell; that is not "signed out".
     public func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
         guard token.exposed.utf8.count == SessionTokens.characters else { return nil }
@@ -51,6 +52,14 @@ public struct Sessions: Sendable {
         defer { cache.remove(user) }
         _ = try await storing { () async throws(StorageError) in
             try await store.deleteUser(user, recording: event)
+        }
+    }
+
+    /// Takes in what the store tells of: what is at hand of it is read again.
+    public func hear(_ change: StoreChange) {
+        switch change {
+        case .user(let user): cache.remove(user)
+        case .anything: cache.removeAll()
         }
     }
 

@@ -10,10 +10,24 @@ public struct DatabaseExamination: Sendable, Hashable {
     }
 
     public let schema: Schema
-    /// Bytes that there is room for on its disk.
-    public let freeBytes: UInt64
+    /// Bytes that there is room for on its disk; nil where that is a server's.
+    public let freeBytes: UInt64?
     /// How many rows of provider tokens are under each key.
     public let tokenKeys: [String: Int]
+
+    /// Looks at a PostgreSQL database. Blocks.
+    /// - Throws: ``StorageError`` as the opening of a store would.
+    public init(_ configuration: PostgresConfiguration) throws(StorageError) {
+        freeBytes = nil
+        (schema, tokenKeys) = try PostgresSchema.withConnection(configuration) {
+            connection throws -> (Schema, [String: Int]) in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return (.missing, [:]) }
+            let keys =
+                try PostgresSchema.holdsTable("provider_tokens", connection)
+                ? ProviderTokensTable.counts(in: .postgres(connection)) : [:]
+            return (Schema.present(steps: steps, of: Storage.Schema.migrations.count), keys)
+        }
+    }
 
     /// Looks at the database that a configuration names, which a server may be using meanwhile. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLiteStore`` would.

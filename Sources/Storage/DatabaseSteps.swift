@@ -27,6 +27,23 @@ public struct DatabaseSteps: Sendable, Hashable {
         }
     }
 
+    /// Looks at a PostgreSQL database. Blocks.
+    /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
+    public init(of configuration: PostgresConfiguration) throws(StorageError) {
+        let pending = try PostgresSchema.withConnection(configuration) { try PostgresSchema.pending($0) }
+        self.pending = pending
+        done = Schema.migrations.map(\.name).filter { !pending.contains($0) }
+    }
+
+    /// Does what is pending on a PostgreSQL database, which has to be there.
+    /// - Returns: As it was before.
+    /// - Throws: ``StorageError``, and then nothing was done.
+    public static func run(on configuration: PostgresConfiguration) throws(StorageError) -> DatabaseSteps {
+        let before = try DatabaseSteps(of: configuration)
+        try PostgresSchema.bringUpToDate(configuration)
+        return before
+    }
+
     /// Makes the database if it is not there, and does what is pending. Servers may be running: what one of them does at
     /// this moment is not done twice.
     /// - Returns: As it was before.

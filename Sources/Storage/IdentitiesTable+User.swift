@@ -4,7 +4,7 @@ import Primitives
 extension IdentitiesTable {
     /// What a user can sign in with, the oldest first. Gives an id to those that have none yet.
     static func identities(of user: UserID, in db: SQLSession) throws -> [LinkedIdentity] {
-        var naming = try CachedStatement(db, giveIDs)
+        var naming = try CachedStatement(db, db.isPostgres ? giveIDsOnPostgres : giveIDs)
         naming.bind(user.number)
         try naming.run()
         var query = try CachedStatement(db, selectIdentities)
@@ -29,7 +29,7 @@ extension IdentitiesTable {
 
     /// One of a user's, as the user sees it; nil if it is not the user's.
     static func linked(_ identity: Identity, of user: UserID, in db: SQLSession) throws -> LinkedIdentity? {
-        var naming = try CachedStatement(db, giveIDs)
+        var naming = try CachedStatement(db, db.isPostgres ? giveIDsOnPostgres : giveIDs)
         naming.bind(user.number)
         try naming.run()
         var query = try CachedStatement(db, selectLinked)
@@ -65,6 +65,8 @@ extension IdentitiesTable {
     // The ids are no secrets: they are looked for among the user's own only.
     private static let giveIDs =
         "UPDATE identities SET id = lower(hex(randomblob(16))) WHERE \(live) AND id IS NULL"
+    private static let giveIDsOnPostgres =
+        "UPDATE identities SET id = replace(gen_random_uuid()::text, '-', '') WHERE \(live) AND id IS NULL"
     private static let selectIdentities =
         "SELECT id, issuer, created_at FROM identities WHERE \(live) ORDER BY created_at, id"
     private static let selectIdentity = "SELECT issuer, subject FROM identities WHERE \(live) AND id = ?"

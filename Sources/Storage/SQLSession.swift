@@ -6,11 +6,21 @@ package import GRDB
 /// ordered, `IS NOT DISTINCT FROM` where they are compared, a name for every subquery that is selected from.
 package enum SQLSession {
     case sqlite(Database)
+    case postgres(PostgresConnection)
+
+    /// Where the engines have no words in common.
+    var isPostgres: Bool {
+        switch self {
+        case .sqlite: false
+        case .postgres: true
+        }
+    }
 
     /// How many rows the statement that was run last has changed.
     var changesCount: Int {
         switch self {
         case .sqlite(let db): db.changesCount
+        case .postgres(let connection): connection.changesCount
         }
     }
 }

@@ -30,6 +30,17 @@ public final class SQLStore: Sendable {
         self.init(try SQLiteEngine(configuration))
     }
 
+    /// Connects to a PostgreSQL server and brings the tables up to date. Blocks while it does.
+    /// - Throws: `unavailable` if the server cannot be reached or does not take the user; `corrupt` if the database is
+    ///   another program's, or a newer version's, and then it is left as it was.
+    public convenience init(configuration: PostgresConfiguration) throws(StorageError) {
+        self.init(try PostgresEngine(configuration))
+    }
+
+    /// Has changes of users and their sessions told of, until the store is closed: those of other processes, and of this
+    /// one too. On SQLite none are. To be called once.
+    public func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { engine.watch(onChange) }
+
     /// Takes no more calls, finishes those under way, and closes the database; SQLite's write-ahead log is moved into the
     /// file first. Calls that come later throw `closed`. Closing again does nothing.
     /// - Throws: When the database cannot be closed; what was answered is stored nevertheless.

@@ -17,6 +17,9 @@ struct SQLiteEngine: StoreEngine {
             maximumWaiting: configuration.maximumWaiting)
     }
 
+    /// Nobody tells of what another process does to the file.
+    func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) {}
+
     /// The readers first: the last connection to close must be one that can move the log.
     func close() throws(StorageError) {
         do {

@@ -5,7 +5,7 @@ import GRDB
 enum Schema {
     static let migrations = [
         Migration("1 users, identities, sessions", users, sessions, waiting),
-        Migration("audit events", auditEvents),
+        Migration("audit events", auditEvents, sqlite: auditGuard, postgres: auditGuardOnPostgres),
         Migration("refresh token rotation", rotation),
         Migration("sealed notes", sealedNotes),
         Migration("transactions: signing keys, receipts", transactions),
@@ -20,6 +20,7 @@ enum Schema {
         Migration("sessions of server-initiated sign-ins", "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT"),
         Migration("provider tokens", ProviderTokensTable.schema),
         Migration("origins of sessions, logout tokens", SessionOrigins.schema),
+        Migration("announcements of changed users", postgres: announcements),
     ]
 
     static let migrator: DatabaseMigrator = {
@@ -227,10 +228,31 @@ enum Schema {
             details TEXT NOT NULL
         ) STRICT;
         CREATE INDEX audit_events_by_user ON audit_events (user_id) WHERE user_id IS NOT NULL;
+        """
+    private static let auditGuard = """
         CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
         BEGIN
             SELECT RAISE(ABORT, 'audit events are never changed');
         END;
+        """
+    private static let auditGuardOnPostgres = """
+        CREATE FUNCTION audit_events_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN RAISE EXCEPTION 'audit events are never changed' USING ERRCODE = 'restrict_violation'; END$$;
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        FOR EACH ROW EXECUTE FUNCTION audit_events_stay_as_they_are();
+        """
+
+    // Other processes have sessions and users at hand for some seconds: they are told which to read again. A sign-in of a
+    // known user changes neither; announcing has commits wait for each other.
+    private static let announcements = """
+        CREATE FUNCTION announce_user() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.id::text); RETURN NULL; END$$;
+        CREATE TRIGGER users_announce AFTER UPDATE OR DELETE ON users
+        FOR EACH ROW EXECUTE FUNCTION announce_user();
+        CREATE FUNCTION announce_session() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.user_id::text); RETURN NULL; END$$;
+        CREATE TRIGGER sessions_announce AFTER DELETE ON sessions
+        FOR EACH ROW EXECUTE FUNCTION announce_session();
         """
 
     // The content is worth nothing without the handle, and of the handle only the hash is here.

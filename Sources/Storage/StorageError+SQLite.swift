@@ -1,11 +1,12 @@
 import GRDB
 
 extension StorageError {
-    /// What a failure of SQLite means for the caller. The reason names the statement, never the values bound to it.
+    /// What a failure of the database means for the caller. The reason names the statement, never the values bound to it.
     init(_ error: any Error) {
         switch error {
         case let error as StorageError: self = error
         case let error as DatabaseError: self.init(error)
+        case let error as PostgresError: self.init(error)
         default: self.init(.unavailable, reason: "the database gave an unknown error")
         }
     }

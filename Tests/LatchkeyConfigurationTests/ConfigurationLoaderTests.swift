@@ -155,12 +155,21 @@ struct ConfigurationLoaderTests {
             ("registration: required", "registration", "required"),
             ("database: {url: 'sqlite:////var/lib/latchkey/a.db'}", "database.url", "sqlite:////var/lib/latchkey/a.db"),
             ("database: {url: 'sqlite:///data/a.db'}", "database.url", "sqlite:///data/a.db"),
+            ("database: {url: 'postgres://db/latchkey'}", "database.url", "postgres://db/latchkey"),
+            (
+                "database: {url: 'postgresql://me:secret@db:5433/latchkey?sslmode=require&options=x'}", "database.url",
+                "postgres://me@db:5433/latchkey?sslmode=require"
+            ),
+            ("database: {url_file: url.txt}", "database.url", "postgres://me@db/latchkey"),
+            ("database: {pool_size: 256}", "database.pool_size", "256"),
+            ("database: {statement_timeout: 1m}", "database.statement_timeout", "1m"),
             ("allowed_origins: ['https://App.Example.com:443']", "allowed_origins", "https://app.example.com"),
             ("log: {level: verbose, format: json}", "log.format", "json"),
             ("zenkey: {trusted_issuers: ['*.Example.com']}", "zenkey.trusted_issuers", "*.example.com"),
         ])
     func forms(text: String, key: String, value: String) throws {
-        let values = ConfigurationReference.values(of: try load(text).configuration)
+        let files = ["url.txt": "postgres://me:secret@db/latchkey\n"]
+        let values = ConfigurationReference.values(of: try load(text, files: files).configuration)
         #expect(values.first { $0.key == key }?.value == value)
     }
 

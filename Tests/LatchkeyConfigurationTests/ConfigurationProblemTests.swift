@@ -1,6 +1,10 @@
 import LatchkeyConfiguration
 import Testing
 
+private let postgresForm =
+    "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and digits in user "
+    + "and password percent-encoded"
+
 @Suite("Problems of a configuration")
 struct ConfigurationProblemTests {
     @Test(
@@ -67,9 +71,29 @@ struct ConfigurationProblemTests {
                 "rate_limits: maybe is neither on nor off; give on or off [test.yaml line 1]"
             ),
             (
-                "database: {url: 'postgres://user:password@db/latchkey'}",
-                "database.url: this version stores in SQLite and not in PostgreSQL; write sqlite:///relative.db or "
-                    + "sqlite:////absolute/path.db [test.yaml line 1]"
+                "database: {url: 'postgres://user:pass word@db/latchkey'}",
+                "database.url: is not a PostgreSQL URL; \(postgresForm) [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'postgres://user:p@ss@db/latchkey'}",
+                "database.url: is not a PostgreSQL URL; \(postgresForm) [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'postgres://user:pass/word@db/latchkey'}",
+                "database.url: is not a PostgreSQL URL; \(postgresForm) [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'postgres://db/latchkey?sslmode'}",
+                "database.url: has settings after the ? that are not name=value; \(postgresForm) [test.yaml line 1]"
+            ),
+            (
+                "database: {url: 'mysql://db/latchkey'}",
+                "database.url: is not a database URL; write sqlite:///relative.db or sqlite:////absolute/path.db, or "
+                    + "postgres://user:password@host/database [test.yaml line 1]"
+            ),
+            (
+                "database: {pool_size: 1}",
+                "database.pool_size: 1 is out of range; give a whole number from 2 to 256 [test.yaml line 1]"
             ),
             (
                 "database: {url: 'sqlite://a.db'}",

@@ -98,7 +98,7 @@ struct ConfigurationReferenceTests {
         let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
         #expect(
             secrets == [
-                "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
+                "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
                 "zenkey.clients[].private_key", "providers", "providers[].clients", "vault.encryption_keys",
                 "transactions.encryption_keys", "outbound.proxy",
             ])

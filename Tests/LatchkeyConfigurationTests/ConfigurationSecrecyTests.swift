@@ -17,6 +17,7 @@ struct ConfigurationSecrecyTests {
         let text = """
             api_keys: [HIDDEN-api-key-0123456789abcdef]
             outbound: {proxy: 'http://user:HIDDEN@proxy.example.com:3128'}
+            database: {url: 'postgres://user:HIDDEN@db.example.com/latchkey?password=HIDDEN&sslmode=prefer'}
             zenkey: {clients: [{id: one, secret: HIDDEN-one}, {id: two, secret_file: f}]}
             """
         let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)
@@ -28,6 +29,9 @@ struct ConfigurationSecrecyTests {
         #expect(!printed(loaded).contains("HIDDEN"))
         let values = ConfigurationReference.values(of: loaded.configuration)
         #expect(!printed(values).contains("HIDDEN"))
+        #expect(
+            values.first { $0.key == "database.url" }?.value
+                == "postgres://user@db.example.com/latchkey?sslmode=prefer")
         #expect(values.first { $0.key == "zenkey.clients" }?.value == "one:‹redacted›,two:‹redacted›")
     }
 
@@ -57,7 +61,9 @@ struct ConfigurationSecrecyTests {
             "zenkey: {clients: [{id: one, private_key: '{\"kty\":\"RSA\",\"d\":\"HIDDEN\"}'}]}",
             "outbound: {proxy: 'ftp://user:HIDDEN@proxy'}",
             "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
-            "database: {url: 'postgres://user:HIDDEN@db/latchkey'}",
+            "database: {url: 'postgres://user:HIDDEN@db@/latchkey'}",
+            "database: {url: 'postgres://user:HIDDEN /latchkey'}",
+            "database: {url: 'postgres://db/latchkey?password=HIDDEN&x'}",
             "database: {url: 'HIDDEN'}",
             "public_url: https://user:HIDDEN@login.example.com",
             "zenkey: {discovery_url: 'https://user:HIDDEN@discovery.example.com'}",
@@ -74,7 +80,7 @@ struct ConfigurationSecrecyTests {
         arguments: [
             ("LATCHKEY_API_KEYS", "HIDDEN key"), ("LATCHKEY_API_KEYS", "sha256:HIDDEN"),
             ("LATCHKEY_ZENKEY_CLIENTS", "HIDDEN"), ("LATCHKEY_ZENKEY_CLIENTS", "one:HIDDEN,two:HIDDEN\u{E9}"),
-            ("LATCHKEY_OUTBOUND_PROXY", "HIDDEN"), ("LATCHKEY_DATABASE_URL", "postgres://user:HIDDEN@db"),
+            ("LATCHKEY_OUTBOUND_PROXY", "HIDDEN"), ("LATCHKEY_DATABASE_URL", "postgres://user:HIDDEN@db@"),
         ])
     func problemsOfEnvironment(name: String, value: String) throws {
         let environment = needed.with(name, value).with("LATCHKEY_UNKNOWN", "HIDDEN")

@@ -21,6 +21,11 @@ struct ConfigurationWarningTests {
             ("http: {host: '::'}\npublic_url: http://127.0.0.1:8080", "http.host", "beyond this machine"),
             ("outbound: {allow_private_networks: true}", "outbound.allow_private_networks", "private network"),
             ("database: {synchronous: normal}", "database.synchronous", "loss of power"),
+            ("database: {url: 'postgres://db.example.com/latchkey'}", "database.url", "read on their way"),
+            (
+                "database: {url: 'postgres://127.0.0.1,db.example.com/latchkey?sslmode=prefer'}", "database.url",
+                "read on their way"
+            ),
             (
                 "registration_rules: {required_attributes: [email]}", "registration_rules.required_attributes",
                 "automatic"
@@ -49,6 +54,28 @@ struct ConfigurationWarningTests {
         #expect(warnings.map(\.key) == [key])
         #expect(warnings.first?.reason.contains(words) == true)
         #expect(warnings.first?.origin != ConfigurationOrigin.none)
+    }
+
+    @Test(
+        "A database on this machine, or over TLS, is no cause for a warning",
+        arguments: [
+            "postgres://127.0.0.1:5433/latchkey", "postgres://localhost", "postgres://[::1]/latchkey",
+            "postgresql:///latchkey?host=/run/postgresql", "postgres://%2Frun%2Fpostgresql/latchkey",
+            "postgres://db.example.com/latchkey?sslmode=require",
+            "postgresql://one.example.com,two.example.com/latchkey?target_session_attrs=read-write&sslmode=verify-full",
+        ])
+    func confidential(url: String) throws {
+        #expect(try load(Self.client + "database: {url: '\(url)'}").warnings.isEmpty)
+    }
+
+    @Test("A password of the database in a file that everybody can read is warned of")
+    func databasePassword() throws {
+        func warnings(_ url: String) throws -> [String] {
+            try load(Self.client + "database: {url: '\(url)'}", readableByAll: true).warnings.map(\.key)
+        }
+        #expect(try warnings("postgres://latchkey:x@127.0.0.1/latchkey") == ["database.url"])
+        #expect(try warnings("postgres://127.0.0.1/latchkey?password=x") == ["database.url"])
+        #expect(try warnings("postgres://latchkey@127.0.0.1/latchkey").isEmpty)
     }
 
     @Test("Listening everywhere behind an https proxy is no cause for a warning")

@@ -33,7 +33,7 @@ import Testing
 
     private func events(_ walk: ProviderWalk) async throws -> [String] {
         let store = try SQLiteStore(
-            configuration: SQLiteConfiguration(path: walk.stage.configuration.database.url.path))
+            configuration: SQLiteConfiguration(path: try #require(walk.stage.configuration.database.url.path)))
         let events = try await store.auditEvents(AuditQuery())
         try await store.close()
         return events.map(\.event.kind.name)
@@ -168,7 +168,7 @@ import Testing
         try await ProviderWalk.with { walk in
             let token = try #require(try await walk.stage.session())
             let store = try SQLiteStore(
-                configuration: SQLiteConfiguration(path: walk.stage.configuration.database.url.path))
+                configuration: SQLiteConfiguration(path: try #require(walk.stage.configuration.database.url.path)))
             let user = UserID(try #require(try await userID(walk, token)))
             let session = try #require(TokenHash(Array(SHA256.hash(data: Data(token.utf8)))))
             for number in 1...31 {

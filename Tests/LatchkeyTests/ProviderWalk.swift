@@ -64,7 +64,7 @@ struct ProviderWalk: Sendable {
     /// Every byte that the database has on disk.
     func files() -> [UInt8] {
         ["", "-wal", "-shm"].flatMap { suffix in
-            let path = stage.configuration.database.url.path + suffix
+            let path = (stage.configuration.database.url.path ?? "") + suffix
             return FileManager.default.contents(atPath: path).map(Array.init) ?? []
         }
     }

@@ -81,7 +81,7 @@ struct ResourceStage: Sendable {
     /// How many rows of tokens are stored.
     func rowCount() throws -> Int64 { try database.number("SELECT count(*) FROM provider_tokens") }
 
-    var database: DatabaseProbe { DatabaseProbe(path: stage.configuration.database.url.path) }
+    var database: DatabaseProbe { DatabaseProbe(path: stage.configuration.database.url.path ?? "") }
 
     /// Every byte that the database has on disk.
     func files() -> [UInt8] { ProviderWalk(stage: stage).files() }

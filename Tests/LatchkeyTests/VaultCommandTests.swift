@@ -131,7 +131,7 @@ import Testing
             func run(_ arguments: [String], _ keys: String) async throws -> LatchkeyProcess.Ending {
                 let configuration = stage.stage.configuration
                 let environment = [
-                    "LATCHKEY_DATABASE_URL": "sqlite:///\(configuration.database.url.path)",
+                    "LATCHKEY_DATABASE_URL": "\(configuration.database.url)",
                     "LATCHKEY_VAULT_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": OperatorStage.apiKey,
                     "LATCHKEY_ZENKEY_CLIENTS": "a:b", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
                     "LATCHKEY_ZENKEY_DISCOVERY_URL": stage.simulator.discoveryURL ?? "",

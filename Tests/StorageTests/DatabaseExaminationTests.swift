@@ -11,7 +11,7 @@ struct DatabaseExaminationTests {
         let path = directory.file("latchkey.db")
         let examination = try DatabaseExamination(SQLiteConfiguration(path: path))
         #expect(examination.schema == .missing)
-        #expect(examination.freeBytes > 0)
+        #expect((examination.freeBytes ?? 0) > 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
     }
 

@@ -9,6 +9,7 @@ extension SQLStore {
         try await writes.submit { session in
             switch session {
             case .sqlite(let db): try body(db)
+            case .postgres: throw StorageError(.unavailable, reason: "this is PostgreSQL")
             }
         }
     }

@@ -1,6 +1,5 @@
 import Primitives
 import Storage
-import TestSupport
 import Testing
 
 @Suite("Any store: transactions")
@@ -50,12 +49,12 @@ struct TransactionConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Of many who add a signing key at once, from several stores on one database, one succeeds")
-    func race() async throws {
-        let directory = try TemporaryDirectory()
-        let stores = try (0..<3).map { _ in
-            try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
-        }
+    @Test(
+        "Of many who add a signing key at once, from several stores on one database, one succeeds",
+        arguments: StoreKind.engines)
+    func race(kind: StoreKind) async throws {
+        let (open, holding) = try kind.make()
+        let stores = try (0..<3).map { _ in try open() }
         for round in 0..<2 {
             let newest = try await stores[0].signingKeys().last?.id
             let added = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -69,6 +68,7 @@ struct TransactionConformanceTests {
         }
         #expect(try await stores[0].signingKeys().count == 2)
         for store in stores { try await store.close() }
+        withExtendedLifetime(holding) {}
     }
 
     @Test("A receipt is recorded for the session's user when that user approved", arguments: StoreKind.all)

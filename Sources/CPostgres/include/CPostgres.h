@@ -1,0 +1,11 @@
+// PostgreSQL's client library, wherever the system keeps its header.
+#ifndef LATCHKEY_CPOSTGRES_H
+#define LATCHKEY_CPOSTGRES_H
+
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
+
+#endif
