@@ -121,6 +121,7 @@ let package = Package(
                 "CSystem", "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
@@ -188,7 +189,7 @@ let package = Package(
             name: "LatchkeyTests",
             dependencies: [
                 "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
-                "LatchkeyService",
+                "LatchkeyService", "Observability",
                 "OpenIDConnect", "Primitives", "Storage", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

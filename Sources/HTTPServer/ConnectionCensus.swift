@@ -4,6 +4,8 @@ import Synchronization
 final class ConnectionCensus: Sendable {
     private struct Counts {
         var total = 0
+        var accepted: UInt64 = 0
+        var turnedAway: UInt64 = 0
         var byGroup: [String: Int] = [:]
         var waitingForNone: [@Sendable () -> Void] = []
     }
@@ -30,16 +32,22 @@ final class ConnectionCensus: Sendable {
     /// Counts a new connection.
     func add(_ peer: SocketAddress) -> Admission {
         counts.withLock { counts in
-            guard counts.total < limits.connections + ConnectionCensus.refusedAtOnce else { return .drop }
-            counts.total += 1
-            guard let perAddress = limits.connectionsPerAddress else {
-                return counts.total > limits.connections ? .refuse(.tooManyConnections) : .welcome
-            }
-            let ofGroup = counts.byGroup[peer.group, default: 0] + 1
-            counts.byGroup[peer.group] = ofGroup
-            if counts.total > limits.connections { return .refuse(.tooManyConnections) }
-            return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .welcome
+            let admission = admit(peer, &counts)
+            if case .welcome = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
+            return admission
         }
+    }
+
+    private func admit(_ peer: SocketAddress, _ counts: inout Counts) -> Admission {
+        guard counts.total < limits.connections + ConnectionCensus.refusedAtOnce else { return .drop }
+        counts.total += 1
+        guard let perAddress = limits.connectionsPerAddress else {
+            return counts.total > limits.connections ? .refuse(.tooManyConnections) : .welcome
+        }
+        let ofGroup = counts.byGroup[peer.group, default: 0] + 1
+        counts.byGroup[peer.group] = ofGroup
+        if counts.total > limits.connections { return .refuse(.tooManyConnections) }
+        return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .welcome
     }
 
     func remove(_ peer: SocketAddress) {
@@ -57,6 +65,14 @@ final class ConnectionCensus: Sendable {
     }
 
     var total: Int { counts.withLock { $0.total } }
+
+    func write(to statistics: inout ServerStatistics) {
+        counts.withLock { counts in
+            statistics.connections = counts.total
+            statistics.accepted = counts.accepted
+            statistics.turnedAway = counts.turnedAway
+        }
+    }
 
     /// Calls back once there is no connection, which may be at once.
     func whenNone(_ call: @escaping @Sendable () -> Void) {

@@ -13,12 +13,14 @@ final class ConnectionService: Sendable {
     let render: ErrorRenderer
     private let handler: Handler
     private let logger: Logger
+    private let counts: ServerCounts
 
     init(
         configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, handler: @escaping Handler
     ) {
         connections = ConnectionCensus(limits: configuration.limits)
         handshakes = HandshakeLimit(maximum: configuration.limits.handshakes)
+        counts = ServerCounts()
         tls = nil
         limits = configuration.limits
         timeouts = configuration.timeouts
@@ -33,10 +35,19 @@ final class ConnectionService: Sendable {
         timeouts = other.timeouts
         connections = other.connections
         handshakes = other.handshakes
+        counts = other.counts
         render = other.render
         logger = other.logger
         self.tls = tls
         self.handler = handler ?? other.handler
+    }
+
+    var statistics: ServerStatistics {
+        var statistics = ServerStatistics()
+        connections.write(to: &statistics)
+        statistics.handshakes = handshakes.count
+        counts.write(to: &statistics)
+        return statistics
     }
 
     /// The handler's answer, or one that tells of its error.
@@ -55,11 +66,13 @@ final class ConnectionService: Sendable {
 
     /// Notes a handshake that came to nothing.
     func handshakeFailed(_ reason: String) {
+        counts.countFailedHandshake()
         logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])
     }
 
     /// Notes a request that was refused before a handler saw it.
     func refused(_ error: RequestError) {
+        counts.count(error)
         logger.debug("refused a request", metadata: ["rule": "\(error)", "status": "\(error.status.code)"])
     }
 }

@@ -8,12 +8,15 @@ struct Route: Sendable {
     }
 
     let pattern: [Segment]
+    /// Its place among the router's patterns.
+    let number: Int
     /// The value of `Allow` for this path.
     private(set) var allow = "OPTIONS"
     private var handlers: [(method: HTTPRequest.Method, handler: Handler)] = []
 
-    init(_ pattern: [Segment]) {
+    init(_ pattern: [Segment], number: Int) {
         self.pattern = pattern
+        self.number = number
     }
 
     var literalCount: Int {

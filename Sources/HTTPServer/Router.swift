@@ -15,6 +15,8 @@ public struct Router: Sendable {
     private var literalRoutes: [String: Route] = [:]
     /// Routes with parameters, the more literal first.
     private var patternRoutes: [Route] = []
+    /// The patterns of all routes, in the order in which they were added.
+    public private(set) var patterns: [String] = []
 
     /// Answers where no route is; nil if there is nothing there either.
     public var files: (@Sendable (Request) async throws -> Response?)?
@@ -28,11 +30,13 @@ public struct Router: Sendable {
                 ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
         if segments.allSatisfy({ if case .literal = $0 { true } else { false } }) {
-            literalRoutes[pattern, default: Route(segments)].set(handler, for: method)
+            literalRoutes[pattern, default: Route(segments, number: patterns.count)].set(handler, for: method)
+            if literalRoutes.count + patternRoutes.count > patterns.count { patterns.append(pattern) }
         } else if let index = patternRoutes.firstIndex(where: { $0.pattern == segments }) {
             patternRoutes[index].set(handler, for: method)
         } else {
-            var route = Route(segments)
+            var route = Route(segments, number: patterns.count)
+            patterns.append(pattern)
             route.set(handler, for: method)
             patternRoutes.append(route)
             patternRoutes.sort { $0.literalCount > $1.literalCount }
@@ -51,18 +55,38 @@ public struct Router: Sendable {
     public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }
     public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
 
-    /// Answers a request with its route's handler.
-    /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
-    public func respond(to request: Request) async throws -> Response {
-        if request.path == "*" { return Response(status: .noContent) }
-        if let route = literalRoutes[request.path] {
-            return try await respond(to: request, with: route)
-        }
+    /// Where a path leads.
+    public struct Place: Sendable {
+        fileprivate let route: Route?
+        fileprivate let parameters: PathParameters
+
+        /// The number of the route's pattern in ``Router/patterns``; nil if no route is there.
+        public var number: Int? { route?.number }
+    }
+
+    /// Finds the route of a request, whatever its method.
+    public func place(of request: Request) -> Place {
+        if let route = literalRoutes[request.path] { return Place(route: route, parameters: PathParameters()) }
         let segments = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for route in patternRoutes {
             guard let parameters = route.match(segments) else { continue }
+            return Place(route: route, parameters: parameters)
+        }
+        return Place(route: nil, parameters: PathParameters())
+    }
+
+    /// Answers a request with its route's handler.
+    /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
+    public func respond(to request: Request) async throws -> Response {
+        try await respond(to: request, at: place(of: request))
+    }
+
+    /// As ``respond(to:)``, for who has found the request's place already.
+    public func respond(to request: Request, at place: Place) async throws -> Response {
+        if request.path == "*" { return Response(status: .noContent) }
+        if let route = place.route {
             var request = request
-            request.parameters = parameters
+            request.parameters = place.parameters
             return try await respond(to: request, with: route)
         }
         if let response = try await files?(request) { return response }

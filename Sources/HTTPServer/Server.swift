@@ -69,6 +69,20 @@ public final class Server: Sendable {
     /// The number of open connections.
     public var connectionCount: Int { service.connections.total }
 
+    /// What it has to do, and has had.
+    public var statistics: ServerStatistics { service.statistics }
+
+    /// How long each event loop takes to come to what is given to it now; empty while the server does not run.
+    public func loopDelays() async -> [Duration] {
+        var delays: [Duration] = []
+        for loop in state.withLock({ $0.loops }) {
+            let given = ContinuousClock.now
+            await withCheckedContinuation { done in loop.execute { done.resume() } }
+            delays.append(ContinuousClock.now - given)
+        }
+        return delays
+    }
+
     /// Stops: takes no new connection, closes idle ones, lets the requests under way be answered (with
     /// `Connection: close`), and closes what is left after `limit`.
     /// - Returns: The number of connections that had to be cut.
@@ -114,8 +128,8 @@ public final class Server: Sendable {
 
     private func service(of point: ListeningPoint) -> ConnectionService {
         switch point.kind {
-        case .plain: service
-        case .tls(let tls): ConnectionService(service, tls: tls)
+        case .plain: point.handler.map { ConnectionService(service, tls: nil, handler: $0) } ?? service
+        case .tls(let tls): ConnectionService(service, tls: tls, handler: point.handler)
         case .redirect(let origin): ConnectionService(service, tls: nil, handler: HTTPSRedirect.handler(to: origin))
         }
     }

@@ -32,11 +32,14 @@ public struct ListeningPoint: Sendable {
     /// 0 lets the system choose.
     public var port: UInt16
     public var kind: Kind
+    /// Answers what comes here in place of the server's handler.
+    public var handler: Handler?
 
-    public init(hosts: [String], port: UInt16, kind: Kind = .plain) {
+    public init(hosts: [String], port: UInt16, kind: Kind = .plain, handler: Handler? = nil) {
         self.hosts = hosts
         self.port = port
         self.kind = kind
+        self.handler = handler
     }
 }
 

@@ -1,14 +1,14 @@
 import HTTPServer
 import HTTPTypes
 import Logging
+import Primitives
 import SignIn
 
 /// Writes a line for each request: at `debug`, and for errors of this server at `info`.
 struct AccessLog: Sendable {
     let logger: Logger
 
-    func write(_ request: Request, _ response: Response, requestID: String, took duration: @autoclosure () -> Duration)
-    {
+    func write(_ request: Request, _ response: Response, requestID: String, took nanoseconds: UInt64) {
         let level: Logger.Level = response.status.code >= 500 ? .info : .debug
         guard logger.logLevel <= level else { return }
         logger.log(
@@ -16,7 +16,7 @@ struct AccessLog: Sendable {
             metadata: [
                 "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
                 "status": "\(response.status.code)", "request_id": "\(requestID)", "peer": "\(request.peer)",
-                "ms": "\((duration() / .milliseconds(0.01)).rounded() / 100)",
+                "ms": "\(Stopwatch.milliseconds(nanoseconds))",
             ])
     }
 

@@ -26,6 +26,8 @@ public final class LatchkeyAPI: Sendable {
     let version: String
     let demonstration: Demonstration?
     let documentPage = DocumentPage()
+    let operatorPages: OperatorPages
+    let insiders: Insiders
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
@@ -35,13 +37,15 @@ public final class LatchkeyAPI: Sendable {
     ///     need to know.
     ///   - limits: How much is put up with; without them, anything.
     ///   - compatibility: Where answers follow the published example API rather than docs/.
+    ///   - operatorPages: What only operators get to see.
     ///   - version: Of this program, for the OpenAPI document.
     ///   - demonstration: Told to pages, where all of it is one.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
-        limits: RequestLimits = RequestLimits(), uptime: Uptime = .system,
+        limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
+        uptime: Uptime = .system,
         version: String = "unreleased", demonstration: Demonstration? = nil, logger: Logger,
         random: RandomSource = .system
     ) {
@@ -57,6 +61,8 @@ public final class LatchkeyAPI: Sendable {
         rates = RateGuard(limits, uptime: uptime)
         self.version = version
         self.demonstration = demonstration
+        self.operatorPages = operatorPages
+        insiders = Insiders(proxies: limits.proxies, allowed: operatorPages.allowedAddresses)
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -66,10 +72,22 @@ public final class LatchkeyAPI: Sendable {
     public func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
 
     /// Answers every request; never throws.
-    public var handler: Handler {
-        let router = makeRouter()
-        return { request in await self.respond(to: request, router) }
+    public var handler: Handler { handler(with: makeRouter()) }
+
+    /// As ``handler``, and tells of every request what it came to.
+    public func handler(observedBy observe: @escaping RequestObserver) -> Handler {
+        handler(with: makeRouter(), observe)
     }
+
+    func handler(with router: Router, _ observe: RequestObserver? = nil) -> Handler {
+        { request in await self.respond(to: request, router, observe) }
+    }
+
+    /// The patterns of the paths that are answered, by their numbers in ``AnsweredRequest``.
+    public var routePatterns: [String] { makeRouter().patterns }
+
+    /// How much there is to do.
+    public var load: RequestLoad { rates.load }
 
     /// Answers what the server refuses before the handler sees it.
     public var errorRenderer: ErrorRenderer {
@@ -79,34 +97,40 @@ public final class LatchkeyAPI: Sendable {
         }
     }
 
-    private func respond(to received: Request, _ router: Router) async -> Response {
-        let clock = ContinuousClock()
-        let start = clock.now
+    private func respond(to received: Request, _ router: Router, _ observe: RequestObserver?) async -> Response {
+        let stopwatch = Stopwatch()
+        let place = router.place(of: received)
         let requestID = requestIDs.next()
         var request = received
         request.id = requestID
         var response: Response
         do {
-            response = try await limited(request, router)
+            response = try await limited(request, router, place)
         } catch {
             response = render(error).response(requestID: requestID)
         }
         response = finished(response, request, requestID)
-        accessLog.write(request, response, requestID: requestID, took: clock.now - start)
+        let nanoseconds = stopwatch.nanoseconds
+        accessLog.write(request, response, requestID: requestID, took: nanoseconds)
+        observe?(
+            AnsweredRequest(
+                route: place.number, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
         return response
     }
 
-    /// Health is told however busy the server is, and to whomever.
-    private func limited(_ request: Request, _ router: Router) async throws -> Response {
-        if request.path == "/healthz" || request.path == "/readyz" { return try await router.respond(to: request) }
+    private func limited(_ request: Request, _ router: Router, _ place: Router.Place) async throws -> Response {
+        // What tells how the server is, however busy it is.
+        if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
+            return try await router.respond(to: request, at: place)
+        }
         guard rates.enter() else { throw APIError.overloaded }
         defer { rates.leave() }
         let notice = try rates.countAddress(of: request)
         if let preflight = await crossOrigin.preflight(request) { return preflight }
-        guard let notice else { return try await router.respond(to: request) }
+        guard let notice else { return try await router.respond(to: request, at: place) }
         var response: Response
         do {
-            response = try await router.respond(to: request)
+            response = try await router.respond(to: request, at: place)
         } catch {
             response = render(error).response(requestID: request.id)
         }
@@ -179,6 +203,7 @@ extension LatchkeyAPI {
         router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
         addAsyncSignIn(to: &router)
         router.get("/openapi.json") { self.showDocument($0) }
+        router.get("/metrics") { try await self.showMetrics($0) }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router
@@ -305,7 +330,7 @@ extension LatchkeyAPI {
         return Self.status("ready")
     }
 
-    private static func status(_ text: String) -> Response {
+    static func status(_ text: String) -> Response {
         var json = JSONObjectWriter(capacity: 32)
         json.add("status", text)
         return .json(.ok, json.finish())

@@ -37,6 +37,10 @@ final class RateGuard: Sendable {
     private let rules: Mutex<Rules>
     private let requestsUnderWay: Atomic<Int>
     private let underWay = Atomic(0)
+    private let shed = Atomic<UInt64>(0)
+    /// Of each of ``limits``, in their order.
+    private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
+    private static let limits = ["address", "sign-ins", "api-key", "account"]
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
@@ -57,6 +61,7 @@ final class RateGuard: Sendable {
     func enter() -> Bool {
         guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay.load(ordering: .relaxed) else {
             leave()
+            shed.wrappingAdd(1, ordering: .relaxed)
             return false
         }
         return true
@@ -71,7 +76,9 @@ final class RateGuard: Sendable {
         let rules = current
         guard let perAddress = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
         switch perAddress.take(Self.hash(client.high, client.low), at: uptime.elapsed()) {
-        case .refused(let seconds): throw .rateLimited("address", perAddress.quota, retryAfter: seconds)
+        case .refused(let seconds):
+            countRefusal("address")
+            throw .rateLimited("address", perAddress.quota, retryAfter: seconds)
         case .admitted(let remaining):
             guard remaining < perAddress.quota.count / 2 else { return nil }
             return RateNotice(policy: "address", quota: perAddress.quota, remaining: remaining)
@@ -104,7 +111,21 @@ final class RateGuard: Sendable {
 
     private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) {
         guard case .refused(let seconds) = table.take(caller, at: uptime.elapsed()) else { return }
+        countRefusal(policy)
         throw .rateLimited(policy, table.quota, retryAfter: seconds)
+    }
+
+    private func countRefusal(_ policy: String) {
+        guard let index = Self.limits.firstIndex(of: policy) else { return }
+        refusals.withLock { $0[index] += 1 }
+    }
+
+    var load: RequestLoad {
+        var load = RequestLoad()
+        load.underWay = underWay.load(ordering: .relaxed)
+        load.shed = shed.load(ordering: .relaxed)
+        load.rateLimited = refusals.withLock { refusals in zip(Self.limits, refusals).map { ($0, $1) } }
+        return load
     }
 
     private func limitedAddress(of request: Request, _ rules: Rules) -> IPAddress? {

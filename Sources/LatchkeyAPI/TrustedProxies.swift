@@ -37,6 +37,11 @@ public struct TrustedProxies: Sendable {
         return client
     }
 
+    /// Whether the one at the other end of the connection is a trusted proxy.
+    func trusts(peerOf request: Request) -> Bool {
+        IPAddress(request.peer.host).map(isTrusted) ?? false
+    }
+
     private func isTrusted(_ address: IPAddress) -> Bool { ranges.contains { $0.contains(address) } }
 
     /// Whom each proxy on the way was asked by, the last one last.

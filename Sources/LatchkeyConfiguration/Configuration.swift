@@ -44,6 +44,8 @@ public struct Configuration: Sendable {
     public var rateLimitRules = RateLimitRules()
     /// `compat`
     public var compatibility = Compatibility()
+    /// `metrics`
+    public var metrics = Metrics()
     /// `log`
     public var log = Log()
 

@@ -2,7 +2,7 @@
 /// secrecy and meaning stand here and nowhere else.
 enum Settings {
     static let all: [Setting<Configuration>] =
-        general + http + tls + zenkey + accounts + transactions + outbound + operation
+        general + http + tls + zenkey + accounts + transactions + outbound + metrics + operation
 
     /// `allow_loopback_http` comes first: whether URLs are good depends on it.
     private static let general: [Setting<Configuration>] = [

@@ -10,8 +10,10 @@ import Storage
 // What an operator decided, in the words of each module.
 
 extension Configuration {
-    /// - Parameter tls: What HTTPS is served with; nil where it is not.
-    func server(_ tls: ServerTLS?) -> ServerConfiguration {
+    /// - Parameters:
+    ///   - tls: What HTTPS is served with; nil where it is not.
+    ///   - metricsHandler: Answers on the metrics' own address.
+    func server(_ tls: ServerTLS?, metricsHandler: @escaping Handler) -> ServerConfiguration {
         var limits = ServerLimits()
         limits.connections = http.limits.connections
         limits.connectionsPerAddress = http.limits.connectionsPerAddress
@@ -30,6 +32,9 @@ extension Configuration {
         var server = ServerConfiguration(
             hosts: http.hosts, port: http.port, loops: http.loops, limits: limits, timeouts: timeouts)
         if let tls { server.listeners += encryptedListeners(tls) }
+        if let port = metrics.port {
+            server.listeners.append(ListeningPoint(hosts: metrics.hosts, port: port, handler: metricsHandler))
+        }
         return server
     }
 
@@ -86,6 +91,15 @@ extension Configuration {
         return clients
     }
 
+    /// What only operators get to see.
+    func operatorPages(metrics page: @escaping @Sendable () async -> [UInt8]) -> OperatorPages {
+        var pages = OperatorPages()
+        pages.metrics = page
+        pages.servesMetricsHere = metrics.port == nil
+        pages.allowedAddresses = metrics.allowedAddresses
+        return pages
+    }
+
     /// The database in the words of its engine.
     enum Engine {
         case sqlite(SQLiteConfiguration)
@@ -121,14 +135,19 @@ extension Configuration {
     }
 
     /// One for each way to sign in, under its name in paths.
-    func relyingParties(http: any HTTPClient, clock: WallClock) -> [String: RelyingParty] {
+    func relyingParties(
+        http: any HTTPClient, clock: WallClock, metrics: CarrierMetrics
+    ) -> [String: RelyingParty] {
         var parties: [String: RelyingParty] = [:]
         if let discoveryURL = zenkey.discoveryURL {
             parties["zenkey"] = RelyingParty(
-                configuration: relyingParty(discoveryURL: discoveryURL), http: http, clock: clock)
+                configuration: relyingParty(discoveryURL: discoveryURL), http: http, clock: clock,
+                observer: metrics.observer(of: "zenkey", isOfCarriers: true))
         }
         for provider in providers {
-            parties[provider.id] = RelyingParty(configuration: relyingParty(of: provider), http: http, clock: clock)
+            parties[provider.id] = RelyingParty(
+                configuration: relyingParty(of: provider), http: http, clock: clock,
+                observer: metrics.observer(of: provider.id, isOfCarriers: false))
         }
         return parties
     }

@@ -3,7 +3,7 @@ public import HTTPServer
 import LatchkeyAPI
 public import LatchkeyConfiguration
 public import Logging
-import Observability
+package import Observability
 import OpenIDConnect
 import OutboundHTTP
 public import Primitives
@@ -28,6 +28,7 @@ public final class LatchkeyService: Sendable {
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
     private let refresh: BackgroundRefresh
+    private let metrics: ServiceMetrics
     /// What goes on in the background from the start to the shutdown.
     private let background = Mutex<[Task<Void, Never>]>([])
 
@@ -39,16 +40,21 @@ public final class LatchkeyService: Sendable {
 
     /// - Parameter demonstration: Told to pages, where all of it is one.
     init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
-        _ = OpenFileLimit.raise()
+        let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
+        self.metrics = metrics
         MemoryHeaps.keepSmall()
         self.configuration = configuration
         reloaded = Mutex(configuration)
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.logger = logger
-        store = try LatchkeyService.openStore(configuration)
+        store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
+        metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let relyingParties = configuration.relyingParties(http: client, clock: clock)
+        metrics.add(client)
+        let relyingParties = configuration.relyingParties(
+            http: client, clock: clock, metrics: metrics.carriers)
+        metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         guard !relyingParties.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
@@ -58,7 +64,8 @@ public final class LatchkeyService: Sendable {
         }
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store,
-            logger: logger, clock: clock)
+            logger: logger, clock: clock, observer: { [signIns = metrics.signIns] in signIns.count($0) })
+        metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
         let publicAddress = PublicAddress(configuration.publicURL?.text)
         self.publicAddress = publicAddress
         var compatibility = Compatibility()
@@ -75,15 +82,20 @@ public final class LatchkeyService: Sendable {
             files: StaticFiles(
                 siteIn: LatchkeyService.pagesFolder, demonstration: demonstration, logger: logger),
             publicAddress: publicAddress,
-            compatibility: compatibility, limits: configuration.requestLimits, version: LatchkeyVersion.text,
+            compatibility: compatibility, limits: configuration.requestLimits,
+            operatorPages: configuration.operatorPages(metrics: { await metrics.page() }),
+            version: LatchkeyVersion.text,
             demonstration: demonstration,
             logger: logger)
         self.api = api
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
-        let serverConfiguration = configuration.server(certificates?.tls)
+        let serverConfiguration = configuration.server(
+            certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners
         server = Server(
-            configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+            configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
+            handler: api.handler(observedBy: metrics.add(api)))
+        metrics.add(server, certificates)
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
@@ -105,6 +117,7 @@ public final class LatchkeyService: Sendable {
                 tasks = [
                     Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
                     Task { [certificates] in await certificates?.run() },
+                    Task { [metrics, server] in await metrics.loops.run(server) },
                 ]
             }
             return addresses
@@ -149,6 +162,9 @@ public final class LatchkeyService: Sendable {
     /// Does now what is otherwise done once a minute. For tests, whose clocks do not wait for it.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
 
+    /// What is told of at `GET /metrics`, by name.
+    package var metricDescriptions: [MetricDescription] { metrics.registry.descriptions }
+
     /// Waits until all log lines are written. For the end of the process.
     public func flushLog() { LogSink.standardError.flush() }
 
@@ -160,13 +176,13 @@ public final class LatchkeyService: Sendable {
         return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
     }
 
-    static func openStore(_ configuration: Configuration) throws -> SQLStore {
+    static func openStore(_ configuration: Configuration, observer: StoreObserver? = nil) throws -> SQLStore {
         do throws(StorageError) {
             return
                 switch configuration.engine
             {
-            case .sqlite(let sqlite): try SQLStore(configuration: sqlite)
-            case .postgres(let postgres): try SQLStore(configuration: postgres)
+            case .sqlite(let sqlite): try SQLStore(configuration: sqlite, observer: observer)
+            case .postgres(let postgres): try SQLStore(configuration: postgres, observer: observer)
             }
         } catch {
             throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")

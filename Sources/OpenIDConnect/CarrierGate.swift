@@ -18,16 +18,32 @@ final class CarrierGate: HTTPClient {
     private let http: any HTTPClient
     private let clock: WallClock
     private let rules: CarrierGateRules
+    private let observer: RelyingPartyObserver
     private let state = Mutex(State())
 
-    init(http: any HTTPClient, clock: WallClock, rules: CarrierGateRules) {
+    init(http: any HTTPClient, clock: WallClock, rules: CarrierGateRules, observer: RelyingPartyObserver = .none) {
         self.http = http
         self.clock = clock
         self.rules = rules
+        self.observer = observer
     }
 
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard let lane = request.lane else { return try await http.send(request) }
+        let stopwatch = Stopwatch()
+        do throws(OutboundError) {
+            let response = try await send(request, in: lane)
+            observer.request(lane, .answered(response.status), stopwatch.nanoseconds)
+            return response
+        } catch {
+            observer.request(lane, .failed(error.code), stopwatch.nanoseconds)
+            throw error
+        }
+    }
+
+    private func send(
+        _ request: OutboundRequest, in lane: OutboundRequest.Lane
+    ) async throws(OutboundError) -> OutboundResponse {
         let ticket = try enter(lane)
         do throws(OutboundError) {
             let response = try await http.send(request)
@@ -36,6 +52,18 @@ final class CarrierGate: HTTPClient {
         } catch {
             leave(lane, ticket, CircuitBreaker.Outcome(error.code))
             throw error
+        }
+    }
+
+    /// How many requests are under way.
+    var underWay: Int { state.withLock { $0.underWay.values.reduce(0, +) } }
+
+    /// The lanes that are not as they should be: left alone for a while, or being tried.
+    var standings: [(lane: OutboundRequest.Lane, standing: CarrierStanding)] {
+        state.withLock { state in
+            state.breakers.entries.compactMap { lane, breaker in
+                breaker.standing == .asked ? nil : (lane, breaker.standing)
+            }
         }
     }
 

@@ -62,6 +62,14 @@ package struct CircuitBreaker: Sendable {
         return true
     }
 
+    var standing: CarrierStanding {
+        switch state {
+        case .closed: .asked
+        case .open: .leftAlone
+        case .halfOpen: .tried
+        }
+    }
+
     package mutating func admit(now: Timestamp) -> Admission {
         switch state {
         case .closed: return .pass(Ticket(period: period))

@@ -27,7 +27,7 @@ public struct OutboundRequest: Sendable {
 
     /// One step at one carrier: requests of a lane fail for the same reasons.
     public struct Lane: Sendable, Hashable {
-        public enum Step: Sendable, Hashable { case discovery, keys, token, userInfo, resource }
+        public enum Step: Sendable, Hashable, CaseIterable { case discovery, keys, token, userInfo, resource }
 
         /// The issuer, or what else names the carrier.
         public let carrier: String
@@ -81,7 +81,7 @@ public struct OutboundResponse: Sendable {
 
 /// Why there is no answer.
 public struct OutboundError: Error, Sendable, Hashable {
-    public enum Code: String, Sendable {
+    public enum Code: String, Sendable, CaseIterable {
         /// The time for the whole exchange was over.
         case timedOut = "timed_out"
         /// The name did not resolve, or nothing took the connection.

@@ -11,6 +11,7 @@ package final class KeyCache: Sendable {
         var keys: JSONWebKeySet?
         /// Counts the sets there were, so that who finds a key missing knows whether the set has changed since.
         var generation = 0
+        var fetchedAt = Timestamp(secondsSinceEpoch: 0)
         var freshUntil = Timestamp(secondsSinceEpoch: 0)
         var usableUntil = Timestamp(secondsSinceEpoch: 0)
         var refreshAt = Timestamp(secondsSinceEpoch: 0)
@@ -33,12 +34,15 @@ package final class KeyCache: Sendable {
     private let limits: OutboundLimits
     private let rules: CacheRules
     private let random: RandomSource
+    private let refreshed: @Sendable (_ wentWell: Bool) -> Void
     private let state: Mutex<State>
 
     package init(
         url: EndpointURL, http: any HTTPClient, clock: WallClock, limits: OutboundLimits = OutboundLimits(),
-        rules: CacheRules = CacheRules(), lane: OutboundRequest.Lane? = nil, random: RandomSource = .system
+        rules: CacheRules = CacheRules(), lane: OutboundRequest.Lane? = nil, random: RandomSource = .system,
+        refreshed: @escaping @Sendable (_ wentWell: Bool) -> Void = { _ in }
     ) {
+        self.refreshed = refreshed
         self.url = url
         self.lane = lane
         self.random = random
@@ -141,13 +145,25 @@ package final class KeyCache: Sendable {
         state.withLock { state in
             state.keys = keys
             state.generation += 1
+            state.fetchedAt = now
             state.freshUntil = fresh
             state.usableUntil = fresh.advanced(bySeconds: rules.staleLifetime)
             state.refreshAt = refresh
             state.isInUse = false
             state.fetch = nil
         }
+        refreshed(true)
         return nil
+    }
+
+    /// How old the keys are; nil if there are none.
+    func standing(of issuer: String) -> KeyStanding? {
+        state.withLock { state in
+            state.keys.map {
+                KeyStanding(
+                    issuer: issuer, fetchedAt: state.fetchedAt, freshUntil: state.freshUntil, count: $0.count)
+            }
+        }
     }
 
     /// Keeps what there was, and lets it serve without another try for a moment: no sign-in waits for a provider whose
@@ -160,6 +176,7 @@ package final class KeyCache: Sendable {
             state.refreshAt = retry
             state.fetch = nil
         }
+        refreshed(false)
         return error
     }
 }

@@ -14,9 +14,14 @@ final class KeyCaches: Sendable {
     private let limits: OutboundLimits
     private let rules: CacheRules
     private let random: RandomSource
+    private let observer: RelyingPartyObserver
     private let caches: Mutex<BoundedTable<Name, KeyCache>>
 
-    init(http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules, random: RandomSource) {
+    init(
+        http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules, random: RandomSource,
+        observer: RelyingPartyObserver
+    ) {
+        self.observer = observer
         self.random = random
         self.http = http
         self.clock = clock
@@ -38,10 +43,16 @@ final class KeyCaches: Sendable {
             if let cache = caches[name] { return cache }
             let cache = KeyCache(
                 url: url, http: http, clock: clock, limits: limits, rules: rules,
-                lane: .init(carrier: issuer, step: .keys), random: random)
+                lane: .init(carrier: issuer, step: .keys), random: random,
+                refreshed: { [observer] in observer.keyRefresh(issuer, $0) })
             caches.put(cache, for: name)
             return cache
         }
+    }
+
+    var standings: [KeyStanding] {
+        let all = caches.withLock { caches in caches.entries.map { (issuer: $0.key.issuer, cache: $0.value) } }
+        return all.compactMap { $0.cache.standing(of: $0.issuer) }
     }
 
     /// Those that are due to be refreshed in the background, so many at most.

@@ -61,7 +61,8 @@ public final class RelyingParty: Sendable {
     }
 
     let configuration: Configuration
-    let http: any HTTPClient
+    let gate: CarrierGate
+    var http: any HTTPClient { gate }
     let clock: WallClock
     let random: RandomSource
     let discovery: ProviderDiscovery
@@ -71,16 +72,18 @@ public final class RelyingParty: Sendable {
     let logoutKeyFetches: SharedBucket
 
     public init(
-        configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system
+        configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
+        observer: RelyingPartyObserver = .none
     ) {
-        let http = CarrierGate(http: http, clock: clock, rules: configuration.gate)
+        let http = CarrierGate(http: http, clock: clock, rules: configuration.gate, observer: observer)
         self.configuration = configuration
-        self.http = http
+        gate = http
         self.clock = clock
         self.random = random
         discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
         keyCaches = KeyCaches(
-            http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random)
+            http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random,
+            observer: observer)
         logoutKeyFetches = SharedBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
         issuerConfigurations = IssuerConfigurations(configuration: configuration, http: http, clock: clock)
     }

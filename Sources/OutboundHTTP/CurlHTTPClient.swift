@@ -1,5 +1,6 @@
 import CCurl
 public import OpenIDConnect
+import Synchronization
 
 /// Requests to carriers, sent by libcurl on a thread of its own.
 ///
@@ -14,6 +15,7 @@ public import OpenIDConnect
 public final class CurlHTTPClient: HTTPClient {
     private let inbox: Inbox
     private let allowLoopbackHTTP: Bool
+    private let underWay = Atomic(0)
 
     /// - Throws: ``OutboundHTTPStartError`` if libcurl, the file of certificate authorities or a thread is not to be had.
     public init(_ configuration: OutboundHTTPConfiguration = OutboundHTTPConfiguration()) throws(OutboundHTTPStartError)
@@ -39,11 +41,16 @@ public final class CurlHTTPClient: HTTPClient {
             throw OutboundError(
                 .addressRefused, mayHaveBeenSent: false, reason: "\(request.url.host): plain http is not allowed")
         }
+        underWay.add(1, ordering: .relaxed)
+        defer { underWay.subtract(1, ordering: .relaxed) }
         let outcome = await withCheckedContinuation { continuation in
             inbox.post(Exchange(request, deadline: deadline, continuation: continuation))
         }
         return try outcome.get()
     }
+
+    /// Exchanges under way, those that wait for a connection among them.
+    public var exchangesUnderWay: Int { underWay.load(ordering: .relaxed) }
 
     /// Fails what is under way or waiting, and all that comes later, with `shutDown`; returns when the thread is done
     /// and all connections are closed. May be called more than once.

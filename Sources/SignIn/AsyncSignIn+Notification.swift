@@ -30,7 +30,7 @@ extension AsyncSignIn {
     ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in waits on.
     public func receive(_ notification: AsyncNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
-        try await logged("notification", record.terms) { (log) async throws(SignInError) in
+        try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = try TokenHash(sha256Of: notification.requestID.exposed)
             guard record.carrierRequest?.isSame(as: id) ?? true,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true

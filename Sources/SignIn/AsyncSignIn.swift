@@ -23,6 +23,7 @@ public struct AsyncSignIn: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let observer: SignInObserver
 
     /// Has the carrier ask the user.
     ///
@@ -34,7 +35,7 @@ public struct AsyncSignIn: Sendable {
     ) async throws(SignInError) -> AsyncSignInStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = AsyncSignInRecord.Terms(request, correlationID)
-        return try await logged("start", terms) { (_) async throws(SignInError) in
+        return try await logged(.start, terms) { (_) async throws(SignInError) in
             try await begin(terms, for: caller, endpoint)
         }
     }
@@ -49,7 +50,7 @@ public struct AsyncSignIn: Sendable {
         guard pace.admits(found.handle) else { throw .polledTooSoon }
         let step = AsyncSignInStanding(found, at: clock.now()).after(.poll)
         if step == .stays, found.phase == .waiting { return .waiting }
-        let outcome = try await logged("end", found.terms) { (log) async throws(SignInError) in
+        let outcome = try await logged(.end, found.terms) { (log) async throws(SignInError) in
             if case .refused(let standing) = step { throw refusal(standing, found) }
             return try await end(found, &log)
         }
@@ -64,7 +65,7 @@ public struct AsyncSignIn: Sendable {
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> AsyncSignInStarted {
         let found = try await find(handle, caller)
-        return try await logged("retry", found.terms) { (_) async throws(SignInError) in
+        return try await logged(.retry, found.terms) { (_) async throws(SignInError) in
             try checkRetry(of: found, at: clock.now())
             let plan = try await plan(found.terms)
             let token = try NotificationToken(Secret(random.token()))
@@ -82,7 +83,7 @@ public struct AsyncSignIn: Sendable {
     /// - Throws: `not_found`; `invalid_request` if it is done.
     public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
         let found = try await find(handle, caller)
-        try await logged("cancel", found.terms) { (_) async throws(SignInError) in
+        try await logged(.cancel, found.terms) { (_) async throws(SignInError) in
             _ = try await change(found) { (record, now) throws(SignInError) in
                 switch AsyncSignInStanding(record, at: now).after(.cancellation) {
                 case .becomes(let phase):
@@ -184,13 +185,13 @@ public struct AsyncSignIn: Sendable {
 
     /// Does a step, and writes a line about it. An error gets the sign-in's correlation id.
     func logged<Value>(
-        _ step: String, _ terms: AsyncSignInRecord.Terms,
+        _ step: AsyncSignInLog.Step, _ terms: AsyncSignInRecord.Terms,
         _ body: (inout AsyncSignInLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
-        var log = AsyncSignInLog(step, terms, logger)
+        var log = AsyncSignInLog(step, terms, logger, observer: observer)
         do throws(SignInError) {
             let value = try await body(&log)
-            log.writeSuccess()
+            log.writeSuccess(value as? SignInOutcome)
             return value
         } catch {
             log.write(error)

@@ -6,13 +6,32 @@ import Storage
 /// Gathers what the line about one step of a server-initiated sign-in tells: of whose app and network, and how it ended;
 /// never of which user.
 struct AsyncSignInLog {
+    /// What an app, or a carrier, asks for.
+    enum Step: String {
+        case start
+        case end
+        case retry
+        case cancel
+        case notification
+
+        /// Whether a sign-in has failed if it fails.
+        var failureEndsSignIn: Bool { self == .start || self == .end }
+    }
+
     private let logger: Logger
+    private let step: Step
+    private let terms: AsyncSignInRecord.Terms
+    private let observer: SignInObserver
+    private let stopwatch = Stopwatch()
     private var metadata: Logger.Metadata
 
-    init(_ step: String, _ terms: AsyncSignInRecord.Terms, _ logger: Logger) {
+    init(_ step: Step, _ terms: AsyncSignInRecord.Terms, _ logger: Logger, observer: @escaping SignInObserver) {
         self.logger = logger
+        self.step = step
+        self.terms = terms
+        self.observer = observer
         metadata = [
-            "step": "\(step)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
+            "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
             "mccmnc": "\(terms.network)",
         ]
     }
@@ -23,15 +42,29 @@ struct AsyncSignInLog {
     /// Tells at once of a port token that moves no account, and why.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
-    consuming func writeSuccess() {
+    /// - Parameter outcome: Of the whole sign-in, where it has come to its end.
+    consuming func writeSuccess(_ outcome: SignInOutcome?) {
+        if let outcome { report(SignInReport.Outcome(outcome), nil) }
         metadata["outcome"] = "ok"
+        metadata["ms"] = "\(Stopwatch.milliseconds(stopwatch.nanoseconds))"
         logger.info("server-initiated sign-in", metadata: metadata)
     }
 
     consuming func write(_ error: SignInError) {
+        if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error) }
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
+        metadata["ms"] = "\(Stopwatch.milliseconds(stopwatch.nanoseconds))"
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
         logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
+    }
+
+    private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) {
+        observer(
+            SignInReport(
+                kind: .serverInitiated, provider: error?.code == .notFound ? nil : terms.provider,
+                // What has come to an end was begun, and so is of a network that discovery knows.
+                network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
+                fault: error?.fault, steps: [], nanoseconds: stopwatch.nanoseconds))
     }
 }

@@ -17,6 +17,7 @@ public struct AuthorizeTransaction: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let observer: SignInObserver
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -26,7 +27,7 @@ public struct AuthorizeTransaction: Sendable {
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> AuthorizedTransaction {
         let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, event: "transaction")
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
         do throws(SignInError) {
             let attempt = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
             guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
@@ -39,7 +40,7 @@ public struct AuthorizeTransaction: Sendable {
             let transaction = AuthorizedTransaction(
                 receipt: receipt, signedReceipt: try receipt.signed(by: key),
                 expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
-            log.write(outcome: "authorized")
+            log.write(.authorized)
             return transaction
         } catch {
             log.write(error)

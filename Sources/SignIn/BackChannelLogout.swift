@@ -72,7 +72,9 @@ public struct BackChannelLogout: Sendable {
         case .replayed: throw .logoutTokenUsed
         case .done(let ended):
             for user in ended.keys { sessions.forget(user) }
-            return ended.values.reduce(0, +)
+            let count = ended.values.reduce(0, +)
+            sessions.counts.endedByProvider.count(count)
+            return count
         }
     }
 }

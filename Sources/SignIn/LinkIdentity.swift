@@ -32,11 +32,11 @@ public struct LinkIdentity: Sendable {
         _ request: SignInRequest, token: Secret, holder: SessionAndUser
     ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, event: "link")
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
         do throws(SignInError) {
             try checkAge(of: holder.session)
             let linked = try await link(request, token, holder, correlationID, &log)
-            log.write(outcome: linked.isNew ? "linked" : "was_linked")
+            log.write(linked.isNew ? .linked : .wasLinked)
             return linked
         } catch {
             log.write(error)
@@ -55,13 +55,13 @@ public struct LinkIdentity: Sendable {
     /// The sign-in may have become too old while the browser was away: it was looked at when it went.
     func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
         let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, event: "link")
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
         do throws(SignInError) {
             guard let token, let holder = try await signIn.sessions.authenticate(token),
                 holder.session.id.hasSameBytes(as: id)
             else { throw .linkingSessionGone }
             let linked = try await link(request, token, holder, correlationID, &log)
-            log.write(outcome: linked.isNew ? "linked" : "was_linked")
+            log.write(linked.isNew ? .linked : .wasLinked)
         } catch {
             log.write(error)
             throw error.with(correlationID)

@@ -64,6 +64,7 @@ public struct Refresh: Sendable {
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
+                sessions.counts.refreshedAgain.count()
                 // The refresh token ended later than the session by as much as when it was made, a few seconds ago.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
@@ -109,6 +110,7 @@ public struct Refresh: Sendable {
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
         let isDone = try await storing { () async throws(StorageError) in try await store.rotate(rotation) }
         guard isDone else { return nil }
+        sessions.counts.refreshed.count()
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
         return successor.tokens(expiringAt: ends, now: now)
     }
@@ -124,6 +126,7 @@ public struct Refresh: Sendable {
             try await store.revokeSession(id: found.session.id, of: found.user.id, recording: event)
         }
         guard isRevoked else { return }
+        sessions.counts.reused.count()
         log(
             "a spent refresh token was shown; its session is revoked", .warning, correlationID,
             ["client_id": "\(found.session.clientID)", "session_id": "\(found.session.id)"])

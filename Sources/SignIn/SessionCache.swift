@@ -44,6 +44,8 @@ final class SessionCache: Sendable {
         /// version than the user when he comes back.
         var users: TwoGenerations<UserID, VersionedUser>
         var removals: UInt64 = 0
+        var hits: UInt64 = 0
+        var misses: UInt64 = 0
     }
 
     private let state: Mutex<State>
@@ -61,11 +63,16 @@ final class SessionCache: Sendable {
             if let entry = state.sessions[token], entry.answers(at: now),
                 let known = state.users[entry.session.userID], known.version == entry.version
             {
+                state.hits &+= 1
                 return .hit(SessionAndUser(session: entry.session, user: known.user))
             }
+            state.misses &+= 1
             return .miss(Ticket(removals: state.removals, time: now))
         }
     }
+
+    /// How many looks there were, by what they found.
+    var looks: (hits: UInt64, misses: UInt64) { state.withLock { ($0.hits, $0.misses) } }
 
     /// To be had before the store is asked for what will be put in.
     func ticket(at now: Timestamp) -> Ticket {

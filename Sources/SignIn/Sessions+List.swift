@@ -38,9 +38,11 @@ extension Sessions {
             $0.add("kept_session_id", holder.session.id)
         }
         defer { forget(holder.user.id) }
-        return try await storing { () async throws(StorageError) in
+        let count = try await storing { () async throws(StorageError) in
             try await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event)
         }
+        counts.revoked.count(count)
+        return count
     }
 
     /// Takes down in the store when sessions were last used. Called from time to time.
@@ -54,9 +56,11 @@ extension Sessions {
     func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
         // Also when the store fails, because it may have revoked the session before it did.
         defer { forget(user) }
-        return try await storing { () async throws(StorageError) in
+        let isRevoked = try await storing { () async throws(StorageError) in
             try await store.revokeSession(id: id, of: user, recording: event)
         }
+        if isRevoked { counts.revoked.count() }
+        return isRevoked
     }
 
     func event(

@@ -11,6 +11,7 @@ public struct Sessions: Sendable {
     let registration: RegistrationRules
     let clock: WallClock
     let random: RandomSource
+    let counts = SessionCounts()
 
     /// The session of a token and its user; nil if the token is unknown, revoked or expired.
     ///
@@ -41,7 +42,8 @@ public struct Sessions: Sendable {
         // Also when the store fails, because it may have revoked the session before it did. And all of the user's: the
         // session may be at hand under the token of before its last refresh, too.
         defer { forget(found.user.id) }
-        _ = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
+        let isRevoked = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
+        if isRevoked { counts.signedOut.count() }
     }
 
     /// Erases the user who holds a token, with identities and all sessions.
@@ -110,6 +112,7 @@ public struct Sessions: Sendable {
 
     /// Keeps a session that was just stored at hand for its first use.
     func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
+        counts.started.count()
         cache.put(issued.session(of: user), for: issued.record.tokenHash, ticket)
     }
 }

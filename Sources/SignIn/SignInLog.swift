@@ -1,37 +1,35 @@
 import Logging
 import OpenIDConnect
+import Primitives
 
 /// Gathers what one sign-in's line in the log tells: whose network, how it ended, how long each step took.
 ///
 /// No subject, code, token, verifier, nonce or attribute ever comes here.
 struct SignInLog {
-    enum Step: String {
-        case discovery
-        case attempt
-        case token
-        case validate
-        case userinfo
-        case migrate
-        case store
-    }
+    typealias Step = SignInReport.Step
 
     private let request: SignInRequest
     private let correlationID: CorrelationID
     private let logger: Logger
-    /// What the line is about.
-    private let event: String
-    private let clock = ContinuousClock()
+    private let kind: SignInReport.Kind
+    private let observer: SignInObserver
+    private let stopwatch = Stopwatch()
     private var providerIsKnown = false
+    private var carrierIsKnown = false
     private var wasSentBefore = false
     private var hasMoved = false
-    private var steps: [(step: Step, duration: Duration)] = []
-    private var current: (step: Step, began: ContinuousClock.Instant)?
+    private var steps: [(step: Step, nanoseconds: UInt64)] = []
+    private var current: (step: Step, began: UInt64)?
 
-    init(_ request: SignInRequest, correlationID: CorrelationID, logger: Logger, event: String = "sign-in") {
-        self.event = event
+    init(
+        _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind = .signIn,
+        observer: @escaping SignInObserver
+    ) {
+        self.kind = kind
         self.request = request
         self.correlationID = correlationID
         self.logger = logger
+        self.observer = observer
     }
 
     /// The provider's name stands in the log once it is known to be one: the request could name anything.
@@ -48,40 +46,47 @@ struct SignInLog {
 
     /// Begins to time a step, and ends the one before.
     mutating func begin(_ step: Step) {
-        let now = clock.now
+        // Whatever comes after discovery comes of a network that it knows.
+        if step != .discovery { carrierIsKnown = true }
+        let now = stopwatch.nanoseconds
         endStep(at: now)
         current = (step, now)
     }
 
-    private mutating func endStep(at now: ContinuousClock.Instant) {
+    private mutating func endStep(at now: UInt64) {
         guard let current else { return }
         steps.append((current.step, now - current.began))
         self.current = nil
     }
 
-    mutating func write(_ outcome: SignInOutcome) {
-        switch outcome {
-        case .signedIn(let signedIn): write(outcome: signedIn.isNew ? "signed_up" : "signed_in")
-        case .mustRegister: write(outcome: "must_register")
-        }
-    }
+    mutating func write(_ outcome: SignInOutcome) { write(SignInReport.Outcome(outcome)) }
 
-    mutating func write(outcome: String) {
+    mutating func write(_ outcome: SignInReport.Outcome) {
+        report(outcome, nil)
         guard logger.logLevel <= .info else { return }
-        endStep(at: clock.now)
         var metadata = metadata
-        metadata["outcome"] = "\(outcome)"
-        logger.info("\(event)", metadata: metadata)
+        metadata["outcome"] = "\(outcome.rawValue)"
+        logger.info("\(kind.event)", metadata: metadata)
     }
 
     mutating func write(_ error: SignInError) {
+        report(SignInReport.Outcome(error.code), error)
         guard logger.logLevel <= error.fault.logLevel else { return }
-        endStep(at: clock.now)
         var metadata = metadata
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
-        logger.log(level: error.fault.logLevel, "\(event) refused", metadata: metadata)
+        logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
+    }
+
+    private mutating func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) {
+        let now = stopwatch.nanoseconds
+        endStep(at: now)
+        observer(
+            SignInReport(
+                kind: kind, provider: providerIsKnown ? request.provider : nil,
+                network: carrierIsKnown ? request.network : nil, outcome: outcome, check: error?.check,
+                fault: error?.fault, steps: steps, nanoseconds: now))
     }
 
     private var metadata: Logger.Metadata {
@@ -92,11 +97,22 @@ struct SignInLog {
         if providerIsKnown { metadata["provider"] = "\(request.provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }
-        for (step, duration) in steps {
-            // Milliseconds with two decimals.
-            metadata["\(step.rawValue)_ms"] = "\((duration / .milliseconds(0.01)).rounded() / 100)"
+        for (step, nanoseconds) in steps {
+            metadata["\(step.rawValue)_ms"] = "\(Stopwatch.milliseconds(nanoseconds))"
         }
         return metadata
+    }
+}
+
+extension SignInReport.Kind {
+    /// What the line is about.
+    var event: String {
+        switch self {
+        case .signIn: "sign-in"
+        case .link: "link"
+        case .transaction: "transaction"
+        case .serverInitiated: "server-initiated sign-in"
+        }
     }
 }
 

@@ -23,6 +23,7 @@ public struct SignInWithCode: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let observer: SignInObserver
 
     /// Finds the user a code belongs to and gives them a session.
     ///
@@ -30,7 +31,7 @@ public struct SignInWithCode: Sendable {
     /// carrier again; a code is posted once.
     public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger)
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
             let outcome = try await signIn(request, correlationID, &log)
             log.write(outcome)

@@ -28,11 +28,14 @@ public struct UseCases: Sendable {
     public let apiKeys: StoredAPIKeys
     public let resources: ProviderResources
 
-    /// - Parameter relyingParties: One for each of the configuration's providers, under the same name. A provider
-    ///   without one is unknown to sign-ins.
+    /// - Parameters:
+    ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one is
+    ///     unknown to sign-ins.
+    ///   - observer: Is told of every sign-in as it ends.
     public init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
-        clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system
+        clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
+        observer: @escaping SignInObserver = { _ in }
     ) {
         let recentSignIns = RecentSignIns(window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
@@ -49,10 +52,10 @@ public struct UseCases: Sendable {
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             recentSignIns: recentSignIns, desk: desk, vault: vault, notes: notes, clock: clock, random: random,
-            logger: logger)
+            logger: logger, observer: observer)
         asyncSignIn = AsyncSignIn(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,
-            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger)
+            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
             random: random, logger: logger)
@@ -61,7 +64,7 @@ public struct UseCases: Sendable {
             store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
             configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
-            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger)
+            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
         apiKeys = StoredAPIKeys(store: store, clock: clock)

@@ -26,15 +26,29 @@ public final class SQLStore: Sendable {
     /// Opens an SQLite database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
     /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
     ///   not a database, another program's, or a newer version's, and then it is left as it was; `full`.
-    public convenience init(configuration: SQLiteConfiguration) throws(StorageError) {
+    /// - Parameter observer: Is told of every call.
+    public convenience init(
+        configuration: SQLiteConfiguration, observer: StoreObserver? = nil
+    ) throws(StorageError) {
         self.init(try SQLiteEngine(configuration))
+        observe(observer)
     }
 
     /// Connects to a PostgreSQL server and brings the tables up to date. Blocks while it does.
     /// - Throws: `unavailable` if the server cannot be reached or does not take the user; `corrupt` if the database is
     ///   another program's, or a newer version's, and then it is left as it was.
-    public convenience init(configuration: PostgresConfiguration) throws(StorageError) {
+    /// - Parameter observer: Is told of every call.
+    public convenience init(
+        configuration: PostgresConfiguration, observer: StoreObserver? = nil
+    ) throws(StorageError) {
         self.init(try PostgresEngine(configuration))
+        observe(observer)
+    }
+
+    private func observe(_ observer: StoreObserver?) {
+        guard let observer else { return }
+        reads.observe(WorkQueue.observer(.read, observer))
+        writes.observe(WorkQueue.observer(.write, observer))
     }
 
     /// Has changes of users and their sessions told of, until the store is closed: those of other processes, and of this

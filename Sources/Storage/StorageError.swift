@@ -1,6 +1,6 @@
 /// The store could not do what was asked, or cannot say whether it did.
 public struct StorageError: Error, Sendable, Hashable {
-    public enum Code: String, Sendable {
+    public enum Code: String, Sendable, CaseIterable {
         /// Cannot be opened or reached, or is locked for longer than is sensible.
         case unavailable
         /// The disk has no room or refuses to write.

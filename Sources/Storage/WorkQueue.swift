@@ -1,3 +1,4 @@
+import Primitives
 import Synchronization
 
 /// Brings callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
@@ -6,12 +7,16 @@ import Synchronization
 /// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
 /// waits, and goes together in the next batch: one wake-up and one lock for many callers.
 package final class WorkQueue: Sendable {
+    /// Is told of each call how long it took and why it failed, if it did.
+    typealias Observer = @Sendable (_ nanoseconds: UInt64, StorageError.Code?) -> Void
+
     private struct State {
         var waiting: [any DatabaseWork] = []
         var idle: [any WorkLane]
         var isClosed = false
         var awaitingRest: [CheckedContinuation<Void, Never>] = []
         var batches = 0
+        var observer: Observer?
     }
 
     private enum Admission {
@@ -32,6 +37,9 @@ package final class WorkQueue: Sendable {
         state = Mutex(State(idle: lanes))
     }
 
+    /// Has every call from now on told of.
+    func observe(_ observer: @escaping Observer) { state.withLock { $0.observer = observer } }
+
     /// How many callers wait for a connection.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
@@ -42,10 +50,19 @@ package final class WorkQueue: Sendable {
     package func submit<Success: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
+        let stopwatch = Stopwatch()
         let result = await withCheckedContinuation { caller in
             admit(AwaitedWork(for: caller, body))
         }
-        return try result.get()
+        guard let observe = state.withLock({ $0.observer }) else { return try result.get() }
+        do throws(StorageError) {
+            let value = try result.get()
+            observe(stopwatch.nanoseconds, nil)
+            return value
+        } catch {
+            observe(stopwatch.nanoseconds, error.code)
+            throw error
+        }
     }
 
     /// Takes no more work, and returns when all that was admitted is done and every connection is idle.

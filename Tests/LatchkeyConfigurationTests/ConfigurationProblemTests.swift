@@ -39,7 +39,10 @@ struct ConfigurationProblemTests {
                 "http: {prot: 80}",
                 "http.prot: there is no such key; did you mean http.port? [test.yaml line 1]"
             ),
-            ("port: 80", "port: there is no such key; did you mean http.port or tls.port? [test.yaml line 1]"),
+            (
+                "port: 80",
+                "port: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
+            ),
             ("htpp: {port: 80}", "htpp: there is no such key; did you mean http? [test.yaml line 1]"),
             (
                 "compat: {saml: true}",

@@ -63,7 +63,7 @@ import Testing
             token = try #require(try await app.signIn(stage.authorizedResponse()).token)
             _ = try await app.asUser("DELETE", "/users/me", token)
 
-            for path in ["/healthz", "/readyz", "/auth/popup.js"] { _ = try await app.send("GET", path) }
+            for path in ["/healthz", "/readyz", "/metrics", "/auth/popup.js"] { _ = try await app.send("GET", path) }
             let document = try await app.send("GET", "/openapi.json")
             let tag = try #require(document.response["etag"])
             let again = try await app.send("GET", "/openapi.json", headers: ["If-None-Match: \(tag)"])

@@ -23,6 +23,8 @@ struct Stage: Sendable {
     private let running: CarrierSimulator.Running
     let service: LatchkeyService
     private let directory: TemporaryDirectory
+    /// All that it listens on.
+    var addresses: [SocketAddress] = []
 
     /// Starts both, runs `body`, and stops both.
     /// - Parameter register: Changes what the carriers know of the client.
@@ -50,7 +52,7 @@ struct Stage: Sendable {
         let stage = Stage(
             simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,
             service: service,
-            directory: directory)
+            directory: directory, addresses: addresses)
         do {
             try await body(stage)
         } catch {

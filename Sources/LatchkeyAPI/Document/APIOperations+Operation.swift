@@ -11,6 +11,14 @@ extension APIOperation {
             "503 while the server is about to stop, or cannot reach its records. Never limited.",
             answers: [status("ready", "It can.")]),
         APIOperation(
+            .get, "/metrics", "metrics", .operation, .open, "Metrics for Prometheus",
+            "To the addresses of `metrics.allowed_addresses` only, and to nobody where `metrics.port` is set. Never limited.",
+            answers: [
+                Answer(
+                    status: .ok, description: "Prometheus' text format, version 0.0.4.", contentType: "text/plain",
+                    schema: .text("Metrics, a line each."), headers: ["Cache-Control"])
+            ], refusals: [.pathUnknown]),
+        APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [.header("If-None-Match", .text("The `ETag` of what is there already."))],
             answers: [

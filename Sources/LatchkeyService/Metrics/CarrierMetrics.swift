@@ -1,0 +1,168 @@
+import Observability
+import OpenIDConnect
+import Primitives
+
+/// Counts requests to providers, and tells how they stand.
+final class CarrierMetrics: Sendable {
+    private struct Source: Hashable, Sendable {
+        let provider: String
+        let issuer: String
+    }
+
+    /// Of one issuer.
+    private struct Row: Sendable {
+        let durations: Histogram
+        let keyRefreshes: Counter
+        let source: Source
+    }
+
+    /// Issuers beyond these count together.
+    private static let capacity = 64
+    private static let labels: [MetricDescription.Label] = [
+        .init("provider", "the provider's name in the configuration"),
+        .init(
+            "issuer",
+            "the issuer; empty for the carriers' discovery service; `other` beyond \(capacity) of them"),
+    ]
+    private static let steps = LabelValues(
+        "kind", OutboundRequest.Lane.Step.allCases.map(\.name), "what was asked for")
+
+    private let rows: BoundedRows<Source, Row>
+    private let durations: RowTemplate
+    private let keyRefreshes: RowTemplate
+
+    init() {
+        let outcomes = LabelValues(
+            "outcome", ["ok", "refused", "failed", "unexpected"] + OutboundError.Code.allCases.map(\.rawValue),
+            "`ok` for an answer of 2xx, `refused` for 4xx, `failed` for 5xx, `unexpected` for any other; or why there was none"
+        )
+        let durations = RowTemplate(
+            "latchkey_carrier_request_duration_seconds", .histogram,
+            "From a request to a carrier or another provider to its answer, or to its failure.", rows: Self.labels,
+            by: [Self.steps, outcomes])
+        let keyRefreshes = RowTemplate(
+            "latchkey_key_refreshes_total", .counter, "Times that an issuer's signing keys were asked for.",
+            rows: Self.labels,
+            by: [LabelValues("outcome", ["ok", "failed"], "whether there were usable ones")])
+        self.durations = durations
+        self.keyRefreshes = keyRefreshes
+        @Sendable func row(_ source: Source) -> Row {
+            let labels = [source.provider, source.issuer]
+            return Row(
+                durations: durations.histogram(labels), keyRefreshes: keyRefreshes.counter(labels), source: source)
+        }
+        rows = BoundedRows(
+            capacity: Self.capacity, other: row(Source(provider: "other", issuer: "other")), make: row)
+    }
+
+    /// What a provider's relying party tells.
+    func observer(of provider: String, isOfCarriers: Bool) -> RelyingPartyObserver {
+        RelyingPartyObserver(
+            request: { [self] lane, ending, nanoseconds in
+                rows[source(of: lane, provider, isOfCarriers)].durations
+                    .observe(nanoseconds, at: lane.step.place, Self.place(of: ending))
+            },
+            keyRefresh: { [self] issuer, wentWell in
+                rows[Source(provider: provider, issuer: issuer)].keyRefreshes.add(at: wentWell ? 0 : 1)
+            })
+    }
+
+    /// Carriers' discovery requests are named for networks, which anybody can name: they count as the discovery service's.
+    private func source(of lane: OutboundRequest.Lane, _ provider: String, _ isOfCarriers: Bool) -> Source {
+        Source(provider: provider, issuer: isOfCarriers && lane.step == .discovery ? "" : lane.carrier)
+    }
+
+    private static func place(of ending: RelyingPartyObserver.Ending) -> Int {
+        switch ending {
+        case .answered(200...299): 0
+        case .answered(400...499): 1
+        case .answered(500...599): 2
+        case .answered: 3
+        case .failed(let code): 4 + (OutboundError.Code.allCases.firstIndex(of: code) ?? 0)
+        }
+    }
+
+    /// - Parameter parties: The relying parties under their providers' names.
+    func metrics(of parties: [String: RelyingParty], clock: WallClock) -> [any Metric] {
+        [
+            RowsMetric(durations.description, in: rows) { $0.durations },
+            RowsMetric(keyRefreshes.description, in: rows) { $0.keyRefreshes },
+            SampledMetric(
+                MetricDescription(
+                    "latchkey_carrier_requests_in_progress", .gauge, "Requests to providers that have no answer yet.",
+                    labels: [Self.labels[0]])
+            ) {
+                parties.map { .init(Double($0.value.requestsUnderWay), [$0.key]) }.sorted {
+                    $0.labels[0] < $1.labels[0]
+                }
+            },
+            SampledMetric(
+                MetricDescription(
+                    "latchkey_carrier_breaker_open", .gauge,
+                    "1 where an endpoint is not asked because it has not answered lately, or is only tried; 0 where it is.",
+                    labels: Self.labels + [Self.steps.label])
+            ) { [self] in breakers(of: parties) },
+            SampledMetric(
+                MetricDescription(
+                    "latchkey_keys_age_seconds", .gauge, "How long ago an issuer's signing keys at hand were fetched.",
+                    labels: Self.labels)
+            ) { [self] in keyAges(of: parties, at: clock.now()) },
+        ]
+    }
+
+    /// Of each issuer that was met; the discovery service is left alone where any network's discovery is.
+    private func breakers(of parties: [String: RelyingParty]) -> [SampledMetric.Sample] {
+        var open: [Source: Set<OutboundRequest.Lane.Step>] = [:]
+        for (provider, party) in parties {
+            for (lane, _) in party.lanesInTrouble {
+                open[known(source(of: lane, provider, party.isOfCarriers)), default: []].insert(lane.step)
+            }
+        }
+        return rows.all.flatMap { row in
+            OutboundRequest.Lane.Step.allCases.compactMap { step -> SampledMetric.Sample? in
+                let isOpen = open[row.source]?.contains(step) ?? false
+                guard isOpen || row.durations.has(step) else { return nil }
+                return .init(isOpen ? 1 : 0, [row.source.provider, row.source.issuer, step.name])
+            }
+        }
+    }
+
+    private func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [SampledMetric.Sample] {
+        var ages: [Source: Int64] = [:]
+        for (provider, party) in parties {
+            for keys in party.keyStandings {
+                let source = known(Source(provider: provider, issuer: keys.issuer))
+                let age = max(0, now.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)
+                ages[source] = max(age, ages[source] ?? 0)
+            }
+        }
+        return rows.all.compactMap { row in
+            ages[row.source].map { .init(Double($0), [row.source.provider, row.source.issuer]) }
+        }
+    }
+
+    private func known(_ source: Source) -> Source {
+        rows.has(source) ? source : Source(provider: "other", issuer: "other")
+    }
+}
+
+extension Histogram {
+    /// Whether any request of a step was counted.
+    fileprivate func has(_ step: OutboundRequest.Lane.Step) -> Bool {
+        (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
+    }
+}
+
+extension OutboundRequest.Lane.Step {
+    var name: String {
+        switch self {
+        case .discovery: "discovery"
+        case .keys: "keys"
+        case .token: "token"
+        case .userInfo: "userinfo"
+        case .resource: "resource"
+        }
+    }
+
+    fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,62 @@
+import HTTPTypes
+import LatchkeyAPI
+import Observability
+
+/// Counts the requests of apps, by where they led.
+final class RequestMetrics: Sendable {
+    /// What any other method counts as stands last.
+    private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"]
+    private static let statuses = [
+        200, 201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414,
+        415,
+        416, 417, 422, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505,
+    ]
+
+    private let total: Counter
+    private let durations: Histogram
+    /// The places of ``statuses``, by status.
+    private let placeOfStatus: [UInt8]
+    private let files: Int
+
+    /// - Parameter patterns: Of all routes, by their numbers.
+    init(_ patterns: [String]) {
+        files = patterns.count
+        let routes = LabelValues(
+            "route", patterns + ["files", "other"],
+            "the pattern of the path; `files` for those of `Public/`, `other` where there is nothing")
+        let methods = LabelValues("method", Self.methods, "the method; `other` for any that no route has")
+        let statuses = LabelValues("status", Self.statuses.map(String.init) + ["other"], "of the answer")
+        total = Counter(
+            "latchkey_http_requests_total", "Requests that were answered.", by: [routes, methods, statuses])
+        durations = Histogram(
+            "latchkey_http_request_duration_seconds", "From a request's last byte to its answer.",
+            by: [routes, methods])
+        var places = [UInt8](repeating: UInt8(Self.statuses.count), count: 600)
+        for (place, status) in Self.statuses.enumerated() { places[status] = UInt8(place) }
+        placeOfStatus = places
+    }
+
+    var metrics: [any Metric] { [total, durations] }
+
+    func count(_ request: AnsweredRequest) {
+        let isNowhere = request.status == 404 || request.status == 405
+        let route = request.route ?? (isNowhere ? files + 1 : files)
+        let method = Self.place(of: request.method)
+        let isKnown = placeOfStatus.indices.contains(request.status)
+        total.add(at: route, method, isKnown ? Int(placeOfStatus[request.status]) : Self.statuses.count)
+        durations.observe(request.nanoseconds, at: route, method)
+    }
+
+    private static func place(of method: HTTPRequest.Method) -> Int {
+        switch method {
+        case .get: 0
+        case .head: 1
+        case .post: 2
+        case .put: 3
+        case .patch: 4
+        case .delete: 5
+        case .options: 6
+        default: 7
+        }
+    }
+}

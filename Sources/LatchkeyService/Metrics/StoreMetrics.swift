@@ -1,0 +1,45 @@
+import Observability
+import Storage
+
+/// Counts the calls to the store.
+final class StoreMetrics: Sendable {
+    private let durations: Histogram
+    private let failures: Counter
+
+    init() {
+        let kinds = LabelValues("kind", ["read", "write"], "whether it was to read or to write")
+        durations = Histogram(
+            "latchkey_store_call_duration_seconds", "From a call to the store to its end, waiting included.",
+            by: [kinds])
+        failures = Counter(
+            "latchkey_store_errors_total", "Calls to the store that failed.",
+            by: [kinds, LabelValues("code", StorageError.Code.allCases.map(\.rawValue), "why")])
+    }
+
+    var observer: StoreObserver {
+        { [self] call in
+            let kind = call.kind == .read ? 0 : 1
+            durations.observe(call.nanoseconds, at: kind)
+            if let failure = call.failure {
+                failures.add(at: kind, StorageError.Code.allCases.firstIndex(of: failure) ?? 0)
+            }
+        }
+    }
+
+    func metrics(_ statistics: @escaping @Sendable () -> StoreStatistics) -> [any Metric] {
+        [
+            durations, failures,
+            SampledMetric(
+                MetricDescription(
+                    "latchkey_store_calls_waiting", .gauge, "Calls that wait for a connection to the store.",
+                    labels: [.init("kind", "whether it is to read or to write")])
+            ) {
+                let now = statistics()
+                return [.init(Double(now.readsWaiting), ["read"]), .init(Double(now.writesWaiting), ["write"])]
+            },
+            SampledMetric(
+                "latchkey_store_commits_total", .counter, "Commits, each of one write or several.",
+                { Double(statistics().commits) }),
+        ]
+    }
+}

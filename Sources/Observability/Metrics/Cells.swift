@@ -1,0 +1,29 @@
+import Synchronization
+
+/// A row of numbers that any thread may add to, each by one atomic instruction: nothing is locked and nothing allocated.
+final class Cells: @unchecked Sendable {
+    // @unchecked: the pointer never changes, and what it points to is atomic.
+
+    private let storage: UnsafeMutablePointer<Atomic<UInt64>>
+    let count: Int
+
+    init(_ count: Int) {
+        self.count = max(1, count)
+        storage = .allocate(capacity: self.count)
+        for index in 0..<self.count { (storage + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        storage.deinitialize(count: count)
+        storage.deallocate()
+    }
+
+    /// Adds to a cell; one beyond the last counts as the last.
+    func add(_ amount: UInt64, at index: Int) {
+        storage[min(max(0, index), count - 1)].wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    func value(at index: Int) -> UInt64 {
+        index >= 0 && index < count ? storage[index].load(ordering: .relaxed) : 0
+    }
+}

@@ -1,0 +1,71 @@
+/// Counts durations by how long they were, split up by up to three labels of fixed values.
+public final class Histogram: Metric {
+    /// Upper bounds in nanoseconds, from half a millisecond to ten seconds.
+    public static let latencies: [UInt64] = [
+        500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,
+        500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
+    ]
+
+    public let description: MetricDescription
+    private let space: LabelSpace
+    private let bounds: [UInt64]
+    /// For each combination: a cell for each bound, one for what is beyond, and one for the sum.
+    private let cells: Cells
+    private let width: Int
+    private let common: [(name: String, value: String)]
+
+    public convenience init(
+        _ name: String, _ help: String, by dimensions: [LabelValues] = [], bounds: [UInt64] = Histogram.latencies
+    ) {
+        self.init(
+            MetricDescription(name, .histogram, help, labels: dimensions.map(\.label)), common: [], by: dimensions,
+            bounds: bounds)
+    }
+
+    /// One of a row: the row's labels stand before its own.
+    init(
+        _ description: MetricDescription, common: [(name: String, value: String)], by dimensions: [LabelValues],
+        bounds: [UInt64] = Histogram.latencies
+    ) {
+        self.description = description
+        self.bounds = bounds
+        self.common = common
+        space = LabelSpace(dimensions)
+        width = bounds.count + 2
+        cells = Cells(space.size * width)
+    }
+
+    /// Counts a duration. The values are named by their places, as in ``Counter/add(_:at:_:_:)``.
+    public func observe(_ nanoseconds: UInt64, at first: Int = 0, _ second: Int = 0, _ third: Int = 0) {
+        let start = space.number(first, second, third) * width
+        var bucket = 0
+        while bucket < bounds.count, nanoseconds > bounds[bucket] { bucket += 1 }
+        cells.add(1, at: start + bucket)
+        cells.add(nanoseconds, at: start + width - 1)
+    }
+
+    /// How many durations were counted at a combination, and what they come to in nanoseconds.
+    public func total(at first: Int = 0, _ second: Int = 0, _ third: Int = 0) -> (count: UInt64, nanoseconds: UInt64) {
+        let start = space.number(first, second, third) * width
+        let count = (0..<width - 1).reduce(UInt64(0)) { $0 &+ cells.value(at: start + $1) }
+        return (count, cells.value(at: start + width - 1))
+    }
+
+    public func write(to page: inout MetricsPage) {
+        for number in 0..<space.size {
+            let start = number * width
+            let buckets = (0..<width - 1).map { cells.value(at: start + $0) }
+            let count = buckets.reduce(0, &+)
+            guard count > 0 || space.dimensions.isEmpty && common.isEmpty else { continue }
+            let labels = common + space.labels(of: number)
+            var sum: UInt64 = 0
+            for (index, value) in buckets.enumerated() {
+                sum &+= value
+                let bound = index < bounds.count ? MetricsPage.seconds(bounds[index]) : "+Inf"
+                page.sample("_bucket", labels, last: ("le", bound), String(sum))
+            }
+            page.sample("_sum", labels, MetricsPage.seconds(cells.value(at: start + width - 1)))
+            page.sample("_count", labels, String(count))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// The values that a label can have: fixed when the process starts, so that nothing that is asked can add one.
+public struct LabelValues: Sendable {
+    public let label: MetricDescription.Label
+    public let values: [String]
+
+    public init(_ name: String, _ values: [String], _ meaning: String) {
+        label = MetricDescription.Label(name, meaning)
+        self.values = values
+    }
+
+    var count: Int { values.count }
+}
+
+/// All combinations of some labels' values, numbered.
+struct LabelSpace: Sendable {
+    let dimensions: [LabelValues]
+    let size: Int
+
+    init(_ dimensions: [LabelValues]) {
+        self.dimensions = dimensions
+        size = dimensions.reduce(1) { $0 * max(1, $1.count) }
+    }
+
+    /// The labels of a combination.
+    func labels(of number: Int) -> [(name: String, value: String)] {
+        var rest = number
+        var labels: [(name: String, value: String)] = []
+        for dimension in dimensions.reversed() {
+            labels.append((dimension.label.name, dimension.values[rest % dimension.count]))
+            rest /= dimension.count
+        }
+        return labels.reversed()
+    }
+
+    /// The number of the combination of up to three values, by their places; a place beyond the last stands for the last.
+    func number(_ first: Int, _ second: Int, _ third: Int) -> Int {
+        var number = 0
+        if dimensions.count > 0 { number = place(first, in: 0) }
+        if dimensions.count > 1 { number = number * dimensions[1].count + place(second, in: 1) }
+        if dimensions.count > 2 { number = number * dimensions[2].count + place(third, in: 2) }
+        return number
+    }
+
+    private func place(_ place: Int, in dimension: Int) -> Int { min(max(0, place), dimensions[dimension].count - 1) }
+}

@@ -1,0 +1,98 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the system knows of this process, from /proc; where there is no such folder there are no figures.
+public struct ProcessFigures: Sendable, Hashable {
+    /// Of all threads, in the system's and in its own code.
+    public let cpuSeconds: Double
+    public let residentBytes: Double
+    public let virtualBytes: Double
+    public let threads: Double
+    /// Since 1970.
+    public let startTime: Double
+
+    /// - Parameters:
+    ///   - stat: The content of /proc/self/stat (proc_pid_stat(5)).
+    ///   - bootTime: When the system was started, in seconds since 1970.
+    public init?(stat: String, bootTime: Double, ticksPerSecond: Double, pageBytes: Double) {
+        // The second field is the program's name, which may hold anything, parentheses too.
+        guard let end = stat.lastIndex(of: ")") else { return nil }
+        let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
+        // From here on the first is the third of the manual.
+        func number(_ field: Int) -> Double? { fields.count > field - 3 ? Double(fields[field - 3]) : nil }
+        guard let user = number(14), let system = number(15), let threads = number(20), let start = number(22),
+            let virtual = number(23), let resident = number(24), ticksPerSecond > 0
+        else { return nil }
+        cpuSeconds = (user + system) / ticksPerSecond
+        residentBytes = resident * pageBytes
+        virtualBytes = virtual
+        self.threads = threads
+        startTime = bootTime + start / ticksPerSecond
+    }
+
+    /// As they are now.
+    public static func now() -> ProcessFigures? {
+        guard let stat = read("/proc/self/stat"), let system = read("/proc/stat"),
+            let line = system.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
+            let bootTime = Double(line.dropFirst(6))
+        else { return nil }
+        return ProcessFigures(
+            stat: stat, bootTime: bootTime, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))),
+            pageBytes: Double(sysconf(Int32(_SC_PAGESIZE))))
+    }
+
+    /// How many descriptors are open.
+    public static func openDescriptors() -> Int? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // Without `.`, `..`, and the folder's own.
+        return max(0, count - 3)
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while bytes.count < 1 << 20 {
+            let count = fread(&buffer, 1, buffer.count, file)
+            guard count > 0 else { break }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension ProcessFigures {
+    /// The figures under the names that other programs use, too.
+    /// - Parameter maximumDescriptors: How many may be open.
+    public static func metrics(maximumDescriptors: Int) -> [any Metric] {
+        [
+            SampledMetric(
+                "process_cpu_seconds_total", .counter, "Processor time that the process has used.",
+                { now()?.cpuSeconds }),
+            SampledMetric(
+                "process_resident_memory_bytes", .gauge, "Memory that the process has in the machine's.",
+                { now()?.residentBytes }),
+            SampledMetric(
+                "process_virtual_memory_bytes", .gauge, "Addresses that the process has taken.",
+                { now()?.virtualBytes }),
+            SampledMetric("process_threads", .gauge, "Threads of the process.", { now()?.threads }),
+            SampledMetric(
+                "process_start_time_seconds", .gauge, "When the process was started, since 1970.",
+                { now()?.startTime }),
+            SampledMetric(
+                "process_open_fds", .gauge, "Open descriptors of the process.", { openDescriptors().map(Double.init) }),
+            SampledMetric(
+                "process_max_fds", .gauge, "Descriptors that the process may have open.",
+                { maximumDescriptors > 0 ? Double(maximumDescriptors) : nil }),
+        ]
+    }
+}
