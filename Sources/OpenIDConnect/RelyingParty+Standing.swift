@@ -1,6 +1,6 @@
 public import Primitives
 
-/// Whether requests of a lane are sent (see ``CarrierGate``).
+/// Whether requests of a lane are sent (see `CarrierGate`).
 public enum CarrierStanding: Sendable, Hashable, CaseIterable {
     case asked
     /// One request is under way, to see whether there is an answer again.
