@@ -134,11 +134,17 @@ extension ConformanceCases {
             carrier.tampering.objects[.discovery, default: []].append { $0["token_endpoint"] = .text(url) }
         }
         let bystander = ConformanceRun(run.row.twin, on: run.stage)
+        let ended = Counter()
         return try await withThrowingTaskGroup(of: App.Answer.self) { group in
-            for _ in 0..<100 { group.addTask { try await run.signIn() } }
-            let start = ContinuousClock.now
+            for _ in 0..<100 {
+                group.addTask {
+                    let answer = try await run.signIn()
+                    _ = ended.increment()
+                    return answer
+                }
+            }
             #expect(try await bystander.signIn().status == 200)
-            #expect(ContinuousClock.now - start < ConformanceStage.deadline)
+            #expect(ended.increment() == 1, "the bystander waited for a carrier of others")
             return try await group.reduce(into: []) { $0.append($1) }
         }
     }

@@ -14,7 +14,7 @@ final class ConformanceStage: Sendable {
     /// Of every kind of character that form-encoding changes (RFC 6749 section 2.3.1).
     static let secret = "s3cret:+%&= /?#@"
     /// For each request to a carrier.
-    static let deadline = Duration.seconds(2)
+    static let deadline = Duration.seconds(3)
     /// Held to their issuers by the configuration.
     static let pinnedNetworks = (1...9).map { "31900\($0)" }
     /// Whose keys all carriers have; and those of a former carrier, which are others.
@@ -30,6 +30,8 @@ final class ConformanceStage: Sendable {
     let app: App
     let process: LatchkeyProcess
     let outcomes = Mutex<[String: Outcome]>([:])
+    /// Of this machine, as far as they are longer than cases can bear.
+    let pauses = MachinePauses()
     /// Carriers that must be well again some time after their case.
     let patients = Mutex<[Patient]>([])
 
@@ -65,8 +67,8 @@ final class ConformanceStage: Sendable {
                 "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1,*.carriers.test",
                 "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
                 "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
-                "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "2s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "2s",
-                "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "2s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "2s",
+                "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "3s",
+                "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "3s",
             ], directory: directory.path)
         app = App(port: try await process.port(after: "listening"))
     }
@@ -180,6 +182,7 @@ final class ConformanceStage: Sendable {
         let ending = await process.ending()
         #expect(ending.status == 0, "\(ending.output.suffix(2000))")
         front.stop()
+        pauses.stop()
         await running.shutdown()
     }
 
