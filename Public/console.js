@@ -11,6 +11,8 @@ const BASE = new URL("./", location.href).href;
 /** Whether this browser had a session when it was here last: only then is it asked for. */
 const KNOWN = "latchkey.console.known";
 const LINKING = "latchkey.console.linking";
+/** The OpenID provider that this browser signed in with last: it can end its own session, too. */
+const PROVIDER = "latchkey.console.provider";
 
 restore();
 watch();
@@ -26,6 +28,7 @@ function frontend(provider, clientId) {
 }
 
 const latchkey = frontend();
+let providers = [];
 
 function remember(isKnown) {
   try {
@@ -33,6 +36,17 @@ function remember(isKnown) {
     else localStorage.removeItem(KNOWN);
   } catch {
     // Then the page asks nobody, and shows the ways to sign in.
+  }
+}
+
+/** Which provider a sign-in goes to; null asks. Carriers have no logout. */
+function lastProvider(provider) {
+  try {
+    if (provider?.kind === "oidc") localStorage.setItem(PROVIDER, provider.id);
+    else if (provider) localStorage.removeItem(PROVIDER);
+    return localStorage.getItem(PROVIDER);
+  } catch {
+    return null;
   }
 }
 
@@ -47,6 +61,9 @@ function isKnown() {
 async function signedIn(text) {
   remember(true);
   for (const id of ["sign-in", "register"]) $(id).hidden = true;
+  const provider = providers.find(({ id }) => id === lastProvider());
+  $("sign-out-everywhere").hidden = !provider;
+  if (provider) $("sign-out-everywhere").textContent = `Sign out of ${provider.name}, too`;
   await showAccount();
   tell(text);
   if (text) $("account-title").focus();
@@ -119,6 +136,7 @@ function enter(outcome) {
 
 function way({ id, name, kind }) {
   const asked = () => {
+    lastProvider({ id, kind });
     const { client_id: clientId, ...rest } = fields($("options-form"));
     return [frontend(id, clientId), rest];
   };
@@ -164,6 +182,20 @@ $("sign-out").addEventListener("click", () => run($("sign-out"), async () => {
   $("sign-in").querySelector("button")?.focus();
 }));
 
+$("sign-out-everywhere").addEventListener("click", () => run($("sign-out-everywhere"), async () => {
+  await frontend(lastProvider()).signOutAtProvider();
+  remember(false);
+}));
+
+/** Whether the browser comes back from a provider's logout; the address is cleaned then. */
+function comesFromLogout() {
+  const url = new URL(location.href);
+  if (url.searchParams.get("action") !== "logout") return false;
+  for (const name of ["action", "status"]) url.searchParams.delete(name);
+  history.replaceState(history.state, "", url);
+  return true;
+}
+
 /** How adding a way to sign in ended, if this tab began it; the address is cleaned in any case. */
 function linkOutcome() {
   const url = new URL(location.href);
@@ -180,6 +212,10 @@ async function begin() {
   let news = "";
   let linked = null;
   try {
+    if (comesFromLogout()) {
+      note("GET", "/auth/…/logged-out");
+      news = "You are signed out here and at the provider.";
+    }
     linked = linkOutcome();
     if (linked) note("GET", "/auth/…/callback");
     if (sessionStorage.getItem("latchkey.sign-in") && location.search) note("GET", "/auth/…/callback");
@@ -197,7 +233,8 @@ async function begin() {
     const response = await fetch(new URL("auth/providers", BASE));
     answer = await response.json();
     if (!response.ok) throw answer;
-    showWays(answer.providers);
+    providers = answer.providers;
+    showWays(providers);
   } catch (error) {
     complain($("sign-in"), error);
     return;
@@ -214,7 +251,7 @@ async function begin() {
   });
   usePhone(stage, offerRegistration);
   useTransaction(stage);
-  if (!isKnown()) return;
+  if (!isKnown()) return tell(news);
   try {
     await signedIn(news);
     if (linked?.status === "success") tell("From now on you can sign in this way, too.");

@@ -86,6 +86,7 @@ export class Latchkey {
   sessions(): Promise<UserSession[]>;
   revokeSession(id: string): Promise<void>;
   signOut(): Promise<void>;
+  signOutAtProvider(): Promise<void>;
 }
 
 export function configure(options?: Options): Latchkey;

@@ -206,6 +206,20 @@ export class Latchkey {
     }
   }
 
+  /**
+   * Ends the session, and has the provider end its own if it takes part: the browser goes there, and comes back to
+   * redirectURI with `action=logout` in its query.
+   */
+  async signOutAtProvider() {
+    const { provider, redirectURI } = this.#options;
+    const headers = { "Accept": "application/json", "Content-Type": "application/json" };
+    const body = JSON.stringify({ post_logout_redirect_uri: redirectURI });
+    const path = `/auth/${encodeURIComponent(provider)}/logout`;
+    const answer = await answered(this.fetch(path, { method: "POST", headers, body }));
+    this.#keep(null);
+    location.assign(answer.location);
+  }
+
   async #start(clientType, asked) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));

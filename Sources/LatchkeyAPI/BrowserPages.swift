@@ -72,7 +72,7 @@ enum BrowserPages {
             """.utf8))
 
     static func page(
-        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String
+        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, sendsForms: Bool = false
     ) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -97,6 +97,8 @@ enum BrowserPages {
             </html>
 
             """
+        var headers = headers
+        if sendsForms { headers[.contentSecurityPolicy]?.replace("form-action 'none'", with: "form-action 'self'") }
         return Response(status: status, headers: headers, body: Array(html.utf8))
     }
 }

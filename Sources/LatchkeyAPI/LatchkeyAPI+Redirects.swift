@@ -9,6 +9,7 @@ extension LatchkeyAPI {
     func addRedirectRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in try self.listProviders() }
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
+        router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/{provider}/start", paged { try await $0.startRedirect($1) })
         let startLink = changing { try await $0.startLink($1) }

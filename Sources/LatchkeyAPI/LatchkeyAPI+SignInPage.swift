@@ -5,9 +5,16 @@ import Primitives
 import SignIn
 import Storage
 
-/// `GET /sign-in`: the ways to sign in, and how it went, for browsers without scripts.
+/// `/sign-in`, the ways to sign in and how it went, and `/sign-out`: for browsers without scripts.
 extension LatchkeyAPI {
     private static let pagePath = "/sign-in"
+
+    /// Ends the session that the page shows. Only the page's own form can: no link elsewhere signs anybody out.
+    func signOutByForm(_ request: Request) async throws -> Response {
+        _ = try await signOutPage(request)
+        let page = "\(publicAddress.path)\(Self.pagePath)?action=logout&status=success"
+        return withoutSession(.redirect(to: page), request)
+    }
 
     func showSignInPage(_ request: Request) async throws -> Response {
         let base = try publicURL()
@@ -48,12 +55,12 @@ struct SignInPage {
     /// How a sign-in that ended here went. Nothing of the address is shown but the error's code: anybody can make up the
     /// rest.
     enum Outcome {
-        case signedIn, mustRegister
+        case signedIn, signedOut, mustRegister
         case failed(code: String)
 
         init?(_ query: Query) {
             switch query["status"] {
-            case "success": self = .signedIn
+            case "success": self = query["action"] == "logout" ? .signedOut : .signedIn
             case "partial": self = .mustRegister
             case "failure":
                 let code = query["error"] ?? ""
@@ -77,8 +84,12 @@ struct SignInPage {
     var address = ""
 
     var response: Response {
-        BrowserPages.page(
-            .ok, below: path, title: title, [news, state, links].filter { !$0.isEmpty }.joined(separator: "\n"))
+        var response = BrowserPages.page(
+            .ok, below: path, title: title, [news, state, links].filter { !$0.isEmpty }.joined(separator: "\n"),
+            sendsForms: user != nil)
+        // Without it older browsers leave a form's origin out, and the form is refused.
+        response.headers[.referrerPolicy] = "same-origin"
+        return response
     }
 
     private var title: String { user == nil ? "Sign in" : "You are signed in" }
@@ -99,7 +110,8 @@ struct SignInPage {
                     + "JavaScript on.")
         case .failed(let code):
             Self.notice("problem", "\(Self.words(of: code)) <small>(<code>\(code)</code>)</small>")
-        case .signedIn, .mustRegister, nil: ""
+        case .signedOut where user == nil: Self.notice("note", "You are signed out.")
+        case .signedIn, .signedOut, .mustRegister, nil: ""
         }
     }
 
@@ -119,7 +131,10 @@ struct SignInPage {
             return """
                 <p>\(name.map { "Welcome, <strong>\(HTML.escaped($0))</strong>." } ?? "Welcome.") You are user \
                 \(user.id.number) here. The session is in a cookie that no script reads.</p>
-                <p><a class="button" href="\(HTML.escaped(path))/">See your account</a></p>
+                <form class="ways" method="post" action="\(HTML.escaped(path))/sign-out">
+                <a class="button" href="\(HTML.escaped(path))/">See your account</a>
+                <button type="submit">Sign out</button>
+                </form>
                 """
         }
         guard canBeProlonged else { return "" }

@@ -44,6 +44,7 @@ public struct Demo: Sendable {
         let key = P256.Signing.PrivateKey()
         var client = CarrierSimulator.Client(
             id: clientID, secret: secret, redirectURIs: [redirectURI] + callbackURLs)
+        client.postLogoutRedirectURIs = ["http://127.0.0.1/auth/acme/logged-out"]
         client.publicKeyPEM = key.publicKey.pemRepresentation
         let simulator = CarrierSimulator(clients: [client])
         let running: CarrierSimulator.Running

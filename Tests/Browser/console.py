@@ -191,6 +191,24 @@ class Console:
         self.wait("#session-list li")
         self.sign_out()
 
+    def sign_out_at_provider(self):
+        """With a provider that has sessions of its own, both end."""
+        self.open()
+        self.browser.click("button.primary[data-provider=acme]")
+        self.approve()
+        self.wait("#account")
+        self.says("#sign-out-everywhere", "Sign out of Acme Accounts, too")
+        self.seen("signed-in-at-provider")
+        self.browser.click("#sign-out-everywhere")
+        self.says("#news", "You are signed out here and at the provider")
+        self.browser.wait("a clean address", lambda: self.browser.url == self.base + "/")
+        self.wait("button[data-provider=zenkey]")
+        for call in ("POST /auth/acme/logout 200", "GET /auth/…/logged-out"):
+            assert call in self.calls(), self.calls()
+        self.seen("signed-out-at-provider")
+        self.sign_in()
+        assert not self.browser.sees("#sign-out-everywhere"), "carriers have no logout"
+
     def profile(self):
         self.open()
         self.sign_in()
@@ -461,9 +479,10 @@ class Console:
         for provider, who in (("zenkey", "Jane Doe"), ("acme", "Jane Doe"), ("meetings", "Jane Doe")):
             self.browser.go(self.base + "/sign-in")
             if self.browser.text("h1") == "You are signed in":
-                for name in ("latchkey_session", "latchkey_refresh"):
-                    self.browser.forget_cookie(name)
-                self.browser.go(self.base + "/sign-in")
+                self.browser.click("form button")
+                self.browser.wait("the end", lambda: "action=logout" in self.browser.url)
+                assert "You are signed out" in self.browser.text("main")
+                self.seen("plain-signed-out")
             self.follow(provider)
             self.browser.click("button[type=submit]:not([formaction])")
             self.browser.wait("the end", lambda: "status=success" in self.browser.url)
@@ -532,7 +551,7 @@ def check_images():
     assert images and all(image.stat().st_size < 200_000 for image in images), images
 
 
-STEPS = ["front", "redirect", "denied", "popup", "second_device", "profile", "code", "code_refused", "phone", "sessions",
+STEPS = ["front", "redirect", "denied", "popup", "second_device", "sign_out_at_provider", "profile", "code", "code_refused", "phone", "sessions",
          "methods", "transaction", "elsewhere", "documents", "erase", "keyboard", "api", "trouble", "plain"]
 STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
 

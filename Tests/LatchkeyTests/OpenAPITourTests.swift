@@ -120,6 +120,7 @@ import Testing
             let base = "http://127.0.0.1:\(stage.app.port)"
             _ = try await stage.app.send("GET", "/auth/providers")
             _ = try await stage.app.send("GET", "/sign-in")
+            _ = try await stage.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])
             for (type, uri, callback) in Self.kinds {
                 let browser = Browser()
                 let start =

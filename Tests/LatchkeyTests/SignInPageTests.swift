@@ -66,6 +66,37 @@ import Testing
         }
     }
 
+    @Test("A form signs out: this page's own, and no other site's")
+    func signsOut() async throws {
+        try await onStage { _, url in
+            let browser = Browser()
+            let page = try await signIn(browser, url)
+            #expect(page.text.contains(#"<form class="ways" method="post" action="/sign-out">"#))
+            #expect(page.response["content-security-policy"]?.contains("form-action 'self';") == true)
+            // What browsers send an origin by that know no Sec-Fetch-Site.
+            #expect(page.response["referrer-policy"] == "same-origin")
+            for headers in [["Sec-Fetch-Site: cross-site"], ["Origin: https://evil.example"], ["Origin: null"], []] {
+                let refused = try await browser.post(url + "/sign-out", form: [:], headers: headers)
+                #expect(refused.status == 403, "\(headers)")
+                #expect(try await browser.get(url + "/users/me").status == 200, "\(headers)")
+            }
+            let left = try await browser.post(url + "/sign-out", form: [:], headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(left.status == 303 && left.location == "/sign-in?action=logout&status=success")
+            let done = try await browser.get(url + left.location)
+            #expect(done.text.contains("You are signed out.") && done.text.contains("<h1>Sign in</h1>"))
+            #expect(try await browser.get(url + "/users/me").status == 401)
+            // Whoever is signed out already gets there as well.
+            let again = try await browser.post(url + "/sign-out", form: [:], headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(again.status == 303)
+        }
+        try await onStage { _, url in
+            let browser = Browser()
+            _ = try await signIn(browser, url)
+            let told = try await browser.get(url + "/sign-in?action=logout&status=success")
+            #expect(!told.text.contains("You are signed out"), "an address says nothing of a session")
+        }
+    }
+
     @Test("Who has to register is told so")
     func registers() async throws {
         try await onStage(registration: .required) { _, url in

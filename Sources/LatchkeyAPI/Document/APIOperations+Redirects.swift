@@ -28,7 +28,8 @@ extension APIOperation {
             `redirect_uris`, and, where a sign-in has ended there, how it went.
             """,
             parameters: [
-                .query("status", .text("How a sign-in ended.", choices: ["success", "partial", "failure"])),
+                .query("action", .text("What has ended.", choices: ["login", "register", "logout"])),
+                .query("status", .text("How it ended.", choices: ["success", "partial", "failure"])),
                 .query("error", .text("Why it failed.", example: "access_denied")),
             ],
             answers: [
@@ -36,6 +37,14 @@ extension APIOperation {
                     status: .ok, description: "The page.", contentType: "text/html", schema: .text("A page"),
                     headers: ["Cache-Control"])
             ]),
+        APIOperation(
+            .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
+            "Ends the session of the cookies, and goes back to `/sign-in`. Only a page of this origin can ask for it.",
+            answers: [
+                Answer(
+                    status: .seeOther, description: "The browser goes back there.",
+                    headers: ["Location", "Cache-Control", "Set-Cookie"])
+            ], refusals: [APIRefusal(.crossSiteRequest, as: "cross_site_request")]),
         finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
