@@ -88,7 +88,10 @@ struct SettingsReader<Root: Sendable> {
         let names = settings.keys.sorted() + groups.sorted()
         // A key in the wrong group is likelier than a misspelled one.
         let sameLast = names.filter { $0.hasSuffix("." + name) || $0.split(separator: ".").last == lastPart(of: name) }
-        if (1...2).contains(sameLast.count) { return sameLast.joined(separator: " or ") }
+        if (1...3).contains(sameLast.count) {
+            let last = sameLast.last ?? ""
+            return sameLast.count == 1 ? last : sameLast.dropLast().joined(separator: ", ") + " or " + last
+        }
         return Suggestion.nearest(to: name, among: names)
     }
 

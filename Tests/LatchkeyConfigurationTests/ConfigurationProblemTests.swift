@@ -41,7 +41,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "port: 80",
-                "port: there is no such key; remove it, or see `latchkey check-config` [test.yaml line 1]"
+                "port: there is no such key; did you mean http.port, metrics.port or tls.port? [test.yaml line 1]"
             ),
             ("htpp: {port: 80}", "htpp: there is no such key; did you mean http? [test.yaml line 1]"),
             (

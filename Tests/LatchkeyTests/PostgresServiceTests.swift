@@ -15,15 +15,6 @@ import Testing
         url = try PostgresCluster.shared().makeSchema()
     }
 
-    /// Waits for something that comes by itself, at most half a minute.
-    private func until(_ isSo: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while try await !isSo() {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
     @Test("A session made on one copy is used on another and over there when it is revoked on a third")
     func copies() async throws {
         try await OperatorStage.with { stage in

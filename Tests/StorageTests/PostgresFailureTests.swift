@@ -213,15 +213,6 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    /// Waits for something that comes by itself, at most half a minute.
-    private func until(_ isSo: () async -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while await !isSo() {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
     /// Programs are waited for on a thread that nobody else needs.
     private static func offThread(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
