@@ -5,7 +5,7 @@ import SignIn
 /// On what terms a request was let in.
 struct Admission: Sendable {
     enum Ground: Sendable {
-        case key(String, number: UInt64)
+        case key(String)
         case origin(String)
         /// A browser's cookies alone, shown by a page of this server's own origin.
         case cookie
@@ -28,7 +28,7 @@ struct Admission: Sendable {
     /// Who made the call.
     func caller() throws(SignInError) -> Caller {
         switch ground {
-        case .key(let key, _): try Caller(apiKey: key)
+        case .key(let key): try Caller(apiKey: key)
         case .origin(let origin): try Caller(origin: origin)
         case .cookie: try Caller(origin: "")
         }

@@ -11,7 +11,7 @@ extension LatchkeyAPI {
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
         router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
-        router.get("/auth/{provider}/start", paged { try await $0.startRedirect($1) })
+        router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
         let startLink = changing { try await $0.startLink($1) }
         router.post("/auth/{provider}/link", paged { try await startLink($1) })
         for path in ["/auth/{provider}/callback", "/auth/{provider}/{client_type}/callback"] {

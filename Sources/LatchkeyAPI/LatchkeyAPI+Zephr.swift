@@ -10,7 +10,7 @@ extension LatchkeyAPI {
     func addZephrRoutes(to router: inout Router) {
         guard compatibility.zephr else { return }
         for prefix in ["/zephr", "/blaize"] {
-            router.get(prefix + "/oauth/{provider}", paged { try await $0.startAsZephr($1, below: prefix) })
+            router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
             addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
             router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
         }

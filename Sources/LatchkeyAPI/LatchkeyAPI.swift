@@ -21,7 +21,7 @@ public final class LatchkeyAPI: Sendable {
     private let requestIDs: RequestIDs
     let publicAddress: PublicAddress
     let compatibility: Compatibility
-    private let rates: RateGuard
+    let rates: RateGuard
     private let isDraining = Atomic(false)
     let version: String
     let demonstration: Demonstration?
@@ -227,6 +227,14 @@ extension LatchkeyAPI {
         }
     }
 
+    /// As ``paged(_:)``, for what begins a sign-in that is kept until it ends.
+    func starting(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        paged { api, request in
+            try api.rates.countStart(of: request)
+            return try await route(api, request)
+        }
+    }
+
     /// As ``entering(_:)``, also for pages of this server's own origin, whose session is kept in cookies: they need no
     /// API key.
     private func enteringOrPage(
@@ -315,7 +323,7 @@ extension LatchkeyAPI {
             }
         }
         try rates.countKey(digest.number)
-        return Admission(ground: .key(key, number: digest.number), clients: grant.clients)
+        return Admission(ground: .key(key), clients: grant.clients)
     }
 
     private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {

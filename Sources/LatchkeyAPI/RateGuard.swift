@@ -15,6 +15,7 @@ final class RateGuard: Sendable {
     private final class Rules: Sendable {
         let perAddress: BucketTable?
         let signInsPerAddress: BucketTable?
+        let startsPerAddress: BucketTable?
         let perAPIKey: BucketTable?
         let changesPerUser: BucketTable?
         let proxies: TrustedProxies
@@ -28,6 +29,7 @@ final class RateGuard: Sendable {
             }
             perAddress = table(limits.perAddress, former?.perAddress)
             signInsPerAddress = table(limits.signInsPerAddress, former?.signInsPerAddress)
+            startsPerAddress = table(limits.startsPerAddress, former?.startsPerAddress)
             perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
             changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
             proxies = limits.proxies
@@ -40,7 +42,7 @@ final class RateGuard: Sendable {
     private let shed = Atomic<UInt64>(0)
     /// Of each of ``limits``, in their order.
     private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
-    private static let limits = ["address", "sign-ins", "api-key", "account"]
+    private static let limits = ["address", "sign-ins", "starts", "api-key", "account"]
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
@@ -91,6 +93,14 @@ final class RateGuard: Sendable {
         let rules = current
         guard let table = rules.signInsPerAddress, let client = limitedAddress(of: request, rules) else { return }
         try count(Self.hash(client.high, client.low), in: table, "sign-ins")
+    }
+
+    /// Counts a sign-in by redirect that begins.
+    /// - Throws: 429.
+    func countStart(of request: Request) throws(APIError) {
+        let rules = current
+        guard let table = rules.startsPerAddress, let client = limitedAddress(of: request, rules) else { return }
+        try count(Self.hash(client.high, client.low), in: table, "starts")
     }
 
     /// Counts a request with an API key.

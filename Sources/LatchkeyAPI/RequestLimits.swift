@@ -15,6 +15,8 @@ public struct RequestLimits: Sendable {
     public var perAddress: Quota?
     /// Sign-ins, registrations and refreshes of one address.
     public var signInsPerAddress: Quota?
+    /// Sign-ins by redirect that are begun from one address: each is kept until it ends, and nobody needs a key for it.
+    public var startsPerAddress: Quota?
     /// Requests with one API key.
     public var perAPIKey: Quota?
     /// Changes of one user's account.

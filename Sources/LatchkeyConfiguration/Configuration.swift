@@ -82,6 +82,8 @@ extension Configuration {
         /// Enough for the phones of a town behind one address of their carrier's.
         public var perAddress: Quota? = Quota(count: 5000, seconds: 10)
         public var signInsPerAddress: Quota? = Quota(count: 1000, seconds: 10)
+        /// Sign-ins by redirect that one address begins.
+        public var startsPerAddress: Quota? = Quota(count: 200, seconds: 10)
         /// A key is an app's, with all of its users.
         public var perAPIKey: Quota?
         public var changesPerUser: Quota? = Quota(count: 60, seconds: 60)

@@ -34,6 +34,7 @@ extension ConfigurationCheck {
         let missing = [
             ("rate_limit_rules.per_address", rules.perAddress == nil, "requests"),
             ("rate_limit_rules.sign_ins_per_address", rules.signInsPerAddress == nil, "sign-ins"),
+            ("rate_limit_rules.starts_per_address", rules.startsPerAddress == nil, "starts of sign-ins"),
         ]
         for (key, isMissing, what) in missing where isMissing {
             warn(key, "one address may send as many \(what) as it likes", "set a rate such as 1000/10s")

@@ -47,6 +47,10 @@ enum Settings {
             "Sign-ins, registrations and refreshes of one address."
         ).reloaded(.value),
         Setting(
+            "rate_limit_rules.starts_per_address", .quota, \.rateLimitRules.startsPerAddress,
+            "Sign-ins by redirect that one address begins."
+        ).reloaded(.value),
+        Setting(
             "rate_limit_rules.per_api_key", .quota, \.rateLimitRules.perAPIKey, "Requests with one API key."
         ).reloaded(.value),
         Setting(
@@ -92,7 +96,7 @@ enum Settings {
             "http.limits.max_header_fields", .integer(8...1000), \.http.limits.headerFields,
             "Fields of a request; more are answered 431."),
         Setting(
-            "http.limits.max_body_bytes", .size(1024...16 << 20), \.http.limits.bodyBytes,
+            "http.limits.max_body_bytes", .size(1024...64 << 10), \.http.limits.bodyBytes,
             "The largest body of a request; a larger one is answered 413."),
         Setting(
             "http.timeouts.header", .duration(1...3600), \.http.timeouts.header,

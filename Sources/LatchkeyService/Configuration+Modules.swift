@@ -77,6 +77,7 @@ extension Configuration {
         guard rateLimits else { return limits }
         limits.perAddress = rateLimitRules.perAddress.map(RequestLimits.Quota.init)
         limits.signInsPerAddress = rateLimitRules.signInsPerAddress.map(RequestLimits.Quota.init)
+        limits.startsPerAddress = rateLimitRules.startsPerAddress.map(RequestLimits.Quota.init)
         limits.perAPIKey = rateLimitRules.perAPIKey.map(RequestLimits.Quota.init)
         limits.changesPerUser = rateLimitRules.changesPerUser.map(RequestLimits.Quota.init)
         return limits

@@ -23,6 +23,8 @@ public struct AuthorizeTransaction: Sendable {
     ///   - request: With a context and `acr_values`.
     ///   - token: The token of the user's session.
     ///   - session: What the token was found to be.
+    /// - Throws: As ``SignInWithCode``; also if the ID token is of another user, context or level of assurance, or the user
+    ///   did not authenticate lately.
     public func callAsFunction(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> AuthorizedTransaction {

@@ -74,6 +74,7 @@ public struct ProviderSignOut: Sendable {
 
     /// Where the browser that comes back from the provider goes; nil if it brings no state of ours, and then it is told on a
     /// page that the user is signed out.
+    /// - Throws: `temporarily_unavailable`.
     public func finish(at name: String, state: Secret?) async throws(SignInError) -> String? {
         guard let state, let bytes = try await notes.take(.signOut, under: state) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)

@@ -29,6 +29,8 @@ public struct SignInWithCode: Sendable {
     ///
     /// The very same request sent again within the retry window gets a new session of the same user without asking the
     /// carrier again; a code is posted once.
+    /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: of the request, of what the carrier
+    ///   answered (with the check that failed), or with the store.
     public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)

@@ -12,7 +12,7 @@ package final class StartRate: Sendable {
     private let perSecond: Int
     private let window = Mutex<Window?>(nil)
 
-    package init(perSecond: Int = 100) {
+    package init(perSecond: Int = 500) {
         self.perSecond = perSecond
     }
 

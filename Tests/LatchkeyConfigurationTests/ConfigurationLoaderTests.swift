@@ -69,13 +69,13 @@ struct ConfigurationLoaderTests {
     func json() throws {
         let text = """
             {
-            \t"http": {"port": 81, "limits": {"max_body_bytes": "1MiB"}},
+            \t"http": {"port": 81, "limits": {"max_body_bytes": "32KiB"}},
             \t"zenkey": {"trusted_issuers": ["*.example.com", "127.0.0.1"], "issuers": {"001010": "https://a.example.com"}}
             }
             """
         let configuration = try load(text).configuration
         #expect(configuration.http.port == 81)
-        #expect(configuration.http.limits.bodyBytes == 1 << 20)
+        #expect(configuration.http.limits.bodyBytes == 32 << 10)
         #expect(configuration.zenkey.trustedIssuers == ["*.example.com", "127.0.0.1"])
         #expect(configuration.zenkey.issuers[try #require(MCCMNC("001010"))]?.text == "https://a.example.com")
     }
@@ -146,8 +146,8 @@ struct ConfigurationLoaderTests {
             ("sessions: {access_lifetime: 10m}", "sessions.access_lifetime", "10m"),
             ("sessions: {access_lifetime: 1h}", "sessions.access_lifetime", "1h"),
             ("sessions: {refresh_lifetime: 7d}", "sessions.refresh_lifetime", "7d"),
-            ("http: {limits: {max_body_bytes: 100000}}", "http.limits.max_body_bytes", "100000"),
-            ("http: {limits: {max_body_bytes: 128KiB}}", "http.limits.max_body_bytes", "128KiB"),
+            ("http: {limits: {max_body_bytes: 50000}}", "http.limits.max_body_bytes", "50000"),
+            ("http: {limits: {max_body_bytes: 48KiB}}", "http.limits.max_body_bytes", "48KiB"),
             ("http: {host: [127.0.0.1, '::1']}", "http.host", "127.0.0.1,::1"),
             ("http: {host: '[::1]'}", "http.host", "::1"),
             ("rate_limits: off", "rate_limits", "off"),

@@ -62,7 +62,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "http: {limits: {max_body_bytes: 64kb}}",
-                "http.limits.max_body_bytes: 64kb is not a size; give a size from 1KiB to 16MiB [test.yaml line 1]"
+                "http.limits.max_body_bytes: 64kb is not a size; give a size from 1KiB to 64KiB [test.yaml line 1]"
             ),
             (
                 "log: {level: warm}",

@@ -42,6 +42,9 @@ struct ConfigurationWarningTests {
                 "rate_limit_rules: {sign_ins_per_address: 0}", "rate_limit_rules.sign_ins_per_address",
                 "as many sign-ins"
             ),
+            (
+                "rate_limit_rules: {starts_per_address: 0}", "rate_limit_rules.starts_per_address", "as many starts"
+            ),
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
             ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expired"),
             (

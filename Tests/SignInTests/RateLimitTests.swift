@@ -132,6 +132,18 @@ struct RateLimitTests {
         #expect(app.carrier.tokenPosts == 0)
     }
 
+    @Test("to begin a sign-in by redirect are counted by themselves: nobody needs a key for one")
+    func starts() async throws {
+        let app = try app { $0.startsPerAddress = .init(count: 2, seconds: 60) }
+        let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
+        for _ in 0..<2 { #expect(try await app.send(.get, path, apiKey: nil, from: Self.some).status != 429) }
+        let refused = try await app.send(.get, path, apiKey: nil, from: Self.some)
+        #expect(refused.status == 429)
+        #expect(field(refused, "RateLimit-Policy") == #""starts";q=2;w=60"#)
+        #expect(try await app.send(.get, path, apiKey: nil, from: "198.51.100.7").status != 429)
+        #expect(try await app.send(.get, "/users/me", from: Self.some).status == 401)
+    }
+
     @Test("with one API key are that key's, and those with a wrong one nobody's")
     func perKey() async throws {
         let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }
@@ -174,8 +186,9 @@ struct RateLimitTests {
         let waiting = (0..<2).map { number in
             Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
         }
+        // Both are in, and no third request was that could have taken the place of one.
+        try await until { app.api.load.underWay == 2 }
         await gate.untilWaiting()
-        while try await app.send(.get, "/", apiKey: nil).status == 200 { await Task.yield() }
         let shed = try await app.send(.get, "/", apiKey: nil)
         #expect(shed.status == 503)
         #expect(shed.error == "temporarily_unavailable")

@@ -175,6 +175,11 @@ struct SQLiteOpeningTests {
             }
             try await group.waitForAll()
         }
+        let database = try DatabaseQueue(path: path)
+        let counts = try await database.read { db in
+            try ["users", "sessions"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0 }
+        }
+        #expect(counts == [4, 4])
     }
 }
 

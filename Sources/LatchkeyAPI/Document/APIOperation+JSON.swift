@@ -40,7 +40,7 @@ extension APIOperation {
                 let name = "\(status.code)"
                 if let answer = answers.first(where: { $0.status == status }) { return (name, answer.json) }
                 // The server's own refusals come before it is known that a browser asks.
-                let isLookedAt = [400, 500, 503].contains(status.code) || own.contains { $0.status == status }
+                let isLookedAt = [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
                 let asPage = (access == .browser || access == .browserSession) && isLookedAt
                 return (name, shared.reference(to: refusals.filter { $0.status == status }, asPage: asPage))
             })
