@@ -20,6 +20,13 @@ def expect(holds, text):
         problems.append(text)
 
 
+def secret_text(variable):
+    """As the comments of the files have it."""
+    if "DATABASE" in variable:
+        return "postgres://latchkey:0123456789abcdef@postgres:5432/latchkey?sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
+    return "ccid-1:0123456789abcdef" if "CLIENTS" in variable else "sha256:" + "0f" * 32
+
+
 def check_config(name, settings, environment):
     """Whether latchkey takes settings and an environment, with secrets in the place of those that are not here."""
     path = f"{options.folder}/{name}.yaml"
@@ -30,7 +37,7 @@ def check_config(name, settings, environment):
         if key.endswith("_FILE"):
             secret = f"{options.folder}/{name}-{key}"
             with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
-                file.write("ccid-1:0123456789abcdef" if "CLIENTS" in key else "sha256:" + "0f" * 32)
+                file.write(secret_text(key))
             value = secret
         known[key] = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", re.sub(r"\$\{\w+:\?[^}]*\}", "https://login.example.com", value))
     done = subprocess.run([options.latchkey, "check-config", "--config", path], env=known, stdout=subprocess.PIPE,
@@ -44,53 +51,148 @@ def dockerfile(pattern):
     return re.search(pattern, open("Dockerfile", encoding="utf-8").read()).groups()
 
 
-def kubernetes(documents):
+# http.timeouts.drain, and how many connections PostgreSQL leaves to others of its default of 100.
+DRAIN, CONNECTIONS = 30, 97
+
+
+def kubernetes(name, documents):
     user, group = map(int, dockerfile(r"USER (\d+):(\d+)"))
     settings = next(item["data"]["latchkey.yaml"] for item in documents if item["kind"] == "ConfigMap")
-    for item in documents:
-        if item["kind"] != "Deployment":
-            continue
-        pod = item["spec"]["template"]["spec"]
-        container = pod["containers"][0]
-        context = pod["securityContext"]
-        expect((context["runAsUser"], context["runAsGroup"]) == (user, group), "the pod runs as the image's user")
-        expect(container["securityContext"]["readOnlyRootFilesystem"], "the pod's root is read-only")
-        mounted = {mount["name"] for mount in container["volumeMounts"]}
-        expect(mounted == {volume["name"] for volume in pod["volumes"]}, "every volume is mounted")
-        environment = {entry["name"]: entry["value"] for entry in container["env"]}
-        places = [mount["mountPath"] for mount in container["volumeMounts"]]
-        for name, value in environment.items():
-            if name.endswith("_FILE"):
-                expect(any(value.startswith(place + "/") for place in places), f"{name} is below a volume")
-        drain = 30
-        expect(pod["terminationGracePeriodSeconds"] > drain, "the pod has longer to stop than http.timeouts.drain")
-        check_config("kubernetes", settings, environment)
-        labels = item["spec"]["template"]["metadata"]["labels"].items()
-        for other in documents:
-            if other["kind"] == "Service":
-                expect(set(other["spec"]["selector"].items()) <= set(labels), "the service finds the pod")
+    deployment = next(item for item in documents if item["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    context = pod["securityContext"]
+    expect((context["runAsUser"], context["runAsGroup"]) == (user, group), f"{name}: the pod runs as the image's user")
+    expect(container["securityContext"]["readOnlyRootFilesystem"], f"{name}: the pod's root is read-only")
+    mounted = {mount["name"] for mount in container["volumeMounts"]}
+    expect(mounted == {volume["name"] for volume in pod["volumes"]}, f"{name}: every volume is mounted")
+    environment = {entry["name"]: entry["value"] for entry in container["env"]}
+    places = [mount["mountPath"] for mount in container["volumeMounts"]]
+    for variable, value in environment.items():
+        if variable.endswith("_FILE"):
+            expect(any(value.startswith(place + "/") for place in places), f"{name}: {variable} is below a volume")
+    pause = [int(word) for word in container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])[1:]]
+    expect(pod["terminationGracePeriodSeconds"] > DRAIN + sum(pause),
+           f"{name}: the pod has longer to stop than preStop and http.timeouts.drain")
+    probes = [container[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
+    expect(probes == ["/readyz", "/healthz", "/readyz"], f"{name}: the probes ask what they should")
+    check_config(f"kubernetes-{name}", settings, environment)
+    labels = set(deployment["spec"]["template"]["metadata"]["labels"].items())
+    for other in documents:
+        if other["kind"] == "Service":
+            expect(set(other["spec"]["selector"].items()) <= labels, f"{name}: the service finds the pod")
+    if "sqlite" in environment.get("LATCHKEY_DATABASE_URL", ""):
+        expect(deployment["spec"].get("replicas") == 1 and deployment["spec"]["strategy"] == {"type": "Recreate"},
+               f"{name}: never two copies on a database file")
+    else:
+        copies(name, documents, deployment, labels, pause, yaml.safe_load(settings))
+
+
+def copies(name, documents, deployment, labels, pause, settings):
+    """What goes for several copies alone."""
+    kinds = {item["kind"]: item for item in documents}
+    pod = deployment["spec"]["template"]["spec"]
+    expect("replicas" not in deployment["spec"], f"{name}: the number of copies is the autoscaler's")
+    expect(sum(pause) > 0, f"{name}: it goes on serving until it is known that it goes")
+    rolling = deployment["spec"]["strategy"]["rollingUpdate"]
+    expect(rolling["maxUnavailable"] == 0 and rolling["maxSurge"] >= 1, f"{name}: a new copy before an old one goes")
+    scaler = kinds["HorizontalPodAutoscaler"]["spec"]
+    target = scaler["scaleTargetRef"]
+    expect((target["apiVersion"], target["kind"], target["name"]) ==
+           (deployment["apiVersion"], deployment["kind"], deployment["metadata"]["name"]), f"{name}: the autoscaler finds the deployment")
+    expect(scaler["minReplicas"] >= 2, f"{name}: one may go")
+    expect("cpu" in pod["containers"][0]["resources"]["requests"], f"{name}: the autoscaler's percentage is of something")
+    budget = kinds["PodDisruptionBudget"]["spec"]
+    expect(set(budget["selector"]["matchLabels"].items()) <= labels, f"{name}: the disruption budget finds the pods")
+    expect(budget["maxUnavailable"] < scaler["minReplicas"], f"{name}: some always stay")
+    for constraint in pod["topologySpreadConstraints"]:
+        expect(set(constraint["labelSelector"]["matchLabels"].items()) <= labels, f"{name}: {constraint['topologyKey']} counts the pods")
+    most = (scaler["maxReplicas"] + rolling["maxSurge"]) * (settings["database"]["pool_size"] + 1) + 2
+    expect(most <= CONNECTIONS, f"{name}: {most} connections, of {CONNECTIONS}")
+
+
+def seconds(text):
+    return int(text.rstrip("s"))
 
 
 def compose(document):
-    service = document["services"]["latchkey"]
-    expect(service["read_only"] and service["cap_drop"] == ["ALL"], "compose: the root is read-only, without capabilities")
-    expect(int(service["stop_grace_period"].rstrip("s")) > 30, "compose: it has longer to stop than http.timeouts.drain")
-    expect(set(service["secrets"]) == set(document["secrets"]), "compose: every secret is used")
-    proxy = document["services"]["nginx"]["networks"]["inside"]["ipv4_address"]
-    expect(service["environment"]["LATCHKEY_HTTP_TRUSTED_PROXIES"] == proxy, "compose: nginx is the trusted proxy")
-    for mount in document["services"]["nginx"]["volumes"]:
+    services = document["services"]
+    for name, service in services.items():
+        unprivileged = service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
+        expect(unprivileged, f"compose: {name}: the root is read-only, without capabilities")
+        expect(service["healthcheck"]["test"][0] == "CMD", f"compose: {name}: somebody asks how it is")
+        for other in service.get("depends_on", {}):
+            expect(other in services and "healthcheck" in services[other], f"compose: {name}: {other} says when it is there")
+    proxy = services["nginx"]
+    with open("Config/nginx/latchkey.conf", encoding="utf-8") as file:
+        upstreams = re.findall(r"^ *server ([\w-]+):(\d+)", file.read(), re.MULTILINE)
+    behind = [name for name in services if name.startswith("latchkey")]
+    expect(upstreams == [(name, dockerfile(r"EXPOSE (\d+)")[0]) for name in behind] and len(behind) > 1,
+           f"compose: nginx knows every copy: {upstreams}")
+    expect(set(proxy["depends_on"]) == set(behind), "compose: nginx waits for every copy")
+    expect(set().union(*(service.get("secrets", []) for service in services.values())) == set(document["secrets"]),
+           "compose: every secret is used")
+    addresses = [service["networks"]["inside"]["ipv4_address"] for service in services.values()
+                 if isinstance(service["networks"], dict)]
+    expect(len(addresses) == len(set(addresses)), "compose: every address is somebody's own")
+    for mount in proxy["volumes"]:
         source = mount.split(":")[0]
         expect(source == "./tls" or os.path.exists(source), f"compose: {source} is there")
-    expect(document["services"]["latchkey"]["volumes"] == ["data:" + dockerfile(r"VOLUME (\S+)")[0]], "compose: the image's volume")
     image = dict(re.findall(r"(LATCHKEY_\w+)=(\S+)", open("Dockerfile", encoding="utf-8").read()))
-    check_config("compose", None, image | service["environment"])
+    for name in behind:
+        service = services[name]
+        environment = service["environment"]
+        expect(seconds(service["stop_grace_period"]) > DRAIN, f"compose: {name}: it has longer to stop than http.timeouts.drain")
+        expect(environment["LATCHKEY_HTTP_TRUSTED_PROXIES"] == proxy["networks"]["inside"]["ipv4_address"],
+               f"compose: {name}: nginx is the trusted proxy")
+        for variable, value in environment.items():
+            if variable.endswith("_FILE"):
+                expect(value.rpartition("/")[0] == "/run/secrets" and value.rpartition("/")[2] in service["secrets"],
+                       f"compose: {name}: {variable} is a secret")
+        check_config(f"compose-{name}", None, image | environment)
+    database(services["postgres"], len(behind))
+
+
+def secrets(document):
+    """Does what the head of the file says, and looks at what comes of it."""
+    with open("compose.yaml", encoding="utf-8") as file:
+        head = file.read().partition("\nx-latchkey:")[0]
+    script = "\n".join(line[4:] for line in head.split("\n") if line.startswith("#   "))
+    script = script.partition("\nsudo ")[0]
+    folder = f"{options.folder}/compose"
+    os.mkdir(folder)
+    subprocess.run(["bash", "-euc", script], check=True, cwd=folder, env={"PATH": os.environ["PATH"], "KEY": "a key"},
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    named = {name: f"{folder}/{os.path.normpath(item['file'])}" for name, item in document["secrets"].items()}
+    for name, path in named.items():
+        expect(os.path.exists(path) and os.path.getsize(path) > 0, f"compose: its head makes {name}")
+    subject = subprocess.run(["openssl", "verify", "-verify_hostname", "postgres", "-CAfile", named["postgres_certificate"],
+                              named["postgres_certificate"]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    expect(subject.returncode == 0, f"compose: the certificate is one of postgres: {subject.stdout}")
+    keys = [subprocess.run(["openssl", *words], check=True, stdout=subprocess.PIPE).stdout for words in (
+        ["pkey", "-in", named["postgres_key"], "-pubout"], ["x509", "-in", named["postgres_certificate"], "-noout", "-pubkey"])]
+    expect(keys[0] == keys[1], "compose: PostgreSQL's key is its certificate's")
+    url, password = (open(named[name], encoding="utf-8").read() for name in ("database_url", "postgres_password"))
+    expect(f":{password}@postgres:5432/" in url and url.endswith("=/run/secrets/postgres_certificate"),
+           "compose: the URL has PostgreSQL's password and certificate")
+    expect("sslmode=verify-full&" in url, "compose: the certificate is checked")
+
+
+def database(service, copies):
+    words = dict(word[2:].split("=", 1) for word in service["command"][1:])
+    expect(words["ssl"] == "on" and all(words[key].rpartition("/")[2] in service["secrets"] for key in ("ssl_cert_file", "ssl_key_file")),
+           "compose: PostgreSQL speaks TLS")
+    # A pool of 8 and one that listens for each, two commands, and the 3 that PostgreSQL keeps.
+    expect(int(words["max_connections"]) >= copies * 9 + 2 + 3, "compose: PostgreSQL has a connection for everyone")
 
 
 for path in sorted(glob.glob("Config/kubernetes/*.yaml")):
     with open(path, encoding="utf-8") as file:
-        kubernetes([item for item in yaml.safe_load_all(file) if item])
+        kubernetes(os.path.basename(path), [item for item in yaml.safe_load_all(file) if item])
 with open("compose.yaml", encoding="utf-8") as file:
-    compose(yaml.safe_load(file))
+    document = yaml.safe_load(file)
+compose(document)
+secrets(document)
 for problem in problems:
     print(f"PROBLEM {problem}", file=sys.stderr)
 sys.exit(1 if problems else 0)

@@ -72,13 +72,60 @@ public final class PostgresCluster: Sendable {
             .trimmingCharacters(in: .newlines)
     }
 
+    /// How a server ends.
+    public enum Ending: String, Sendable, CaseIterable {
+        /// As an operator ends it: connections are cut, and what is committed is written down.
+        case fast
+        /// As a crash of one of its processes does: nothing is written down, and the next start recovers.
+        case immediate
+        /// `kill -9` of its first process; the others notice.
+        case killed
+    }
+
     /// Ends the server as a crash would, and starts it again.
     public func crash() throws {
         try stop()
         try start()
     }
 
-    public func stop() throws { try run("pg_ctl", ["-D", folder + "/data", "-m", "immediate", "-w", "stop"]) }
+    public func stop() throws { try stop(.immediate) }
+
+    public func stop(_ ending: Ending) throws {
+        guard ending == .killed else {
+            try run("pg_ctl", ["-D", folder + "/data", "-m", ending.rawValue, "-w", "stop"])
+            return
+        }
+        let note = folder + "/data/postmaster.pid"
+        let lines = try String(contentsOfFile: note, encoding: .utf8).split(separator: "\n")
+        guard let process = lines.first.flatMap({ Int32($0) }) else {
+            throw Failure(description: "the server's process is not known")
+        }
+        let all = [process] + Self.children(of: process)
+        kill(process, SIGKILL)
+        let end = ContinuousClock.now + .seconds(30)
+        while all.contains(where: Self.runs) {
+            guard ContinuousClock.now < end else { throw Failure(description: "the server does not end") }
+            usleep(5_000)
+        }
+        // Where nobody takes note of the end of processes, the next start would take the dead one for a server.
+        try FileManager.default.removeItem(atPath: note)
+    }
+
+    /// The state and the parent of a process; nil if there is none.
+    private static func standing(of process: Int32) -> (state: Substring, parent: Int32)? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1,
+            let parent = Int32(fields[1])
+        else { return nil }
+        return (fields[0], parent)
+    }
+
+    private static func runs(_ process: Int32) -> Bool { standing(of: process).map { $0.state != "Z" } ?? false }
+
+    private static func children(of parent: Int32) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { standing(of: $0)?.parent == parent }
+    }
 
     public func start() throws {
         let settings = [
