@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
-.PHONY: help run build test browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench docs lint format clean
+.PHONY: help run build test browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench scaling docs lint format clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,10 @@ soak: build  ## put the load of an hour on the release build in 5 minutes (SOAK_
 bench: build  ## measure the release build
 	@scripts/setup --bench
 	Benchmarks/run $(BENCH_FLAGS)
+
+scaling: build  ## measure what docs/scaling.md rests on (SCALING_FLAGS=--write: into it)
+	@scripts/setup --test
+	scripts/scaling $(SCALING_FLAGS)
 
 docs:  ## make the documentation of the libraries, in .build/docs; a warning is an error
 	@scripts/setup
