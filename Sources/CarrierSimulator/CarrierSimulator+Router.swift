@@ -145,7 +145,14 @@ extension CarrierSimulator {
         }
         let entry = RequestLog.Entry(
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
-            authorization: request.headers[.authorization])
+            authorization: request.headers[.authorization],
+            traceFields: Self.traceFields(of: request))
         withState { $0.log.add(entry) }
+    }
+
+    private static func traceFields(of request: Request) -> [String] {
+        ["traceparent", "tracestate", "baggage"].flatMap { text in
+            HTTPField.Name(text).map { name in request.headers.values(of: name).map { "\(text): \($0)" } } ?? []
+        }
     }
 }

@@ -26,6 +26,8 @@ extension CarrierSimulator {
             public let parameters: [Parameter]
             /// The `Authorization` field.
             public let authorization: String?
+            /// The fields by which traces are passed on, each as `name: value`.
+            public let traceFields: [String]
 
             /// The value of the first parameter of a name.
             public subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }

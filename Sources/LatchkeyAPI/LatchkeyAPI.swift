@@ -5,6 +5,7 @@ public import Primitives
 public import SignIn
 import Storage
 import Synchronization
+public import Tracing
 
 /// Latchkey over HTTP: its routes, and one form for all errors.
 ///
@@ -23,6 +24,7 @@ public final class LatchkeyAPI: Sendable {
     let compatibility: Compatibility
     let rates: RateGuard
     private let isDraining = Atomic(false)
+    private let traces: RequestTraces
     let version: String
     let demonstration: Demonstration?
     let documentPage = DocumentPage()
@@ -40,13 +42,15 @@ public final class LatchkeyAPI: Sendable {
     ///   - operatorPages: What only operators get to see.
     ///   - version: Of this program, for the OpenAPI document.
     ///   - demonstration: Told to pages, where all of it is one.
+    ///   - tracer: Is told of each request as a span; nil where nobody listens.
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
         publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system,
-        version: String = "unreleased", demonstration: Demonstration? = nil, logger: Logger,
+        version: String = "unreleased", demonstration: Demonstration? = nil, tracer: (any Tracer)? = nil,
+        logger: Logger,
         random: RandomSource = .system
     ) {
         self.useCases = useCases
@@ -59,6 +63,7 @@ public final class LatchkeyAPI: Sendable {
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)
+        traces = RequestTraces(tracer: tracer)
         self.version = version
         self.demonstration = demonstration
         self.operatorPages = operatorPages
@@ -80,7 +85,13 @@ public final class LatchkeyAPI: Sendable {
     }
 
     func handler(with router: Router, _ observe: RequestObserver? = nil) -> Handler {
-        { request in await self.respond(to: request, router, observe) }
+        let patterns = router.patterns
+        return { request in
+            let place = router.place(of: request)
+            return await self.traces.answer(request, at: place.number.map { patterns[$0] }) {
+                await self.respond(to: request, router, place, observe)
+            }
+        }
     }
 
     /// The patterns of the paths that are answered, by their numbers in ``AnsweredRequest``.
@@ -97,9 +108,10 @@ public final class LatchkeyAPI: Sendable {
         }
     }
 
-    private func respond(to received: Request, _ router: Router, _ observe: RequestObserver?) async -> Response {
+    private func respond(
+        to received: Request, _ router: Router, _ place: Router.Place, _ observe: RequestObserver?
+    ) async -> Response {
         let stopwatch = Stopwatch()
-        let place = router.place(of: received)
         let requestID = requestIDs.next()
         var request = received
         request.id = requestID

@@ -10,6 +10,7 @@ public import Primitives
 import SignIn
 import Storage
 import Synchronization
+import Tracing
 
 /// A whole Latchkey: made of a configuration, started, and shut down.
 public final class LatchkeyService: Sendable {
@@ -33,6 +34,9 @@ public final class LatchkeyService: Sendable {
     private let background = Mutex<[Task<Void, Never>]>([])
 
     /// Opens the database and puts the parts together. Nothing listens yet.
+    ///
+    /// The tracer that is in force now, if one is (`InstrumentationSystem.bootstrap`, or `withTracer` around this), is told of
+    /// each request and of each request to a carrier or provider as a span.
     /// - Throws: ``LatchkeyStartError``.
     public convenience init(configuration: Configuration, clock: WallClock = .system) throws {
         try self.init(configuration: configuration, demonstration: nil, clock: clock)
@@ -43,6 +47,7 @@ public final class LatchkeyService: Sendable {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         self.metrics = metrics
         MemoryHeaps.keepSmall()
+        let tracer = LatchkeyService.presentTracer
         self.configuration = configuration
         reloaded = Mutex(configuration)
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
@@ -53,7 +58,7 @@ public final class LatchkeyService: Sendable {
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         metrics.add(client)
         let relyingParties = configuration.relyingParties(
-            http: client, clock: clock, metrics: metrics.carriers)
+            http: TracedClient(client: client, tracer: tracer), clock: clock, metrics: metrics.carriers)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         guard !relyingParties.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
@@ -85,7 +90,7 @@ public final class LatchkeyService: Sendable {
             compatibility: compatibility, limits: configuration.requestLimits,
             operatorPages: configuration.operatorPages(metrics: { await metrics.page() }),
             version: LatchkeyVersion.text,
-            demonstration: demonstration,
+            demonstration: demonstration, tracer: tracer,
             logger: logger)
         self.api = api
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
@@ -168,6 +173,12 @@ public final class LatchkeyService: Sendable {
     /// Waits until all log lines are written. For the end of the process.
     public func flushLog() { LogSink.standardError.flush() }
 
+    /// Nil for one that does nothing.
+    private static var presentTracer: (any Tracer)? {
+        let tracer = InstrumentationSystem.tracer
+        return tracer is NoOpTracer ? nil : tracer
+    }
+
     /// Where the pages are, from the working directory.
     private static let pagesFolder = "Public"
 
@@ -203,8 +214,10 @@ extension Logger {
     init(_ configuration: Configuration.Log, threshold: LogThreshold, clock: WallClock) {
         let format = configuration.format == .json ? LogFormat.json : .text
         self.init(label: "latchkey") { label in
-            StructuredLogHandler(
+            var handler = StructuredLogHandler(
                 label: label, threshold: threshold, format: format, sink: .standardError, clock: clock)
+            handler.metadataProvider = .ofTrace
+            return handler
         }
     }
 }

@@ -53,3 +53,10 @@ public struct StructuredLogHandler: LogHandler {
         )
     }
 }
+
+extension Logger.MetadataProvider {
+    /// The trace that a request is of, as `trace_id`; nothing where it came without one.
+    public static let ofTrace = Logger.MetadataProvider {
+        TraceContext.current.map { ["trace_id": "\($0.traceID)"] } ?? [:]
+    }
+}

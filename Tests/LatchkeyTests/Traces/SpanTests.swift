@@ -1,0 +1,107 @@
+import CarrierSimulator
+import Primitives
+import TestSupport
+import Testing
+import Tracing
+
+/// What a tracer is told by a service that was made while it was in force.
+@Suite(.serialized) struct SpanTests {
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    private static let span = "00f067aa0ba902b7"
+
+    private func with(_ body: (Stage, RecordingTracer) async throws -> Void) async throws {
+        let tracer = RecordingTracer()
+        try await withTracer(tracer) {
+            try await Stage.with { stage in try await body(stage, tracer) }
+        }
+    }
+
+    /// Signs in with fields of the head.
+    private func signIn(_ headers: [String], _ stage: Stage) async throws -> (fields: [String: String], status: Int) {
+        let fields = try stage.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 }
+        let answer = try await stage.app.send(
+            "POST", "/auth/zenkey-signin", headers: headers + ["Content-Type: application/json"],
+            body: App.json(fields))
+        return (fields, answer.status)
+    }
+
+    @Test(
+        "A request is a span below the caller's, and each request to a carrier one below that, whose id the carrier gets"
+    )
+    func spans() async throws {
+        try await with { stage, tracer in
+            let (fields, status) = try await signIn(["traceparent: 00-\(Self.trace)-\(Self.span)-01"], stage)
+            #expect(status == 200)
+            let server = try #require(tracer.ended.first { $0.kind == .server })
+            #expect(server.operationName == "POST /auth/zenkey-signin")
+            #expect(server.place?.traceID == Self.trace)
+            #expect(server.parent?.spanID == Self.span)
+            #expect(!server.isError)
+            #expect(
+                server.texts == [
+                    "http.request.method": "POST", "http.route": "/auth/zenkey-signin",
+                    "http.response.status_code": "200",
+                ])
+            let outgoing = tracer.ended.filter { $0.kind == .client }
+            #expect(outgoing.map { $0.texts["latchkey.step"] } == ["discovery", "token", "keys", "userinfo"])
+            #expect(outgoing.allSatisfy { $0.parent == server.place && $0.texts["server.address"] == "127.0.0.1" })
+            #expect(outgoing.allSatisfy { $0.texts["http.response.status_code"] == "200" && !$0.isError })
+            let sent = stage.simulator.log.entries.suffix(4).map(\.traceFields)
+            #expect(sent == outgoing.map { ["traceparent: \($0.place?.traceparent ?? "")"] })
+            let told = tracer.ended.flatMap { $0.texts.values + [$0.operationName] }
+            for value in fields.values where value != "openid email" {
+                #expect(!told.contains { $0.contains(value) }, "\(value)")
+            }
+        }
+    }
+
+    @Test(
+        "What is not well formed is not believed: the request begins a trace, and nothing else of it reaches the tracer",
+        arguments: [
+            ["traceparent: 00-\(trace.uppercased())-\(span)-01"], ["traceparent: 00-\(trace)-\(span)"],
+            ["traceparent: 00-\(trace)-\(span)-01", "traceparent: 00-\(trace)-\(span)-01"],
+            ["baggage: user=7", "b3: \(trace)-\(span)-1"],
+            ["traceparent: 00-\(trace)-\(span)-01", "baggage: user=7"],
+        ])
+    func untrusted(headers: [String]) async throws {
+        try await with { stage, tracer in
+            _ = try await stage.app.send("GET", "/auth/providers", headers: headers)
+            let server = try #require(tracer.ended.first { $0.kind == .server })
+            let isGood =
+                headers.count == 2 && headers.last == "baggage: user=7"
+                && headers.first?.hasPrefix("traceparent") == true
+            #expect((server.parent != nil) == isGood)
+            #expect((server.place?.traceID == Self.trace) == isGood)
+            #expect(tracer.receivedBaggage == [])
+        }
+    }
+
+    @Test("A carrier that fails is an error of its span, and of the request's")
+    func failure() async throws {
+        try await with { stage, tracer in
+            stage.simulator.setFaults([.token500], for: Stage.mccmnc)
+            let (_, status) = try await signIn([], stage)
+            #expect(status == 502)
+            let server = try #require(tracer.ended.first { $0.kind == .server })
+            #expect(server.isError)
+            let token = try #require(tracer.ended.first { $0.texts["latchkey.step"] == "token" })
+            #expect(token.isError)
+            #expect(token.texts["http.response.status_code"] == "500")
+        }
+    }
+
+    @Test("Spans are named for routes, never for what a caller wrote")
+    func names() async throws {
+        try await with { stage, tracer in
+            _ = try await stage.app.send("GET", "/auth/zenkey-async-signin/HANDLE")
+            _ = try await stage.app.send("BREW", "/users/me")
+            _ = try await stage.app.send("GET", "/nowhere/SECRET")
+            #expect(
+                tracer.ended.map(\.operationName) == [
+                    "GET /auth/zenkey-async-signin/{auth_req_id}", "_OTHER /users/me", "GET",
+                ])
+            #expect(
+                !tracer.ended.contains { $0.texts.values.contains { $0.contains("HANDLE") || $0.contains("SECRET") } })
+        }
+    }
+}
