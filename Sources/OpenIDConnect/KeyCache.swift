@@ -60,21 +60,25 @@ package final class KeyCache: Sendable {
     /// fails.
     ///
     /// - Throws: ``OIDCError/Code/keysUnavailable``, or a time-out or transport error, if there are none.
-    package func current() async throws(OIDCError) -> Snapshot {
+    package func current(_ tell: (KeyFetch) -> Void = { _ in }) async throws(OIDCError) -> Snapshot {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
+        tell(.began)
         let failure = await fetch(now: now)
+        tell(.ended)
         if let snapshot = snapshot(now: now, freshOnly: false) { return snapshot }
         throw failure ?? OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
     }
 
     /// A newer set than one in which a key was missing, or nil if there is none to be had now.
-    package func newer(than old: Snapshot) async -> Snapshot? {
+    package func newer(than old: Snapshot, _ tell: (KeyFetch) -> Void = { _ in }) async -> Snapshot? {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
             return snapshot
         }
+        tell(.began)
         _ = await fetch(now: now)
+        tell(.ended)
         guard let snapshot = snapshot(now: now, freshOnly: false) else { return nil }
         return snapshot.generation > old.generation ? snapshot : nil
     }

@@ -148,21 +148,23 @@ public final class RelyingParty: Sendable {
 
     /// Checks an ID token with the provider's keys, which are fetched when they are not at hand.
     ///
+    /// - Parameter keyFetch: Is told where keys have to be waited for.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
     ///   transport code if there are no keys to check it with.
     public func validate(
-        idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata
+        idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata,
+        keyFetch: (KeyFetch) -> Void = { _ in }
     ) async throws(OIDCError) -> VerifiedIDToken {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes, allows: { rules.allows($0, at: provider) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
-        let held = try await cache.current()
+        let held = try await cache.current(keyFetch)
         do throws(OIDCError) {
             return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())
         } catch {
-            guard error.suggestsNewKeys, let newer = await cache.newer(than: held) else { throw error }
+            guard error.suggestsNewKeys, let newer = await cache.newer(than: held, keyFetch) else { throw error }
             return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
         }
     }

@@ -48,15 +48,18 @@ extension AsyncSignIn {
     /// Sends the request of a record's latest attempt, and notes what the carrier calls it.
     func ask(
         _ plan: AsyncSignInPlan, _ record: AsyncSignInRecord, _ token: NotificationToken, _ handle: Secret,
-        _ endpoint: EndpointURL?
+        _ endpoint: EndpointURL?, _ log: inout AsyncSignInLog
     ) async throws(SignInError) -> AsyncSignInStarted {
+        log.begin(.request)
         let answer: ServerInitiatedAnswer
         do throws(SignInError) {
             answer = try await send(plan, token, endpoint)
         } catch {
+            log.begin(.store)
             await giveUp(record, token, error)
             throw error
         }
+        log.begin(.store)
         let id = try TokenHash(sha256Of: answer.requestID.exposed)
         var contradicts = false
         _ = try await change(record) { (record, now) throws(SignInError) in

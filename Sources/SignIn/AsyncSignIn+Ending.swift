@@ -9,6 +9,7 @@ extension AsyncSignIn {
     func end(
         _ found: AsyncSignInRecord, _ log: inout AsyncSignInLog
     ) async throws(SignInError) -> SignInOutcome {
+        log.begin(.store)
         let migration = AccountMigration(store: store)
         var record = found
         for _ in 0..<8 {

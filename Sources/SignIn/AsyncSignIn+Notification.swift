@@ -38,17 +38,19 @@ extension AsyncSignIn {
             guard AsyncSignInStanding(record, at: clock.now()) == .waiting else { return }
             switch notification.outcome {
             case .refused(let code):
+                log.begin(.store)
                 try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure(carrierCode: code).text }
             case .approved(let idToken, let accessToken):
-                try await approve(notifier, id, notification, idToken, accessToken, log)
+                try await approve(notifier, id, notification, idToken, accessToken, &log)
             }
         }
     }
 
     private func approve(
         _ notifier: Notifier, _ id: TokenHash, _ notification: AsyncNotification, _ idToken: Secret,
-        _ accessToken: Secret?, _ log: AsyncSignInLog
+        _ accessToken: Secret?, _ log: inout AsyncSignInLog
     ) async throws(SignInError) {
+        log.begin(.discovery)
         let plan: AsyncSignInPlan
         do throws(SignInError) {
             plan = try await self.plan(notifier.record.terms)
@@ -58,16 +60,19 @@ extension AsyncSignIn {
         guard accessToken != nil || !plan.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {
-            verified = try await plan.verify(idToken, accessToken, of: notification.requestID, notifier.token)
+            verified = try await plan.verify(idToken, accessToken, of: notification.requestID, notifier.token, &log)
         } catch {
+            log.begin(.store)
             // "Cannot tell" is not "no": the carrier may send it again.
             guard let check = error.check else { throw .cannotVerifyNotification }
             try await settle(notifier, id, .refusal) { $0.failure = AsyncSignInFailure.idToken(check).text }
             throw SignInError(error, codeWasPosted: true)
         }
+        if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await AccountMigration(store: store).formerIdentities(
             of: verified, for: plan.client.id, plan.relyingParty
-        ) { log.write($0) }
+        ) { [log] in log.write($0) }
+        log.begin(.store)
         let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
         try await settle(notifier, id, .approval) { record in
             record.identity = verified.identity
@@ -98,15 +103,20 @@ extension AsyncSignIn {
 extension AsyncSignInPlan {
     /// Checks what came with a notification as any ID token is checked, and fetches the attributes asked for.
     fileprivate func verify(
-        _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken
+        _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken,
+        _ log: inout AsyncSignInLog
     ) async throws(OIDCError) -> VerifiedSignIn {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: token.nonce.exposed, acrValues: acrValues, context: terms.context,
             accessToken: accessToken)
         expectation.nonceMayBeMissing = true
         expectation.requestID = requestID
-        let verified = try await relyingParty.validate(idToken: idToken, expecting: expectation, provider: carrier)
+        log.begin(.validate)
+        let verified = try await relyingParty.validate(
+            idToken: idToken, expecting: expectation, provider: carrier
+        ) { log.note($0) }
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
+        log.begin(.userinfo)
         let userInfo = try await relyingParty.userInfo(
             accessToken: accessToken, about: verified, provider: carrier, correlationID: correlationID)
         return VerifiedSignIn(verified, userInfo)

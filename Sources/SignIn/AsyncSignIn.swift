@@ -35,8 +35,8 @@ public struct AsyncSignIn: Sendable {
     ) async throws(SignInError) -> AsyncSignInStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = AsyncSignInRecord.Terms(request, correlationID)
-        return try await logged(.start, terms) { (_) async throws(SignInError) in
-            try await begin(terms, for: caller, endpoint)
+        return try await logged(.start, terms) { (log) async throws(SignInError) in
+            try await begin(terms, for: caller, endpoint, &log)
         }
     }
 
@@ -65,16 +65,18 @@ public struct AsyncSignIn: Sendable {
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> AsyncSignInStarted {
         let found = try await find(handle, caller)
-        return try await logged(.retry, found.terms) { (_) async throws(SignInError) in
+        return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
             try checkRetry(of: found, at: clock.now())
+            log.begin(.discovery)
             let plan = try await plan(found.terms)
+            log.begin(.store)
             let token = try NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
                 record.becomeWaiting(attempt: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(plan, record, token, handle, endpoint)
+            return try await ask(plan, record, token, handle, endpoint, &log)
         }
     }
 
@@ -83,7 +85,8 @@ public struct AsyncSignIn: Sendable {
     /// - Throws: `not_found`; `invalid_request` if it is done.
     public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
         let found = try await find(handle, caller)
-        try await logged(.cancel, found.terms) { (_) async throws(SignInError) in
+        try await logged(.cancel, found.terms) { (log) async throws(SignInError) in
+            log.begin(.store)
             _ = try await change(found) { (record, now) throws(SignInError) in
                 switch AsyncSignInStanding(record, at: now).after(.cancellation) {
                 case .becomes(let phase):
@@ -98,9 +101,11 @@ public struct AsyncSignIn: Sendable {
     }
 
     private func begin(
-        _ terms: AsyncSignInRecord.Terms, for caller: Caller, _ endpoint: EndpointURL?
+        _ terms: AsyncSignInRecord.Terms, for caller: Caller, _ endpoint: EndpointURL?, _ log: inout AsyncSignInLog
     ) async throws(SignInError) -> AsyncSignInStarted {
+        log.begin(.discovery)
         let plan = try await plan(terms)
+        log.begin(.store)
         let handle = Secret(random.token())
         let token = try NotificationToken(Secret(random.token()))
         let now = clock.now()
@@ -112,7 +117,7 @@ public struct AsyncSignIn: Sendable {
             try await store.addAsyncSignIn(record, limits: configuration.serverInitiated.limits, at: now)
         }
         switch admission {
-        case .added: return try await ask(plan, record, token, handle, endpoint)
+        case .added: return try await ask(plan, record, token, handle, endpoint, &log)
         case .tooManyOfCaller: throw .tooManyAsync
         case .tooManyForLoginHint: throw .tooManyForUser
         }

@@ -22,7 +22,7 @@ struct AsyncSignInLog {
     private let step: Step
     private let terms: AsyncSignInRecord.Terms
     private let observer: SignInObserver
-    private let stopwatch = Stopwatch()
+    private var times = StepTimes()
     private var metadata: Logger.Metadata
 
     init(_ step: Step, _ terms: AsyncSignInRecord.Terms, _ logger: Logger, observer: @escaping SignInObserver) {
@@ -36,6 +36,12 @@ struct AsyncSignInLog {
         ]
     }
 
+    /// Begins to time what has to be done, and ends what was before.
+    mutating func begin(_ step: SignInReport.Step) { times.begin(step) }
+
+    /// The carrier's keys have to be waited for before its ID token can be validated.
+    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
+
     /// The sign-in has moved an account from another carrier.
     mutating func movedAccount() { metadata["moved"] = "true" }
 
@@ -44,27 +50,29 @@ struct AsyncSignInLog {
 
     /// - Parameter outcome: Of the whole sign-in, where it has come to its end.
     consuming func writeSuccess(_ outcome: SignInOutcome?) {
-        if let outcome { report(SignInReport.Outcome(outcome), nil) }
+        let nanoseconds = times.end()
+        if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
         metadata["outcome"] = "ok"
-        metadata["ms"] = "\(Stopwatch.milliseconds(stopwatch.nanoseconds))"
+        times.write(to: &metadata, all: nanoseconds)
         logger.info("server-initiated sign-in", metadata: metadata)
     }
 
     consuming func write(_ error: SignInError) {
-        if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error) }
+        let nanoseconds = times.end()
+        if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error, nanoseconds) }
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
-        metadata["ms"] = "\(Stopwatch.milliseconds(stopwatch.nanoseconds))"
+        times.write(to: &metadata, all: nanoseconds)
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
         logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
     }
 
-    private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) {
+    private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
         observer(
             SignInReport(
                 kind: .serverInitiated, provider: error?.code == .notFound ? nil : terms.provider,
                 // What has come to an end was begun, and so is of a network that discovery knows.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
-                fault: error?.fault, steps: [], nanoseconds: stopwatch.nanoseconds))
+                fault: error?.fault, steps: times.steps, nanoseconds: nanoseconds))
     }
 }

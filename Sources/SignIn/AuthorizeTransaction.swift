@@ -63,7 +63,8 @@ public struct AuthorizeTransaction: Sendable {
         let tokens = try await exchangeCode(attempt, at: carrier)
         log.begin(.validate)
         return try await attempt.validate(
-            tokens, from: carrier, maximumAuthenticationAge: configuration.transactions.maximumAuthenticationAge)
+            tokens, from: carrier, maximumAuthenticationAge: configuration.transactions.maximumAuthenticationAge
+        ) { log.note($0) }
     }
 
     /// Once for each code, so that the same request may be sent again when the code did not reach the carrier.

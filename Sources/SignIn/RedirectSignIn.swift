@@ -62,31 +62,56 @@ public struct RedirectSignIn: Sendable {
         _ answer: RedirectAnswer, browser: Secret?, session: Secret? = nil, device: String? = nil
     ) async throws(SignInError) -> RedirectStep {
         let attempt = try await attempt(for: answer, browser)
-        if let error = answer.error { return .finished(attempt.end(.failed(.refusedAtAuthorization(error)))) }
+        let request: SignInRequest
         do throws(SignInError) {
+            if let error = answer.error { throw .refusedAtAuthorization(error) }
             switch attempt.leg {
             case .carrierChoice:
                 guard let network = answer.network else { throw .carrierNotChosen }
                 return try await askProvider(attempt, network, loginHintToken: answer.loginHintToken, browser)
             case .authorization(let asked, let nonce, let codeVerifier):
-                let isOfCarriers = relyingParties[attempt.provider]?.isOfCarriers ?? false
-                let network = asked ?? (isOfCarriers ? answer.network : nil)
-                guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
-                try await checkIssuer(answer, network, attempt)
-                guard let code = answer.code else { throw .codeMissing }
-                try await keepForThisSignIn(code, of: attempt)
-                if let id = attempt.linkingSession {
-                    let request = SignInRequest(attempt, code, network, nonce, codeVerifier)
-                    try await link.finish(request, holding: session, ofID: id)
-                    return .finished(attempt.end(.linked))
-                }
-                var request = SignInRequest(attempt, code, network, nonce, codeVerifier)
-                request.device = device
-                return .finished(attempt.end(try await result(of: try await signIn(request), attempt)))
+                request = try await self.request(answer, attempt, asked, nonce, codeVerifier)
             }
+        } catch {
+            return refused(attempt, error)
+        }
+        do throws(SignInError) {
+            // Both write a line of their own.
+            if let id = attempt.linkingSession {
+                try await link.finish(request, holding: session, ofID: id)
+                return .finished(attempt.end(.linked))
+            }
+            var signingIn = request
+            signingIn.device = device
+            return .finished(attempt.end(try await result(of: try await signIn(signingIn), attempt)))
         } catch {
             return .finished(attempt.end(.failed(error)))
         }
+    }
+
+    /// The sign-in that the browser came back with.
+    private func request(
+        _ answer: RedirectAnswer, _ attempt: RedirectAttempt, _ asked: MCCMNC?, _ nonce: Secret,
+        _ codeVerifier: CodeVerifier
+    ) async throws(SignInError) -> SignInRequest {
+        let isOfCarriers = relyingParties[attempt.provider]?.isOfCarriers ?? false
+        let network = asked ?? (isOfCarriers ? answer.network : nil)
+        guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
+        try await checkIssuer(answer, network, attempt)
+        guard let code = answer.code else { throw .codeMissing }
+        try await keepForThisSignIn(code, of: attempt)
+        return SignInRequest(attempt, code, network, nonce, codeVerifier)
+    }
+
+    /// Ends a sign-in that came to nothing before there was a code to redeem, with a line in the log as any other has.
+    private func refused(
+        _ attempt: RedirectAttempt, _ error: SignInError, _ times: StepTimes = StepTimes()
+    ) -> RedirectStep {
+        var network: MCCMNC?
+        if case .authorization(let asked, _, _) = attempt.leg { network = asked }
+        var log = SignInLog(attempt, at: network, times, logger: signIn.logger, observer: signIn.observer)
+        log.write(error)
+        return .finished(attempt.end(.failed(error)))
     }
 
     private func result(
@@ -157,12 +182,14 @@ public struct RedirectSignIn: Sendable {
     ) async throws(SignInError) -> RedirectStep {
         guard let relyingParty = relyingParties[attempt.provider] else { throw .unknownProvider }
         let discoveryUI = configuration.providers[attempt.provider]?.discoveryUI
+        var times = StepTimes()
+        times.begin(.discovery)
         let carrier: ProviderMetadata
         do throws(OIDCError) {
             carrier = try await relyingParty.provider(
                 for: network, clientID: attempt.clientID, correlationID: attempt.correlationID)
         } catch {
-            return .finished(attempt.end(.failed(SignInError(error, discoveryUI: discoveryUI))))
+            return refused(attempt, SignInError(error, discoveryUI: discoveryUI), times)
         }
         return try await ask(
             attempt, network, at: carrier.authorizationEndpoint, isConfirmed: carrier.userEndpoint == nil,

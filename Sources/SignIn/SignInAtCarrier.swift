@@ -63,9 +63,12 @@ struct SignInAtCarrier: Sendable {
         }
     }
 
-    /// - Parameter maximumAuthenticationAge: How many seconds ago the user may have authenticated; nil for any time.
+    /// - Parameters:
+    ///   - maximumAuthenticationAge: How many seconds ago the user may have authenticated; nil for any time.
+    ///   - keyFetch: Is told where the carrier's keys have to be waited for.
     func validate(
-        _ tokens: TokenResponse, from carrier: ProviderMetadata, maximumAuthenticationAge: Int64? = nil
+        _ tokens: TokenResponse, from carrier: ProviderMetadata, maximumAuthenticationAge: Int64? = nil,
+        keyFetch: (KeyFetch) -> Void
     ) async throws(SignInError) -> VerifiedIDToken {
         let expectation = IDTokenExpectation(
             clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
@@ -74,7 +77,7 @@ struct SignInAtCarrier: Sendable {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         do throws(OIDCError) {
             return try await relyingParty.validate(
-                idToken: idToken, expecting: expectation, provider: carrier)
+                idToken: idToken, expecting: expectation, provider: carrier, keyFetch: keyFetch)
         } catch {
             throw SignInError(error, codeWasPosted: true)
         }

@@ -6,28 +6,46 @@ import Primitives
 ///
 /// No subject, code, token, verifier, nonce or attribute ever comes here.
 struct SignInLog {
-    typealias Step = SignInReport.Step
-
-    private let request: SignInRequest
+    private let provider: String
+    private let clientID: ClientID
+    private let network: MCCMNC?
     private let correlationID: CorrelationID
     private let logger: Logger
     private let kind: SignInReport.Kind
     private let observer: SignInObserver
-    private let stopwatch = Stopwatch()
     private var providerIsKnown = false
     private var carrierIsKnown = false
     private var wasSentBefore = false
     private var hasMoved = false
-    private var steps: [(step: Step, nanoseconds: UInt64)] = []
-    private var current: (step: Step, began: UInt64)?
+    private var times = StepTimes()
 
     init(
         _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind = .signIn,
         observer: @escaping SignInObserver
     ) {
         self.kind = kind
-        self.request = request
+        provider = request.provider
+        clientID = request.clientID
+        network = request.network
         self.correlationID = correlationID
+        self.logger = logger
+        self.observer = observer
+    }
+
+    /// Of a redirect sign-in, which was begun with a known provider.
+    /// - Parameter network: One that discovery knows.
+    init(
+        _ attempt: RedirectAttempt, at network: MCCMNC?, _ times: StepTimes, logger: Logger,
+        observer: @escaping SignInObserver
+    ) {
+        kind = attempt.linkingSession == nil ? .signIn : .link
+        provider = attempt.provider
+        clientID = attempt.clientID
+        self.network = network
+        correlationID = attempt.correlationID
+        providerIsKnown = true
+        carrierIsKnown = true
+        self.times = times
         self.logger = logger
         self.observer = observer
     }
@@ -45,61 +63,54 @@ struct SignInLog {
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
     /// Begins to time a step, and ends the one before.
-    mutating func begin(_ step: Step) {
+    mutating func begin(_ step: SignInReport.Step) {
         // Whatever comes after discovery comes of a network that it knows.
         if step != .discovery { carrierIsKnown = true }
-        let now = stopwatch.nanoseconds
-        endStep(at: now)
-        current = (step, now)
+        times.begin(step)
     }
 
-    private mutating func endStep(at now: UInt64) {
-        guard let current else { return }
-        steps.append((current.step, now - current.began))
-        self.current = nil
-    }
+    /// The provider's keys have to be waited for before its ID token can be validated.
+    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
 
     mutating func write(_ outcome: SignInOutcome) { write(SignInReport.Outcome(outcome)) }
 
     mutating func write(_ outcome: SignInReport.Outcome) {
-        report(outcome, nil)
+        let nanoseconds = report(outcome, nil)
         guard logger.logLevel <= .info else { return }
         var metadata = metadata
+        times.write(to: &metadata, all: nanoseconds)
         metadata["outcome"] = "\(outcome.rawValue)"
         logger.info("\(kind.event)", metadata: metadata)
     }
 
     mutating func write(_ error: SignInError) {
-        report(SignInReport.Outcome(error.code), error)
+        let nanoseconds = report(SignInReport.Outcome(error.code), error)
         guard logger.logLevel <= error.fault.logLevel else { return }
         var metadata = metadata
+        times.write(to: &metadata, all: nanoseconds)
         metadata["outcome"] = "\(error.code.text)"
         metadata["error_type"] = "\(error.errorType.rawValue)"
         if let check = error.check { metadata["check"] = "\(check.rawValue)" }
         logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
     }
 
-    private mutating func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) {
-        let now = stopwatch.nanoseconds
-        endStep(at: now)
+    /// - Returns: The nanoseconds of all of the sign-in.
+    private mutating func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) -> UInt64 {
+        let nanoseconds = times.end()
         observer(
             SignInReport(
-                kind: kind, provider: providerIsKnown ? request.provider : nil,
-                network: carrierIsKnown ? request.network : nil, outcome: outcome, check: error?.check,
-                fault: error?.fault, steps: steps, nanoseconds: now))
+                kind: kind, provider: providerIsKnown ? provider : nil, network: carrierIsKnown ? network : nil,
+                outcome: outcome, check: error?.check, fault: error?.fault, steps: times.steps,
+                nanoseconds: nanoseconds))
+        return nanoseconds
     }
 
     private var metadata: Logger.Metadata {
-        var metadata: Logger.Metadata = [
-            "correlation_id": "\(correlationID)", "client_id": "\(request.clientID)",
-        ]
-        if let network = request.network { metadata["mccmnc"] = "\(network)" }
-        if providerIsKnown { metadata["provider"] = "\(request.provider)" }
+        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "client_id": "\(clientID)"]
+        if let network { metadata["mccmnc"] = "\(network)" }
+        if providerIsKnown { metadata["provider"] = "\(provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }
-        for (step, nanoseconds) in steps {
-            metadata["\(step.rawValue)_ms"] = "\(Stopwatch.milliseconds(nanoseconds))"
-        }
         return metadata
     }
 }

@@ -9,10 +9,13 @@ public struct SignInReport: Sendable {
         case serverInitiated = "server_initiated"
     }
 
+    /// What a sign-in has to do one after another. docs/logs.md tells of each.
     public enum Step: String, Sendable, CaseIterable {
         case discovery
         case attempt
+        case request
         case token
+        case keys
         case validate
         case userinfo
         case migrate

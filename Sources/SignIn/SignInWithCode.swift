@@ -113,7 +113,7 @@ public struct SignInWithCode: Sendable {
             return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: carrier), kept)
         }
         log.begin(.validate)
-        let idToken = try await attempt.validate(tokens, from: carrier)
+        let idToken = try await attempt.validate(tokens, from: carrier) { log.note($0) }
         guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept) }
         log.begin(.userinfo)
         let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: carrier)
