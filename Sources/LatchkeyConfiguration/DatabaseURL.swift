@@ -1,3 +1,5 @@
+public import Primitives
+
 /// Where the data is: an SQLite database in a file, or a PostgreSQL server's.
 public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     /// The file's path; a relative one counts from the working directory.
@@ -10,6 +12,21 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     /// The SQLite database in the file at a path.
     public init(path: String) {
         self = .sqlite(path: path)
+    }
+
+    /// Why a text is no database URL, and what to write instead. Does not repeat it.
+    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// The database that a URL names, as a command's option has it.
+    /// - Throws: ``Refusal``.
+    public init(_ url: Secret) throws(Refusal) {
+        do throws(ValueRefusal) {
+            self = try Self.parse(url.exposed)
+        } catch {
+            throw Refusal(description: error.reason + (error.remedy.map { "; \($0)" } ?? ""))
+        }
     }
 
     /// The file's path; nil for PostgreSQL.

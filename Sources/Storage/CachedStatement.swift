@@ -137,6 +137,8 @@ struct CachedStatement: ~Copyable {
 
     // MARK: Reading the row stepped to, by column from 0
 
+    var isPostgres: Bool { postgres != nil }
+
     func number(_ column: CInt) -> Int64 {
         if let postgres { return postgres.number(column) }
         return sqlite3_column_int64(handle, column)

@@ -72,7 +72,9 @@ final class PostgresListener: @unchecked Sendable {
     private func hear(
         _ connection: PostgresConnection, _ onChange: @Sendable (StoreChange) -> Void
     ) throws(PostgresError) {
+        var isPresent = false
         while !isOver.withLock({ $0 }) {
+            if !isPresent { isPresent = try PostgresPresence.show(on: connection) }
             // Where nothing comes for long, the connection may be dead without anybody having said so.
             if !wait(for: connection.descriptor, .seconds(30)) { try connection.script("SELECT 1") }
             for content in try connection.notifications() {

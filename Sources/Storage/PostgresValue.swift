@@ -5,6 +5,9 @@ struct PostgresValue {
         case bytea = 17
         case int8 = 20
         case text = 25
+        case byteaArray = 1001
+        case textArray = 1009
+        case int8Array = 1016
     }
 
     let kind: Kind
@@ -19,6 +22,11 @@ struct PostgresValue {
     init(_ number: Int64?) {
         kind = .int8
         bytes = number.map { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+    }
+
+    init(_ kind: Kind, bytes: [UInt8]) {
+        self.kind = kind
+        self.bytes = bytes
     }
 
     init(blob: [UInt8]?) {

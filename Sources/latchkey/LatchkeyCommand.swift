@@ -16,6 +16,6 @@ struct LatchkeyCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
             ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self, APIKeyCommand.self,
-            VaultCommand.self, MigrateCommand.self, BackupCommand.self, RestoreCommand.self,
+            VaultCommand.self, MigrateCommand.self, BackupCommand.self, RestoreCommand.self, CopyCommand.self,
         ])
 }
