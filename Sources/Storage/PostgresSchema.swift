@@ -56,8 +56,10 @@ enum PostgresSchema {
 
     /// The steps that are still to be done.
     private static func missing(_ connection: PostgresConnection) throws -> [Migration] {
+        // In this order: another process that makes the tables at this moment makes both at once.
+        let holdsUsers = try holdsTable("users", connection)
         guard try holdsTable("latchkey_migrations", connection) else {
-            guard try !holdsTable("users", connection) else {
+            guard !holdsUsers else {
                 throw StorageError(
                     .corrupt, reason: "the database is another program's: it has a table users and none of Latchkey's")
             }
