@@ -20,7 +20,18 @@ final class Connection: LoopMember, @unchecked Sendable {
     private enum Answer {
         case none
         case leaving
+        /// It is not whole yet; pieces of it come with time.
+        case streaming
         case gone
+    }
+
+    /// An answer that comes with time.
+    private struct Stream {
+        let task: Task<Void, Never>
+        /// Whether its pieces are chunks.
+        let isFramed: Bool
+        /// Whoever waits for the socket to take what was written.
+        var waiting: CheckedContinuation<Bool, Never>?
     }
 
     /// So many requests of one connection are served before the loop looks after others.
@@ -40,6 +51,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     private var outputStart = 0
     private var answer = Answer.none
     private var answerCloses = false
+    private var stream: Stream?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
     private var mayRead = true
     /// Whether the end of the input is known to come: it is read even when all bytes before it were.
@@ -83,6 +95,8 @@ final class Connection: LoopMember, @unchecked Sendable {
             if let next = takeNext() { return run(next) }
         }
         guard isOpen else { return }
+        // A reader that sends no more has gone as far as anybody can tell, and a stream may have nothing to send for long.
+        if peerHasEnded, stream != nil { return close() }
         if machine.wantsInput { run(.wait) } else { closeIfReset() }
     }
 
@@ -102,6 +116,9 @@ final class Connection: LoopMember, @unchecked Sendable {
         // A request may have come to the socket already: it is served before the connection counts as idle.
         if machine.isIdle { run(.wait) }
         guard isOpen else { return }
+        // Whoever has not taken what was said last would hold up everybody.
+        if stream != nil, outputStart < output.count { return close() }
+        stream?.task.cancel()
         run(machine.drain())
     }
 
@@ -119,6 +136,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard isOpen else { return }
         isOpen = false
         machine.closed()
+        endStream()
         output = []
         outputStart = 0
         if let handshake { service.handshakes.leave(handshake.number) }
@@ -247,8 +265,18 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     private func finish(_ response: Response, to head: RequestHead) {
         guard isOpen else { return }
-        let closes = machine.closesAfterResponse || response.closesConnection
-        respond(response, for: .init(method: head.method, minorVersion: head.minorVersion, closes: closes))
+        var response = response
+        let hasContent = head.method != .head && ResponseSerializer.mayHaveContent(response.status)
+        let isStream = response.stream != nil && hasContent
+        if isStream, !service.streams.enter() {
+            response = service.render(.tooManyStreams, nil)
+        } else if isStream, let produce = response.stream {
+            return begin(response, produce, to: head)
+        }
+        let context = ResponseSerializer.Context(
+            method: head.method, minorVersion: head.minorVersion,
+            closes: machine.closesAfterResponse || response.closesConnection)
+        respond(response, for: context)
         if !isRunning, let next = takeNext() { run(next) }
     }
 
@@ -257,11 +285,85 @@ final class Connection: LoopMember, @unchecked Sendable {
         respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
     }
 
+    // MARK: Streams
+
+    /// Sends the head, and has the content made. The stream has been counted by now.
+    private func begin(_ response: Response, _ produce: @escaping ResponseProducer, to head: RequestHead) {
+        // Without chunks the connection's end is the content's.
+        let isFramed = head.minorVersion > 0
+        let context = ResponseSerializer.Context(
+            method: head.method, minorVersion: head.minorVersion,
+            closes: machine.closesAfterResponse || response.closesConnection || !isFramed)
+        respond(response, for: context, .streaming)
+        guard isOpen, !peerHasEnded else {
+            service.streams.leave()
+            return close()
+        }
+        let writer = ResponseWriter { [weak self, loop] bytes in
+            await withCheckedContinuation { done in
+                loop.execute { [weak self] in
+                    guard let self else { return done.resume(returning: false) }
+                    self.write(bytes, done)
+                }
+            }
+        }
+        let task = Task(executorPreference: loop) { [weak self, loop] in
+            let isWhole: Bool
+            do {
+                try await produce(writer)
+                isWhole = true
+            } catch {
+                isWhole = false
+            }
+            loop.execute { [weak self] in self?.streamEnded(isWhole: isWhole) }
+        }
+        stream = Stream(task: task, isFramed: isFramed)
+        // Told before the stream had begun.
+        if machine.isDraining { task.cancel() }
+    }
+
+    /// Sends a piece, and tells whether it did once the socket has taken it.
+    private func write(_ bytes: [UInt8], _ done: CheckedContinuation<Bool, Never>) {
+        guard isOpen, !machine.isDraining, case .streaming = answer, let stream, stream.waiting == nil else {
+            return done.resume(returning: false)
+        }
+        guard !bytes.isEmpty else { return done.resume(returning: true) }
+        machine.responseBegan(at: .now())
+        self.stream?.waiting = done
+        write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
+    }
+
+    /// - Parameter isWhole: Whether all was said. What was not must not look as if it were: the connection is cut.
+    private func streamEnded(isWhole: Bool) {
+        guard isOpen, case .streaming = answer, let stream else { return }
+        guard isWhole else { return close() }
+        answerCloses = answerCloses || machine.closesAfterResponse
+        answer = .leaving
+        endStream()
+        machine.responseBegan(at: .now())
+        if stream.isFramed {
+            write { $0.append(contentsOf: ResponseSerializer.lastChunk) }
+        } else if outputStart == output.count {
+            answer = .gone
+        }
+        if !isRunning, let next = takeNext() { run(next) }
+    }
+
+    private func endStream() {
+        guard let ended = stream else { return }
+        stream = nil
+        service.streams.leave()
+        ended.task.cancel()
+        ended.waiting?.resume(returning: false)
+    }
+
     // MARK: Writing
 
-    private func respond(_ response: Response, for context: ResponseSerializer.Context) {
+    private func respond(
+        _ response: Response, for context: ResponseSerializer.Context, _ standing: Answer = .leaving
+    ) {
         machine.responseBegan(at: .now())
-        answer = .leaving
+        answer = standing
         answerCloses = context.closes
         let date = loop.date.line(at: time(nil))
         write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
@@ -300,7 +402,14 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     private func answerHasGone() {
-        if case .leaving = answer { answer = .gone }
+        switch answer {
+        case .leaving: answer = .gone
+        case .streaming:
+            machine.responseRests()
+            stream?.waiting?.resume(returning: true)
+            stream?.waiting = nil
+        case .none, .gone: break
+        }
     }
 
     /// What comes after an answer that is out; nil while there is none.

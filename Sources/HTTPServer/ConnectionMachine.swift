@@ -47,7 +47,7 @@ struct ConnectionMachine {
     private var unusedStart = 0
     private var requestCount = 0
     private var inputHasEnded = false
-    private var isDraining = false
+    private(set) var isDraining = false
     private var lingered = 0
     /// When ``tick(at:)`` has to be called at the latest.
     private(set) var deadline: MonotonicTime
@@ -113,6 +113,9 @@ struct ConnectionMachine {
         phase = .responding
         deadline = now.advanced(by: timeouts.write)
     }
+
+    /// The answer is not whole yet, and all of it that there is has gone out: nobody is waited for.
+    mutating func responseRests() { deadline = .never }
 
     /// The answer is out. Goes on with what was received meanwhile.
     /// - Parameter closing: Whether the client was told that this is the last answer.

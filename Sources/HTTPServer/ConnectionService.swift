@@ -7,6 +7,7 @@ final class ConnectionService: Sendable {
     let timeouts: ServerTimeouts
     let connections: ConnectionCensus
     let handshakes: HandshakeLimit
+    let streams: StreamLimit
     /// What connections begin with a handshake with; nil where they are plain.
     let tls: ServerTLS?
     /// Makes an answer of an error; the request is nil where none could be read.
@@ -20,6 +21,7 @@ final class ConnectionService: Sendable {
     ) {
         connections = ConnectionCensus(limits: configuration.limits)
         handshakes = HandshakeLimit(maximum: configuration.limits.handshakes)
+        streams = StreamLimit(maximum: configuration.limits.streams)
         counts = ServerCounts()
         tls = nil
         limits = configuration.limits
@@ -35,6 +37,7 @@ final class ConnectionService: Sendable {
         timeouts = other.timeouts
         connections = other.connections
         handshakes = other.handshakes
+        streams = other.streams
         counts = other.counts
         render = other.render
         logger = other.logger
@@ -46,6 +49,7 @@ final class ConnectionService: Sendable {
         var statistics = ServerStatistics()
         connections.write(to: &statistics)
         statistics.handshakes = handshakes.count
+        statistics.streams = streams.count
         counts.write(to: &statistics)
         return statistics
     }

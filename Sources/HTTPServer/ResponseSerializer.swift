@@ -27,7 +27,10 @@ struct ResponseSerializer {
         }
         appendConnection(context, to: &output)
         let hasContent = mayHaveContent(response.status)
-        if hasContent {
+        if hasContent, response.stream != nil {
+            // HTTP/1.0 has no chunks: there the connection's end is the content's (RFC 9112 section 6.3).
+            if context.minorVersion > 0 { append("Transfer-Encoding: chunked\r\n", to: &output) }
+        } else if hasContent {
             append("Content-Length: ", to: &output)
             append(decimal: response.body.count, to: &output)
             append("\r\n", to: &output)
@@ -35,6 +38,18 @@ struct ResponseSerializer {
         append("\r\n", to: &output)
         if hasContent, context.method != .head { output.append(contentsOf: response.body) }
     }
+
+    /// Appends a piece of a stream's content.
+    static func append(chunk bytes: [UInt8], isFramed: Bool, to output: inout [UInt8]) {
+        guard isFramed else { return output.append(contentsOf: bytes) }
+        output.append(contentsOf: String(bytes.count, radix: 16).utf8)
+        append("\r\n", to: &output)
+        output.append(contentsOf: bytes)
+        append("\r\n", to: &output)
+    }
+
+    /// The end of a stream's content.
+    static let lastChunk = Array("0\r\n\r\n".utf8)
 
     private static func appendConnection(_ context: Context, to output: inout [UInt8]) {
         if context.closes {
@@ -50,7 +65,7 @@ struct ResponseSerializer {
     }
 
     /// RFC 9110 section 6.4.1.
-    private static func mayHaveContent(_ status: HTTPResponse.Status) -> Bool {
+    static func mayHaveContent(_ status: HTTPResponse.Status) -> Bool {
         status.code >= 200 && status.code != 204 && status.code != 304
     }
 

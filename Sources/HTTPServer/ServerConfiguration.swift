@@ -60,6 +60,8 @@ public struct ServerLimits: Sendable {
     public var handshakes = 1024
     /// Connections of one address (of one /64 for IPv6); beyond it 429. Nil for no such limit.
     public var connectionsPerAddress: Int? = nil
+    /// Answers under way that are made as time goes on; beyond it 503.
+    public var streams = 256
     /// Requests of one connection; the last one's answer says `Connection: close`.
     public var requestsPerConnection = 100_000
 
@@ -76,7 +78,8 @@ public struct ServerTimeouts: Sendable {
     public var body: Duration = .seconds(30)
     /// Between requests; then the connection is closed. Before the first it is ``header``, if that is shorter.
     public var idle: Duration = .seconds(60)
-    /// From the first byte of an answer that does not go out at once to its last; then the connection is closed.
+    /// From the first byte of an answer that does not go out at once to its last, and of each piece of one that is made as
+    /// time goes on; then the connection is closed.
     public var write: Duration = .seconds(30)
 
     public init() {}

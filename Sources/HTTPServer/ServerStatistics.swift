@@ -11,6 +11,8 @@ public struct ServerStatistics: Sendable, Hashable {
     public var turnedAway: UInt64 = 0
     /// TLS handshakes under way.
     public var handshakes = 0
+    /// Answers under way that are made as time goes on.
+    public var streams = 0
     /// TLS handshakes that came to nothing.
     public var failedHandshakes: UInt64 = 0
     /// Requests that were refused before a handler saw them, by the status of the answer; each is there, with 0 too.

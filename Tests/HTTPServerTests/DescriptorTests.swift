@@ -43,6 +43,37 @@ struct DescriptorTests {
         }
     }
 
+    @Test("Four hundred streams leave no descriptor behind, whoever ends them")
+    func nothingLeftOfStreams() async {
+        await #expect(processExitsWith: .success) {
+            let handler: Handler = { request in
+                Response(status: .ok, headers: [:]) { writer in
+                    try await writer.write(Array("first".utf8))
+                    if request.path == "/ends" { return }
+                    try await Task.sleep(for: .seconds(600))
+                }
+            }
+            try await LiveServer.run(handler: handler) { live in
+                func watch(_ number: Int) async throws {
+                    let client = try await live.connect()
+                    try await client.send(wire(request(number % 4 == 3 ? "GET /ends" : "GET /")))
+                    _ = try await client.readUntil("first\r\n")
+                    if number % 4 == 0 { await client.reset() } else { await client.close() }
+                }
+                // What timers need is opened with the first of them, and kept.
+                for number in 0..<4 { try await watch(number) }
+                #expect(try await live.reachesConnectionCount(0))
+                let before = Descriptors.open().count
+                for number in 0..<400 { try await watch(number) }
+                #expect(try await live.reachesConnectionCount(0))
+                let end = ContinuousClock.now.advanced(by: .seconds(10))
+                while Descriptors.open().count != before, ContinuousClock.now < end { await Task.yield() }
+                #expect(Descriptors.open().count == before)
+                #expect(live.server.statistics.streams == 0)
+            }
+        }
+    }
+
     @Test("A server that runs out of descriptors serves again when there are some")
     func exhausted() async {
         await #expect(processExitsWith: .success) {

@@ -121,6 +121,22 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
+    /// Reads until a text has come, and gives all up to its end.
+    public func readUntil(_ text: String) async throws(Failure) -> String {
+        let end = Array(text.utf8)
+        return try await perform { client throws(Failure) in
+            while true {
+                let found = client.received.indices.first { client.received[$0...].starts(with: end) }
+                if let found {
+                    let bytes = client.received[..<(found + end.count)]
+                    client.received.removeFirst(bytes.count)
+                    return String(decoding: bytes, as: UTF8.self)
+                }
+                guard try client.readMore() else { throw Failure.closed(received: client.received) }
+            }
+        }
+    }
+
     /// Reads until one response is complete; an interim one (1xx) counts.
     /// - Parameter isHead: Whether the request was a HEAD, so that no content follows.
     /// - Throws: ``Failure``.

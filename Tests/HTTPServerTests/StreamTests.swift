@@ -1,0 +1,316 @@
+import HTTPServer
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+/// Answers that are made as time goes on.
+@Suite struct StreamTests {
+    private static func streaming(_ produce: @escaping ResponseProducer) -> Handler {
+        { request in
+            guard request.path == "/stream" else {
+                return Response(status: .ok, contentType: "text/plain", text: "plain")
+            }
+            return Response(status: .ok, headers: [.contentType: "text/event-stream"], stream: produce)
+        }
+    }
+
+    /// Waits for something to become true, ten seconds at most.
+    private func becomes(_ condition: @Sendable () async -> Bool) async throws -> Bool {
+        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        while await !condition() {
+            guard ContinuousClock.now < end else { return false }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return true
+    }
+
+    private static let request = wire("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    @Test("What is written arrives as it is written, in chunks, and the connection serves on after the end")
+    func chunks() async throws {
+        let gate = Gate()
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("first".utf8))
+            try await writer.write([])
+            await gate.pass()
+            try await writer.write(Array("second".utf8))
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            let begin = try await client.readUntil("5\r\nfirst\r\n")
+            #expect(begin.contains("Transfer-Encoding: chunked\r\n"))
+            #expect(!begin.contains("Content-Length"))
+            #expect(begin.contains("\r\n\r\n5\r\nfirst\r\n"))
+            gate.open()
+            let rest = try await client.readUntil("0\r\n\r\n")
+            #expect(rest == "6\r\nsecond\r\n0\r\n\r\n")
+            try await client.send(wire("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+            let last = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(last.hasSuffix("plain"))
+        }
+    }
+
+    @Test("HTTP/1.0 gets it unframed, ended by the connection's end; HEAD gets none")
+    func otherForms() async throws {
+        let calls = Atomic(0)
+        let handler = Self.streaming { writer in
+            calls.add(1, ordering: .relaxed)
+            try await writer.write(Array("all".utf8))
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let old = try await live.connect()
+            try await old.send(wire("GET /stream HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n"))
+            let text = String(decoding: try await old.readUntilClosed(), as: UTF8.self)
+            #expect(text.hasSuffix("\r\n\r\nall"))
+            #expect(text.contains("Connection: close\r\n"))
+            #expect(!text.contains("Transfer-Encoding"))
+            let head = try await live.connect()
+            try await head.send(wire("HEAD /stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+            let answer = String(decoding: try await head.readUntilClosed(), as: UTF8.self)
+            #expect(answer.hasSuffix("\r\n\r\n"))
+            #expect(calls.load(ordering: .relaxed) == 1)
+        }
+    }
+
+    @Test("An answer that may have no content has none, and the connection serves on")
+    func noContent() async throws {
+        let handler: Handler = { request in
+            guard request.path == "/stream" else {
+                return Response(status: .ok, contentType: "text/plain", text: "plain")
+            }
+            return Response(status: .noContent, headers: [:]) { writer in try await writer.write([1]) }
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let text = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            let answers = try await live.answers(to: text)
+            #expect(answers.map(\.status) == [204, 200])
+            #expect(answers.last?.text == "plain")
+        }
+    }
+
+    @Test("A slow reader gets all of it, and no more is made than it takes")
+    func backPressure() async throws {
+        let pieces = 96
+        let size = 128 * 1024
+        let made = Atomic(0)
+        let handler = Self.streaming { writer in
+            for number in 0..<pieces {
+                made.add(1, ordering: .relaxed)
+                try await writer.write([UInt8](repeating: UInt8(number), count: size))
+            }
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 65536)
+            try await client.send(wire("GET /stream HTTP/1.0\r\nHost: a\r\n\r\n"))
+            _ = try await client.readUntil("\r\n\r\n")
+            // The sockets take some MiB at the most; this is twelve.
+            #expect(made.load(ordering: .relaxed) < pieces)
+            let content = try await client.readUntilClosed()
+            #expect(content.count == pieces * size)
+            #expect(
+                (0..<pieces).allSatisfy { content[$0 * size] == UInt8($0) && content[($0 + 1) * size - 1] == UInt8($0) }
+            )
+            #expect(made.load(ordering: .relaxed) == pieces)
+            await client.close()
+        }
+    }
+
+    @Test("A reader that takes nothing is closed after the time for an answer, and whoever writes is told")
+    func slowReader() async throws {
+        let hasEnded = Atomic(false)
+        let made = Atomic(0)
+        let handler = Self.streaming { writer in
+            defer { hasEnded.store(true, ordering: .relaxed) }
+            while true {
+                made.add(1, ordering: .relaxed)
+                try await writer.write([UInt8](repeating: 0x61, count: 256 * 1024))
+            }
+        }
+        var timeouts = ServerTimeouts()
+        timeouts.write = .milliseconds(200)
+        try await LiveServer.run(timeouts: timeouts, handler: handler) { live in
+            let client = try await live.connect(receiveBufferBytes: 4096)
+            try await client.send(Self.request)
+            #expect(try await becomes { hasEnded.load(ordering: .relaxed) })
+            #expect(try await live.reachesConnectionCount(0))
+            #expect(made.load(ordering: .relaxed) < 128, "what the sockets hold, and no more")
+            await client.close()
+        }
+    }
+
+    @Test("A stream that has nothing to say is not cut by the time for an answer")
+    func quiet() async throws {
+        let gate = Gate()
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("first".utf8))
+            await gate.pass()
+            try await writer.write(Array("last".utf8))
+        }
+        var timeouts = ServerTimeouts()
+        timeouts.write = .milliseconds(60)
+        timeouts.idle = .milliseconds(60)
+        timeouts.header = .milliseconds(60)
+        try await LiveServer.run(timeouts: timeouts, handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            _ = try await client.readUntil("first\r\n")
+            // Until another connection, begun now, has been closed for being idle: the ticks are the same loop's or older.
+            for _ in 0..<4 {
+                let other = try await live.connect()
+                _ = try await other.readUntilClosed()
+            }
+            gate.open()
+            #expect(try await client.readUntil("0\r\n\r\n") == "4\r\nlast\r\n0\r\n\r\n")
+            await client.close()
+        }
+    }
+
+    @Test("When the reader goes, the task of whoever writes is cancelled")
+    func readerGoes() async throws {
+        let hasEnded = Atomic(false)
+        let handler = Self.streaming { writer in
+            defer { hasEnded.store(true, ordering: .relaxed) }
+            try await writer.write(Array("first".utf8))
+            try await Task.sleep(for: .seconds(600))
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            _ = try await client.readUntil("first\r\n")
+            await client.close()
+            #expect(try await becomes { hasEnded.load(ordering: .relaxed) })
+            #expect(try await live.reachesConnectionCount(0))
+        }
+    }
+
+    @Test("A server that stops tells whoever writes, who ends the stream properly")
+    func drain() async throws {
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("first".utf8))
+            try? await Task.sleep(for: .seconds(600))
+            // Too late.
+            try? await writer.write(Array("more".utf8))
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            _ = try await client.readUntil("first\r\n")
+            async let cut = live.server.shutdown(within: .seconds(60))
+            let rest = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(rest == "0\r\n\r\n")
+            await client.close()
+            #expect(await cut == 0)
+        }
+    }
+
+    @Test("A server that stops does not wait for a reader that takes nothing")
+    func drainSlowReader() async throws {
+        let isWriting = Gate()
+        let handler = Self.streaming { writer in
+            isWriting.open()
+            try await writer.write([UInt8](repeating: 0x61, count: 16 << 20))
+        }
+        var timeouts = ServerTimeouts()
+        timeouts.write = .seconds(600)
+        try await LiveServer.run(timeouts: timeouts, handler: handler) { live in
+            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 4096)
+            try await client.send(Self.request)
+            _ = try await client.readUntil("\r\n\r\n")
+            await isWriting.pass()
+            #expect(await live.server.shutdown(within: .seconds(60)) == 0)
+            await client.close()
+        }
+    }
+
+    @Test("What is not whole does not look as if it were: the connection ends without the last chunk")
+    func cut() async throws {
+        struct Failure: Error {}
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("part".utf8))
+            throw Failure()
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            let all = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(all.hasSuffix("\r\n\r\n4\r\npart\r\n"))
+            await client.close()
+        }
+    }
+
+    @Test("There are so many at a time and no more; one that ends makes room")
+    func limit() async throws {
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("first".utf8))
+            try await Task.sleep(for: .seconds(600))
+        }
+        var limits = ServerLimits()
+        limits.streams = 2
+        try await LiveServer.run(limits: limits, handler: handler) { live in
+            var watching: [RawClient] = []
+            for _ in 0..<2 {
+                let client = try await live.connect()
+                try await client.send(Self.request)
+                _ = try await client.readUntil("first\r\n")
+                watching.append(client)
+            }
+            #expect(live.server.statistics.streams == 2)
+            let text = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            let refused = try await live.answers(to: text)
+            #expect(refused.map(\.status) == [503, 200])
+            #expect(refused.first?["retry-after"] == "30")
+            #expect(live.server.statistics.streams == 2)
+            await watching.removeFirst().close()
+            #expect(try await becomes { live.server.statistics.streams == 1 })
+            let next = try await live.connect()
+            try await next.send(Self.request)
+            _ = try await next.readUntil("first\r\n")
+            for client in watching + [next] { await client.close() }
+            #expect(try await becomes { live.server.statistics.streams == 0 })
+        }
+    }
+
+    @Test("Over TLS it is the same")
+    func overTLS() async throws {
+        let gate = Gate()
+        let handler = Self.streaming { writer in
+            try await writer.write(Array("first".utf8))
+            await gate.pass()
+            try await writer.write([UInt8](repeating: 0x61, count: 1 << 20))
+        }
+        try await TLSStage.run(handler: handler) { stage in
+            gate.open()
+            let said = try await stage.python(
+                """
+                client = connect()
+                client.sendall(request("/stream"))
+                said = b""
+                while not said.endswith(b"0\\r\\n\\r\\n"):
+                    piece = client.recv(65536)
+                    if not piece:
+                        raise EOFError(said[:200])
+                    said += piece
+                client.sendall(request("/"))
+                content = said.split(b"\\r\\n\\r\\n", 1)[1]
+                print(content.startswith(b"5\\r\\nfirst\\r\\n100000\\r\\n"), content.count(b"a"), answer(client))
+                """)
+            #expect(said == "True 1048576 200 plain")
+        }
+    }
+
+    @Test("Whoever writes after the end is told, also from another task")
+    func late() async throws {
+        let kept = Mutex<ResponseWriter?>(nil)
+        let handler = Self.streaming { writer in kept.withLock { $0 = writer } }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect()
+            try await client.send(Self.request)
+            _ = try await client.readUntil("0\r\n\r\n")
+            let writer = try #require(kept.withLock { $0 })
+            await #expect(throws: ResponseWriter.Ended.self) { try await writer.write([1]) }
+            await client.close()
+        }
+    }
+}
