@@ -269,7 +269,10 @@ extension LatchkeyAPI {
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
         signedIn { api, request, admission in
-            if api.rates.limitsChanges { try api.rates.countChange(of: try await api.holder(of: request).user.id) }
+            if api.rates.limitsChanges {
+                let user = try await api.holder(of: request).user.id
+                try await api.rates.countChange(of: user, with: api.useCases.accountChanges)
+            }
             return try await route(api, request, admission)
         }
     }

@@ -110,11 +110,15 @@ final class RateGuard: Sendable {
         try count(Self.hash(number, 0), in: table, "api-key")
     }
 
-    /// Counts a change of a user's account.
-    /// - Throws: 429.
-    func countChange(of user: UserID) throws(APIError) {
+    /// Counts a change of a user's account: here, where it costs nothing, and with all other copies in the store.
+    /// - Throws: 429; 503 if the store cannot tell.
+    func countChange(of user: UserID, with changes: AccountChanges) async throws {
         guard let table = current.changesPerUser else { return }
         try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
+        let allowance = ChangeAllowance(count: table.quota.count, seconds: table.quota.seconds)
+        guard let seconds = try await changes.admit(user, within: allowance) else { return }
+        countRefusal("account")
+        throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))
     }
 
     var limitsChanges: Bool { current.changesPerUser != nil }

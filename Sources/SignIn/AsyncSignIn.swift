@@ -120,6 +120,7 @@ public struct AsyncSignIn: Sendable {
         case .added: return try await ask(plan, record, token, handle, endpoint, &log)
         case .tooManyOfCaller: throw .tooManyAsync
         case .tooManyForLoginHint: throw .tooManyForUser
+        case .tooManyAtCarrier: throw .tooManyAtCarrier
         }
     }
 

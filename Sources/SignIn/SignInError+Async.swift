@@ -52,6 +52,10 @@ extension SignInError {
         "This user is being asked several times already. Wait for an answer, or until a request expires.",
         retryAfter: 30)
 
+    static let tooManyAtCarrier = SignInError(
+        .rateLimited, .serverError,
+        "Too many users of this carrier are being asked already. Wait until some have answered.", retryAfter: 30)
+
     static let notificationTokenUnknown = SignInError(
         .invalidToken, .invalidRequest,
         "The notification token is missing, malformed, unknown or replaced. Send the one that came with the request.")

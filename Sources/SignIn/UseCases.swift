@@ -27,6 +27,7 @@ public struct UseCases: Sendable {
     public let sessionHandover: SessionHandover
     public let apiKeys: StoredAPIKeys
     public let resources: ProviderResources
+    public let accountChanges: AccountChanges
 
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one is
@@ -68,6 +69,7 @@ public struct UseCases: Sendable {
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
+        accountChanges = AccountChanges(store: store, clock: clock)
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)

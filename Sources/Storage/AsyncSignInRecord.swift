@@ -94,6 +94,8 @@ public struct AsyncSignInLimits: Sendable, Hashable {
     public var perCaller = 10_000
     /// Waiting for one user: each asks them on their phone.
     public var waitingPerLoginHint = 3
+    /// Waiting at one carrier, whoever started them.
+    public var waitingPerCarrier = 10_000
 
     public init() {}
 }
@@ -103,6 +105,7 @@ public enum AsyncSignInAdmission: Sendable, Hashable {
     case added
     case tooManyOfCaller
     case tooManyForLoginHint
+    case tooManyAtCarrier
 }
 
 /// How a server-initiated sign-in was ended by signing its user in.

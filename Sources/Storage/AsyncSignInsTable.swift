@@ -11,6 +11,8 @@ enum AsyncSignInsTable {
         }
         let waiting = try count(waitingFor: record.terms, limit: limits.waitingPerLoginHint, at: now, in: db)
         guard waiting < limits.waitingPerLoginHint else { return .tooManyForLoginHint }
+        let atCarrier = try count(waitingAt: record.terms, limit: limits.waitingPerCarrier, at: now, in: db)
+        guard atCarrier < limits.waitingPerCarrier else { return .tooManyAtCarrier }
         var statement = try CachedStatement(db, insert)
         statement.bind(record.handle)
         statement.bind(record.caller)
@@ -69,6 +71,17 @@ enum AsyncSignInsTable {
     ) throws -> Int {
         var query = try CachedStatement(db, countOfLoginHint)
         query.bind(terms.loginHint.exposed)
+        query.bind(terms.network)
+        query.bind(now.secondsSinceEpoch)
+        query.bind(Int64(limit))
+        return try query.next() ? Int(query.number(0)) : 0
+    }
+
+    private static func count(
+        waitingAt terms: AsyncSignInRecord.Terms, limit: Int, at now: Timestamp, in db: SQLSession
+    ) throws -> Int {
+        var query = try CachedStatement(db, countOfCarrier)
+        query.bind(terms.provider)
         query.bind(terms.network)
         query.bind(now.secondsSinceEpoch)
         query.bind(Int64(limit))
@@ -176,6 +189,16 @@ enum AsyncSignInsTable {
     private static let countOfLoginHint = """
         SELECT count(*) FROM (SELECT 1 FROM async_sign_ins \
         WHERE login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at > ? LIMIT ?) AS found
+        """
+
+    private static let countOfCarrier = """
+        SELECT count(*) FROM (SELECT 1 FROM async_sign_ins \
+        WHERE provider = ? AND network = ? AND phase = 'waiting' AND expires_at > ? LIMIT ?) AS found
+        """
+
+    static let byCarrier = """
+        CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
+        WHERE phase = 'waiting'
         """
 
     static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"

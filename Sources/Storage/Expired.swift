@@ -11,6 +11,7 @@ enum Expired: CaseIterable {
     case asyncSignIns
     case providerTokens
     case logoutTokens
+    case accountChanges
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
@@ -70,6 +71,12 @@ enum Expired: CaseIterable {
             """
             DELETE FROM logout_tokens WHERE token_hash IN \
             (SELECT token_hash FROM logout_tokens WHERE expires_at <= ?1 LIMIT ?2)
+            """
+        // In milliseconds.
+        case .accountChanges:
+            """
+            DELETE FROM account_changes WHERE user_id IN \
+            (SELECT user_id FROM account_changes WHERE whole_at <= ?1 * 1000 LIMIT ?2)
             """
         }
     }

@@ -21,6 +21,8 @@ enum Schema {
         Migration("provider tokens", ProviderTokensTable.schema),
         Migration("origins of sessions, logout tokens", SessionOrigins.schema),
         Migration("announcements of changed users", postgres: announcements),
+        Migration("changes of accounts", AccountChangesTable.schema),
+        Migration("server-initiated sign-ins by carrier", AsyncSignInsTable.byCarrier),
     ]
 
     static let migrator: DatabaseMigrator = {

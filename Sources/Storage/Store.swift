@@ -128,6 +128,12 @@ public protocol Store: TransactionStore, ProviderTokenStore {
         _ record: AsyncSignInRecord, with signIn: SignInRecord
     ) async throws(StorageError) -> AsyncSignInEnding
 
+    /// Counts a change of a user's account, whichever process it is made in.
+    /// - Returns: For how many seconds to wait, if there were too many; then it was not counted.
+    func countChange(
+        of user: UserID, within allowance: ChangeAllowance, at now: Timestamp
+    ) async throws(StorageError) -> Int64?
+
     /// The API keys that are not revoked, at most `limit`.
     func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]
 

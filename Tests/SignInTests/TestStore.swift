@@ -207,6 +207,14 @@ final class TestStore: Store {
         try await using { store async throws(StorageError) in try await store.pendingRegistration(handle, at: now) }
     }
 
+    func countChange(
+        of user: UserID, within allowance: ChangeAllowance, at now: Timestamp
+    ) async throws(StorageError) -> Int64? {
+        try await using { store async throws(StorageError) in
+            try await store.countChange(of: user, within: allowance, at: now)
+        }
+    }
+
     func addAttempt(_ attempt: SignInAttempt) async throws(StorageError) {
         try await using { store async throws(StorageError) in try await store.addAttempt(attempt) }
     }

@@ -176,6 +176,28 @@ struct AsyncSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("Of one carrier so many wait and no more, whoever started them", arguments: StoreKind.all)
+    func perCarrier(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = AsyncSignInLimits()
+        limits.waitingPerCarrier = 2
+        var first = try record(caller: 1)
+        #expect(try await add(first, limits: limits, to: store) == .added)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        let third = try record(caller: 3)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyAtCarrier)
+        #expect(try await store.asyncSignIn(handle: third.handle, at: now) == nil)
+        #expect(try await add(record(network: "310010"), limits: limits, to: store) == .added)
+        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .added)
+        first.phase = .approved
+        #expect(try await store.replaceAsyncSignIn(first))
+        #expect(try await add(third, limits: limits, to: store) == .added)
+        let fourth = try record(caller: 4, lifetime: 900)
+        #expect(try await add(fourth, limits: limits, to: store) == .tooManyAtCarrier)
+        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("What is over is removed, and nothing else", arguments: StoreKind.all)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

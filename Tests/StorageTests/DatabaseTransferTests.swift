@@ -53,7 +53,7 @@ struct DatabaseTransferTests {
         return try queue.read { db in
             var content: [String: [String]] = [:]
             for shape in try TableShape.all() {
-                let columns = shape.columns.map { "coalesce(hex(\($0.name)) || '\($0.kind)', 'NULL')" }
+                let columns = shape.columns.map { "iif(\($0.name) IS NULL, 'NULL', hex(\($0.name)) || '\($0.kind)')" }
                 content[shape.name] = try String.fetchAll(
                     db, sql: "SELECT \(columns.joined(separator: " || '|' || ")) FROM \(shape.name) ORDER BY 1")
             }

@@ -31,7 +31,8 @@ struct SampleRows {
     private func fill(_ shape: TableShape, _ rows: Int) throws {
         let required = try String.fetchSet(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" OR pk", arguments: [shape.name])
-        let marks = shape.columns.map { _ in "?" }.joined(separator: ", ")
+        // As bytes, for GRDB would end a text at its first NUL.
+        let marks = shape.columns.map { $0.kind == .text ? "CAST(? AS TEXT)" : "?" }.joined(separator: ", ")
         for row in 0..<rows {
             // Every other row has all that it may leave out, and one all that is empty.
             let values = shape.columns.map { column -> (any DatabaseValueConvertible)? in
@@ -54,8 +55,8 @@ struct SampleRows {
         switch column.kind {
         case .integer: return Int64(row) * 3 + 1 + (row == 4 ? 1 << 60 : 0)
         case .text:
-            if row == 2, !isRequired { return "" }
-            return "\(table) \(column.name) \(row) \u{0} \u{E000}0 \u{E000} ü 🔑 '\"\\%?$1"
+            if row == 2, !isRequired { return Data() }
+            return Data("\(table) \(column.name) \(row) \u{0} \u{E000}0 \u{E000} ü 🔑 '\"\\%?$1".utf8)
         case .blob:
             if row == 2, !isRequired { return Data() }
             return Data([0, 0xFF, UInt8(truncatingIfNeeded: row), UInt8(truncatingIfNeeded: row >> 8)])
