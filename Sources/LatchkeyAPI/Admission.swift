@@ -14,6 +14,8 @@ struct Admission: Sendable {
     let ground: Ground
     /// The clients whose users and sessions the caller may deal with; nil for all.
     let clients: Set<String>?
+    /// Whether the key is an operator's.
+    var isOperator = false
 
     /// Whether the caller's session is kept in its browser's cookies.
     var isPage: Bool { if case .cookie = ground { true } else { false } }

@@ -30,6 +30,9 @@ public final class LatchkeyAPI: Sendable {
     let documentPage = DocumentPage()
     let operatorPages: OperatorPages
     let insiders: Insiders
+    /// Who may see the status page: this very machine.
+    let statusInsiders: Insiders
+    let statusWatchers = StatusWatchers()
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
@@ -67,7 +70,9 @@ public final class LatchkeyAPI: Sendable {
         self.version = version
         self.demonstration = demonstration
         self.operatorPages = operatorPages
-        insiders = Insiders(proxies: limits.proxies, allowed: operatorPages.allowedAddresses)
+        let presentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
+        insiders = Insiders(allowed: operatorPages.allowedAddresses, presentProxies: presentProxies)
+        statusInsiders = Insiders(allowed: OperatorPages().allowedAddresses, presentProxies: presentProxies)
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -216,6 +221,8 @@ extension LatchkeyAPI {
         addAsyncSignIn(to: &router)
         router.get("/openapi.json") { self.showDocument($0) }
         router.get("/metrics") { try await self.showMetrics($0) }
+        router.get("/status") { try await self.showStatus($0) }
+        router.get("/status/events") { try await self.showStatusEvents($0) }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
         return router
@@ -323,7 +330,7 @@ extension LatchkeyAPI {
 
     /// Lets a request in by its API key, or without one by its origin.
     /// - Throws: 401; 503 if the store cannot tell whether there is such a key.
-    private func admit(_ request: Request) async throws -> Admission {
+    func admit(_ request: Request) async throws -> Admission {
         guard let key = request.headers[.apiKey] else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
                 throw APIError.invalidAPIKey
@@ -338,7 +345,7 @@ extension LatchkeyAPI {
             }
         }
         try rates.countKey(digest.number)
-        return Admission(ground: .key(key), clients: grant.clients)
+        return Admission(ground: .key(key), clients: grant.clients, isOperator: grant.isOperator)
     }
 
     private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {

@@ -12,18 +12,25 @@ public struct OperatorPages: Sendable {
     /// Who may have them there, by address.
     public var allowedAddresses = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
 
+    /// How things stand, for the status page; nil where nobody tells.
+    public var status: (@Sendable () async -> ServiceStatus)?
+    /// How long it is from one look at that to the next.
+    public var statusPause = Duration.seconds(2)
+
     public init() {}
 }
 
 /// Finds out whether a request is of somebody inside: from an address that was allowed, with nobody between who may have
 /// passed on somebody else's.
 struct Insiders: Sendable {
-    let proxies: TrustedProxies
     let allowed: [IPAddressRange]
+    /// Those trusted now: a reload may have changed them.
+    let presentProxies: @Sendable () -> TrustedProxies
 
     /// A request that a proxy has passed on counts as whoever the proxy asks for, if the proxy is trusted, and as nobody
     /// inside if it is not: also one from this very machine, which is where proxies commonly are.
     func include(_ request: Request) -> Bool {
+        let proxies = presentProxies()
         guard let client = proxies.client(of: request) else { return false }
         if !proxies.trusts(peerOf: request),
             Self.forwardingFields.contains(where: { request.headers.count(of: $0) > 0 })

@@ -59,6 +59,9 @@ final class RateGuard: Sendable {
 
     private var current: Rules { rules.withLock { $0 } }
 
+    /// Those trusted now.
+    var proxies: TrustedProxies { current.proxies }
+
     /// Counts a request in; false if there are too many, and then it was not counted.
     func enter() -> Bool {
         guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay.load(ordering: .relaxed) else {

@@ -16,6 +16,8 @@ public struct APIKey: Sendable, Hashable {
     public var clients: [ClientID] = []
     /// The origins that a request with it must come from; with none, it may come from anywhere.
     public var origins: [Origin] = []
+    /// Whether whoever has it may see the status page.
+    public var isOperator = false
 
     public init(_ proof: Proof) {
         self.proof = proof

@@ -6,6 +6,7 @@ struct APIKeyDraft: Sendable {
     var name: String?
     var clients: [ClientID] = []
     var origins: [Origin] = []
+    var isOperator = false
 
     static let settings: [Setting<APIKeyDraft>] = [
         Setting("name", .optional(.apiKeyName), \.name, "What the key is called where it is told of."),
@@ -18,6 +19,8 @@ struct APIKeyDraft: Sendable {
         Setting(
             "origins", .list(of: .origin, "a list of origins"), \.origins,
             "Origins that a request with the key must come from; with none, it may come from anywhere."),
+        Setting(
+            "operator", .flag(), \.isOperator, "Whether the key also opens the operator's status page, /status."),
     ]
 
     /// Reads an item; nil after reporting what is wrong with it. No name that stands in it is repeated: it may be a key in
@@ -29,7 +32,8 @@ struct APIKeyDraft: Sendable {
         let before = context.problems.count
         let known = Set(settings.flatMap { $0.isSecret ? [$0.name, $0.fileName] : [$0.name] })
         for entry in entries where !known.contains(entry.name) {
-            context.refuse(entry.origin, "has something else in it", "give key, and name, clients and origins")
+            context.refuse(
+                entry.origin, "has something else in it", "give key, and name, clients, origins and operator")
         }
         var reader = SettingsReader(settings)
         reader.collect(entries.filter { known.contains($0.name) }, &context)
@@ -46,6 +50,7 @@ struct APIKeyDraft: Sendable {
         key.name = draft.name
         key.clients = draft.clients
         key.origins = draft.origins
+        key.isOperator = draft.isOperator
         return key
     }
 }

@@ -61,7 +61,8 @@ extension Configuration {
             apiKeys.compactMap { key in
                 let grant = APIGrant(
                     name: key.name, clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
-                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)))
+                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)),
+                    isOperator: key.isOperator)
                 switch key.proof {
                 case .plain(let text): return text.exposed.isEmpty ? nil : (APIKeyDigest(of: text.exposed), grant)
                 case .sha256(let hash): return APIKeyDigest(hash).map { ($0, grant) }
@@ -93,9 +94,12 @@ extension Configuration {
     }
 
     /// What only operators get to see.
-    func operatorPages(metrics page: @escaping @Sendable () async -> [UInt8]) -> OperatorPages {
+    func operatorPages(
+        metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus
+    ) -> OperatorPages {
         var pages = OperatorPages()
         pages.metrics = page
+        pages.status = status
         pages.servesMetricsHere = metrics.port == nil
         pages.allowedAddresses = metrics.allowedAddresses
         return pages

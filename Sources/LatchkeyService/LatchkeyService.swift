@@ -30,6 +30,7 @@ public final class LatchkeyService: Sendable {
     private let housekeeping: Housekeeping
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
+    private let board: StatusBoard
     /// What goes on in the background from the start to the shutdown.
     private let background = Mutex<[Task<Void, Never>]>([])
 
@@ -46,6 +47,8 @@ public final class LatchkeyService: Sendable {
     init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         self.metrics = metrics
+        let board = StatusBoard(metrics, clock: clock)
+        self.board = board
         MemoryHeaps.keepSmall()
         let tracer = LatchkeyService.presentTracer
         self.configuration = configuration
@@ -69,7 +72,12 @@ public final class LatchkeyService: Sendable {
         }
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store,
-            logger: logger, clock: clock, observer: { [signIns = metrics.signIns] in signIns.count($0) })
+            logger: logger, clock: clock,
+            observer: { [signIns = metrics.signIns] in
+                signIns.count($0)
+                board.note($0)
+            })
+        let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
         let publicAddress = PublicAddress(configuration.publicURL?.text)
         self.publicAddress = publicAddress
@@ -88,7 +96,8 @@ public final class LatchkeyService: Sendable {
                 siteIn: LatchkeyService.pagesFolder, demonstration: demonstration, logger: logger),
             publicAddress: publicAddress,
             compatibility: compatibility, limits: configuration.requestLimits,
-            operatorPages: configuration.operatorPages(metrics: { await metrics.page() }),
+            operatorPages: configuration.operatorPages(
+                metrics: { await metrics.page() }, status: { await status.status() }),
             version: LatchkeyVersion.text,
             demonstration: demonstration, tracer: tracer,
             logger: logger)
@@ -101,6 +110,7 @@ public final class LatchkeyService: Sendable {
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
             handler: api.handler(observedBy: metrics.add(api)))
         metrics.add(server, certificates)
+        status.watch(api, server)
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
@@ -123,6 +133,7 @@ public final class LatchkeyService: Sendable {
                     Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
                     Task { [certificates] in await certificates?.run() },
                     Task { [metrics, server] in await metrics.loops.run(server) },
+                    Task { [board] in await board.run() },
                 ]
             }
             return addresses

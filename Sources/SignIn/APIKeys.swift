@@ -9,8 +9,13 @@ public struct APIGrant: Sendable, Hashable {
     public let clients: Set<String>?
     /// The origins that a request with the key must come from; nil if it may come from anywhere.
     public let origins: Set<String>?
+    /// Whether whoever has it is an operator, and may see how the server is.
+    public let isOperator: Bool
 
-    public init(name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil) {
+    public init(
+        name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil, isOperator: Bool = false
+    ) {
+        self.isOperator = isOperator
         self.name = name
         self.clients = clients
         self.origins = origins

@@ -456,6 +456,41 @@ class Console:
             status = 404 if "nobody" in path else 400
             self.seen("cannot-go-on", status)
 
+    def status(self):
+        """How the server is, as it changes; sign-ins of every sort have been by."""
+        self.open()
+        self.app()
+        self.browser.click("#phone-sign-out")
+        self.says("#news", "The app is signed out")
+        self.browser.click("#get-code")
+        self.says("#news", "The app has a code")
+        self.browser.type("#code-form input[name=nonce]", "not-the-nonce")
+        self.browser.click("#code-form button[type=submit]")
+        self.wait("#phone .problem")
+        self.quiet("a wrong nonce", 401)
+        self.browser.go(self.base + "/status")
+        self.says("#live", "Live")
+        self.browser.wait("a plot", lambda: self.count("#sign-ins rect") >= 2)
+        self.browser.wait("plots of carriers", lambda: self.count("#carriers svg[role=img]") >= 2)
+        self.says("#failures", "nonce")
+        self.seen("status")
+        self.browser.click("summary")
+        self.seen("status-table")
+        checks.check_focus(self.browser, "the status page")
+        weight = checks.check_weight(self.browser, "the status page")
+        print(f"browser: {self.look}: the status page has {weight['files']} bytes, {weight['sent']} sent", flush=True)
+        # It keeps up by itself.
+        page = self.browser.windows[0]
+        self.browser.open(self.base + "/")
+        self.browser.pretend(self.size, self.dark)
+        self.wait("button[data-provider=zenkey]")
+        self.app()
+        self.quiet("another sign-in")
+        self.browser.close()
+        self.browser.switch(page)
+        self.browser.wait("two sessions", lambda: "2" in self.browser.text("#sessions div:nth-child(1) dd"))
+        self.quiet("keeping up")
+
     # With scripts off.
 
     def plain(self):
@@ -488,6 +523,11 @@ class Console:
             self.browser.wait("the end", lambda: "status=success" in self.browser.url)
             assert self.browser.text("h1") == "You are signed in" and f"Welcome, {who}" in self.browser.text("main")
             self.seen("plain-signed-in")
+        self.browser.go(self.base + "/status")
+        self.says("#live", "As it was at")
+        self.says("#outcomes", "Signed up")
+        assert self.browser.text("#sessions div:nth-child(1) dd") == "3"
+        self.seen("plain-status")
         # What anybody can write into an address is not shown.
         for name in ("latchkey_session", "latchkey_refresh"):
             self.browser.forget_cookie(name)
@@ -552,7 +592,7 @@ def check_images():
 
 
 STEPS = ["front", "redirect", "denied", "popup", "second_device", "sign_out_at_provider", "profile", "code", "code_refused", "phone", "sessions",
-         "methods", "transaction", "elsewhere", "documents", "erase", "keyboard", "api", "trouble", "plain"]
+         "methods", "transaction", "elsewhere", "documents", "erase", "keyboard", "api", "trouble", "status", "plain"]
 STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
 
 

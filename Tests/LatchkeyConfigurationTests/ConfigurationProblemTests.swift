@@ -320,7 +320,10 @@ struct ConfigurationProblemTests {
         "A bad API key is reported without what stands in it",
         arguments: [
             ("{name: a}", "api_keys[0]: has no key; give key or key_file"),
-            ("{key: k, secret: s}", "api_keys[0]: has something else in it; give key, and name, clients and origins"),
+            (
+                "{key: k, secret: s}",
+                "api_keys[0]: has something else in it; give key, and name, clients, origins and operator"
+            ),
             (
                 "{key: k, name: a b}",
                 "api_keys[0].name: is not a name; give 1 to 64 letters, digits and signs of . _ -"

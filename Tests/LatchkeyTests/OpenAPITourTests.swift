@@ -64,6 +64,12 @@ import Testing
             _ = try await app.asUser("DELETE", "/users/me", token)
 
             for path in ["/healthz", "/readyz", "/metrics", "/auth/popup.js"] { _ = try await app.send("GET", path) }
+            _ = try await App(port: app.port, apiKey: nil).send("GET", "/status")
+            // It has no end that could be waited for.
+            let events = try await StatusEvents(app)
+            _ = try await events.next()
+            Tour.current?.saw("GET /status/events", [200])
+            await events.close()
             let document = try await app.send("GET", "/openapi.json")
             let tag = try #require(document.response["etag"])
             let again = try await app.send("GET", "/openapi.json", headers: ["If-None-Match: \(tag)"])

@@ -19,6 +19,26 @@ extension APIOperation {
                     schema: .text("Metrics, a line each."), headers: ["Cache-Control"])
             ], refusals: [.pathUnknown]),
         APIOperation(
+            .get, "/status", "status", .operation, .open, "A page that shows how the server is",
+            "For browsers on the server's own machine, and for API keys with `operator`. It shows what `/status/events` brings.",
+            answers: [
+                Answer(
+                    status: .ok, description: "The page.", contentType: "text/html", schema: .text("A page"),
+                    headers: ["Cache-Control"])
+            ], refusals: [.pathUnknown, APIRefusal(.invalidAPIKey), APIRefusal(.notForOperators)]),
+        APIOperation(
+            .get, "/status/events", "statusEvents", .operation, .open, "How the server is, as it changes",
+            """
+            Server-sent events: `status` with JSON of carriers, of the last hour's sign-ins by minute, of recent failures, \
+            sessions and load, every two seconds where something has changed. Sixteen may watch at a time. For \
+            whomever `/status` is for.
+            """,
+            answers: [
+                Answer(
+                    status: .ok, description: "Events, until the connection ends.", contentType: "text/event-stream",
+                    schema: .text("Events."), headers: ["Cache-Control"])
+            ], refusals: [.pathUnknown, APIRefusal(.invalidAPIKey), APIRefusal(.notForOperators)]),
+        APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [.header("If-None-Match", .text("The `ETag` of what is there already."))],
             answers: [

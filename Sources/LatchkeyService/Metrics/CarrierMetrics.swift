@@ -4,10 +4,7 @@ import Primitives
 
 /// Counts requests to providers, and tells how they stand.
 final class CarrierMetrics: Sendable {
-    private struct Source: Hashable, Sendable {
-        let provider: String
-        let issuer: String
-    }
+    typealias Source = Standing.Source
 
     /// Of one issuer.
     private struct Row: Sendable {
@@ -106,18 +103,36 @@ final class CarrierMetrics: Sendable {
                 MetricDescription(
                     "latchkey_keys_age_seconds", .gauge, "How long ago an issuer's signing keys at hand were fetched.",
                     labels: Self.labels)
-            ) { [self] in keyAges(of: parties, at: clock.now()) },
+            ) { [self] in
+                keyAges(of: parties, at: clock.now())
+                    .map { SampledMetric.Sample(Double($0.value), [$0.key.provider, $0.key.issuer]) }
+                    .sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+            },
         ]
+    }
+
+    /// What each issuer has been asked, all in all.
+    var figures: [Source: Figures] {
+        Dictionary(rows.all.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
+    }
+
+    /// How each issuer that was met stands.
+    func standings(of parties: [String: RelyingParty], at now: Timestamp) -> [Standing] {
+        let open = openBreakers(of: parties)
+        let ages = keyAges(of: parties, at: now)
+        return rows.all.compactMap { row in
+            let figures = Figures(row.durations)
+            let leftAlone = OutboundRequest.Lane.Step.allCases.filter { open[row.source]?.contains($0) ?? false }
+            guard figures.answered + figures.failed > 0 || !leftAlone.isEmpty else { return nil }
+            return Standing(
+                source: row.source, figures: figures, leftAlone: leftAlone.map(\.name),
+                keysFetchedAt: ages[row.source].map { now.advanced(bySeconds: -$0) })
+        }
     }
 
     /// Of each issuer that was met; the discovery service is left alone where any network's discovery is.
     private func breakers(of parties: [String: RelyingParty]) -> [SampledMetric.Sample] {
-        var open: [Source: Set<OutboundRequest.Lane.Step>] = [:]
-        for (provider, party) in parties {
-            for (lane, _) in party.lanesInTrouble {
-                open[known(source(of: lane, provider, party.isOfCarriers)), default: []].insert(lane.step)
-            }
-        }
+        let open = openBreakers(of: parties)
         return rows.all.flatMap { row in
             OutboundRequest.Lane.Step.allCases.compactMap { step -> SampledMetric.Sample? in
                 let isOpen = open[row.source]?.contains(step) ?? false
@@ -127,7 +142,17 @@ final class CarrierMetrics: Sendable {
         }
     }
 
-    private func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [SampledMetric.Sample] {
+    private func openBreakers(of parties: [String: RelyingParty]) -> [Source: Set<OutboundRequest.Lane.Step>] {
+        var open: [Source: Set<OutboundRequest.Lane.Step>] = [:]
+        for (provider, party) in parties {
+            for (lane, _) in party.lanesInTrouble {
+                open[known(source(of: lane, provider, party.isOfCarriers)), default: []].insert(lane.step)
+            }
+        }
+        return open
+    }
+
+    private func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [Source: Int64] {
         var ages: [Source: Int64] = [:]
         for (provider, party) in parties {
             for keys in party.keyStandings {
@@ -136,9 +161,7 @@ final class CarrierMetrics: Sendable {
                 ages[source] = max(age, ages[source] ?? 0)
             }
         }
-        return rows.all.compactMap { row in
-            ages[row.source].map { .init(Double($0), [row.source.provider, row.source.issuer]) }
-        }
+        return ages
     }
 
     private func known(_ source: Source) -> Source {

@@ -37,6 +37,11 @@ final class ServiceMetrics: Sendable {
         }
     }
 
+    /// Puts a status together where that holds up no event loop.
+    func read(_ status: @escaping @Sendable () -> ServiceStatus) async -> ServiceStatus {
+        await withCheckedContinuation { done in queue.async { done.resume(returning: status()) } }
+    }
+
     func add(_ client: CurlHTTPClient) {
         registry.add([
             SampledMetric(

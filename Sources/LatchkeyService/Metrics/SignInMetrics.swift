@@ -64,6 +64,17 @@ final class SignInMetrics: Sendable {
         if let check = report.check { failedChecks.add(at: Self.placesOfChecks[check] ?? 0) }
     }
 
+    /// How many ended how, all kinds and sources together.
+    var counts: [(outcome: SignInReport.Outcome, count: UInt64)] {
+        let rows = total.all
+        return SignInReport.Outcome.allCases.enumerated().map { place, outcome in
+            let count = rows.reduce(UInt64(0)) { sum, row in
+                SignInReport.Kind.allCases.indices.reduce(sum) { $0 &+ row.value(at: $1, place) }
+            }
+            return (outcome, count)
+        }
+    }
+
     private static let places = Dictionary(
         uniqueKeysWithValues: SignInReport.Outcome.allCases.enumerated().map { ($1, $0) })
     private static let placesOfChecks = Dictionary(

@@ -1,0 +1,71 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+
+extension ServiceStatus {
+    /// Of one line. Nothing in it changes by itself as time goes on.
+    var json: JSONValue {
+        .object(of: [
+            ("version", .string(version)), ("started_at", .integer(startedAt.secondsSinceEpoch)),
+            ("minutes", .array(minutes.map(Self.json))), ("carriers", .array(carriers.map(Self.json))),
+            ("failures", .array(failures.map(Self.json))), ("sessions", sessionCounts), ("load", loads),
+        ])
+    }
+
+    private var sessionCounts: JSONValue {
+        .object(of: [
+            ("started", Self.count(sessions.started)), ("refreshed", Self.count(sessions.refreshed)),
+            ("signed_out", Self.count(sessions.signedOut)), ("revoked", Self.count(sessions.revoked)),
+            ("ended_by_provider", Self.count(sessions.endedByProvider)), ("reused", Self.count(sessions.reused)),
+        ])
+    }
+
+    private var loads: JSONValue {
+        .object(of: [
+            ("connections", .integer(Int64(connections))), ("reads_waiting", .integer(Int64(readsWaiting))),
+            ("writes_waiting", .integer(Int64(writesWaiting))), ("shed", Self.count(load.shed)),
+            ("rate_limited", Self.count(rateLimited)),
+        ])
+    }
+
+    private static func json(_ minute: Minute) -> JSONValue {
+        .object(of: [
+            ("at", .integer(minute.beginning.secondsSinceEpoch)), ("signed_in", count(minute.outcomes.signedIn)),
+            ("signed_up", count(minute.outcomes.signedUp)), ("other", count(minute.outcomes.other)),
+            ("refused", count(minute.outcomes.refused)), ("failed", count(minute.outcomes.failed)),
+        ])
+    }
+
+    private static func json(_ carrier: Carrier) -> JSONValue {
+        let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
+        return .object(of: [
+            ("provider", .string(carrier.provider)), ("issuer", .string(carrier.issuer)),
+            ("left_alone", .texts(carrier.leftAlone)), ("keys_fetched_at", keysFetchedAt ?? .null),
+            ("answered", count(carrier.all.answered)), ("failed", count(carrier.all.failed)),
+            ("minutes", .array(carrier.minutes.map { json($0.answers, from: $0.beginning) })),
+        ])
+    }
+
+    private static func json(_ answers: Answers, from beginning: Timestamp) -> JSONValue {
+        let mean = answers.meanMilliseconds.map { JSONValue.number($0) }
+        return .object(of: [
+            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(answers.answered)),
+            ("failed", count(answers.failed)), ("mean_ms", mean ?? .null),
+        ])
+    }
+
+    /// Whose sign-in it was, nobody is told; nor what it was called, which apps choose.
+    private static func json(_ failure: Failure) -> JSONValue {
+        let report = failure.report
+        return .object(of: [
+            ("at", .integer(failure.at.secondsSinceEpoch)), ("kind", .string(report.kind.rawValue)),
+            ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
+            ("outcome", .string(report.outcome.rawValue)), ("check", text(report.check?.rawValue)),
+            ("step", text(report.steps.last?.step.rawValue)), ("due_to", .string(failure.dueTo)),
+        ])
+    }
+
+    private static func count(_ number: UInt64) -> JSONValue { .integer(Int64(clamping: number)) }
+
+    private static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+}

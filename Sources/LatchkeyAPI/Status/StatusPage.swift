@@ -1,0 +1,208 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// The operator's status page: all of it is there before a script runs. The script draws the plots, and keeps it up to date;
+/// what it writes has the form of what is written here.
+enum StatusPage {
+    static func response(_ status: ServiceStatus) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .referrerPolicy: "no-referrer",
+                .contentSecurityPolicy:
+                    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+                    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            ], body: Array(html(status).utf8))
+    }
+
+    // The links are below the page, wherever a proxy or a tunnel has put it.
+    private static func html(_ status: ServiceStatus) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Latchkey · status</title>
+        <link rel="icon" href="favicon.svg">
+        <link rel="stylesheet" href="style.css">
+        <link rel="stylesheet" href="status.css">
+        <script type="module" src="status.js"></script>
+        </head>
+        <body>
+        <a class="skip" href="#main">Skip to the numbers</a>
+        <header class="bar">
+        <a class="brand" href="./"><span class="mark" aria-hidden="true"></span>Latchkey</a>
+        <nav aria-label="Pages"><ul>
+        <li><a href="./">Console</a></li>
+        <li><a href="api.html">API</a></li>
+        <li><a href="status" aria-current="page">Status</a></li>
+        </ul></nav>
+        </header>
+        <main id="main" data-events="status/events">
+        <h1>Status</h1>
+        <p class="lead">Version \(HTML.escaped(status.version)), up since \(time(status.startedAt)).</p>
+        <p id="live" class="live" role="status">As it was at \(time(status.now)).</p>
+
+        <section aria-labelledby="sign-ins-title">
+        <h2 id="sign-ins-title">Sign-ins in the last hour</h2>
+        <dl id="outcomes" class="numbers">\(outcomes(status.lastHour))</dl>
+        <div id="sign-ins" class="plot"></div>
+        <details>
+        <summary>Minute by minute, as a table</summary>
+        <div class="wide" tabindex="0" role="region" aria-label="Sign-ins by minute">
+        <table>
+        <thead><tr>\(heads(["Minute"] + names.map(\.label)))</tr></thead>
+        <tbody id="minutes">\(minutes(status.minutes))</tbody>
+        </table>
+        </div>
+        </details>
+        </section>
+
+        <section aria-labelledby="carriers-title">
+        <h2 id="carriers-title">Carriers and providers</h2>
+        <div id="carriers" class="cards">\(carriers(status))</div>
+        </section>
+
+        <section aria-labelledby="failures-title">
+        <h2 id="failures-title">Recent failures</h2>
+        <div class="wide" tabindex="0" role="region" aria-label="Recent failures">
+        <table>
+        <thead><tr>\(heads(failureHeads))</tr></thead>
+        <tbody id="failures">\(failures(status.failures))</tbody>
+        </table>
+        </div>
+        </section>
+
+        <section aria-labelledby="sessions-title">
+        <h2 id="sessions-title">Sessions since the start</h2>
+        <dl id="sessions" class="numbers">\(sessions(status.sessions))</dl>
+        </section>
+
+        <section aria-labelledby="load-title">
+        <h2 id="load-title">Load</h2>
+        <dl id="load" class="numbers">\(load(status))</dl>
+        </section>
+        </main>
+        <footer><p>Of this copy alone, in memory, and nothing of a user. For longer than an hour: <code>/metrics</code>.</p></footer>
+        </body>
+        </html>
+
+        """
+    }
+
+    /// In the order in which they are stacked.
+    private static let names: [(key: String, label: String)] = [
+        ("signed_in", "Signed in"), ("signed_up", "Signed up"), ("other", "Linked, approved, to register"),
+        ("refused", "Refused: app or user"), ("failed", "Failed: a check, carrier or server"),
+    ]
+
+    private static let failureHeads = [
+        "When (UTC)", "What", "Provider", "Network", "Ended as", "Check", "Step", "Due to",
+    ]
+
+    private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
+        [outcomes.signedIn, outcomes.signedUp, outcomes.other, outcomes.refused, outcomes.failed]
+    }
+
+    private static func outcomes(_ outcomes: ServiceStatus.Outcomes) -> String {
+        zip(names, counts(outcomes)).map { name, count in
+            "<div><dt><span class=\"swatch \(name.key)\"></span>\(name.label)</dt><dd>\(count)</dd></div>"
+        }.joined()
+    }
+
+    private static func minutes(_ minutes: [ServiceStatus.Minute]) -> String {
+        let rows = minutes.reversed().filter { counts($0.outcomes).contains { $0 > 0 } }.map { minute in
+            row([String(time(minute.beginning).dropLast(7)) + " UTC"] + counts(minute.outcomes).map(String.init))
+        }
+        return rows.isEmpty ? nothing("Nobody has signed in.", columns: names.count + 1) : rows.joined()
+    }
+
+    private static func carriers(_ status: ServiceStatus) -> String {
+        guard !status.carriers.isEmpty else { return "<p>None was asked yet.</p>" }
+        return status.carriers.map { carrier in
+            let health =
+                carrier.leftAlone.isEmpty
+                ? "<span class=\"tag\">answers</span>"
+                : "<span class=\"tag bad\">does not answer: \(HTML.escaped(carrier.leftAlone.joined(separator: ", ")))</span>"
+            let mean = carrier.minutes.last { $0.answers.meanMilliseconds != nil }?.answers.meanMilliseconds
+            let keys = carrier.keysFetchedAt.map { span(status.now.secondsSinceEpoch - $0.secondsSinceEpoch) }
+            return """
+                <article class="card"><div class="head"><h3>\(HTML.escaped(title(carrier)))</h3>\(health)</div>\
+                <p class="quiet">\(HTML.escaped(carrier.provider))</p><div class="plot"></div><dl class="facts">\
+                <dt>Latest answers took</dt><dd>\(mean.map { "\(Int64($0.rounded())) ms" } ?? "–")</dd>\
+                <dt>Answered, failed</dt><dd>\(carrier.all.answered), \(carrier.all.failed)</dd>\
+                <dt>Age of its keys</dt><dd>\(keys ?? "–")</dd></dl></article>
+                """
+        }.joined()
+    }
+
+    private static func title(_ carrier: ServiceStatus.Carrier) -> String {
+        carrier.issuer.isEmpty ? "Carrier discovery" : carrier.issuer
+    }
+
+    private static func failures(_ failures: [ServiceStatus.Failure]) -> String {
+        guard !failures.isEmpty else { return nothing("None since the start.", columns: failureHeads.count) }
+        return failures.map { failure in
+            let report = failure.report
+            return row([
+                String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
+                report.network?.text ?? "–", report.outcome.rawValue, report.check?.rawValue ?? "–",
+                report.steps.last?.step.rawValue ?? "–", failure.dueTo,
+            ])
+        }.joined()
+    }
+
+    private static func sessions(_ sessions: SessionStatistics) -> String {
+        numbers([
+            ("Begun", sessions.started), ("Refreshed", sessions.refreshed), ("Signed out", sessions.signedOut),
+            ("Revoked", sessions.revoked), ("Ended by a provider", sessions.endedByProvider),
+            ("Ended: token used twice", sessions.reused),
+        ])
+    }
+
+    private static func load(_ status: ServiceStatus) -> String {
+        numbers([
+            ("Open connections", UInt64(max(0, status.connections))),
+            ("Reads waiting", UInt64(max(0, status.readsWaiting))),
+            ("Writes waiting", UInt64(max(0, status.writesWaiting))), ("Requests shed", status.load.shed),
+            ("Requests over a limit", status.rateLimited),
+        ])
+    }
+
+    private static func numbers(_ pairs: [(name: String, value: UInt64)]) -> String {
+        pairs.map { "<div><dt>\($0.name)</dt><dd>\($0.value)</dd></div>" }.joined()
+    }
+
+    private static func heads(_ texts: [String]) -> String {
+        texts.map { "<th scope=\"col\">\($0)</th>" }.joined()
+    }
+
+    private static func row(_ texts: [String]) -> String {
+        "<tr>" + texts.map { "<td>\(HTML.escaped($0))</td>" }.joined() + "</tr>"
+    }
+
+    private static func nothing(_ text: String, columns: Int) -> String {
+        "<tr><td colspan=\"\(columns)\">\(text)</td></tr>"
+    }
+
+    private static func words(_ name: String) -> String { String(name.map { $0 == "_" ? " " : $0 }) }
+
+    /// Such as `2026-11-21 01:02:03 UTC`.
+    private static func time(_ moment: Timestamp) -> String {
+        let text = UTCTime.text(moment)
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
+    }
+
+    private static func span(_ seconds: Int64) -> String {
+        for (size, unit) in [(86400, "d"), (3600, "h"), (60, "min")] as [(Int64, String)] where seconds >= size {
+            return "\(seconds / size) \(unit)"
+        }
+        return "\(max(0, seconds)) s"
+    }
+}

@@ -1,0 +1,39 @@
+import LatchkeyAPI
+import SignIn
+
+extension SignInMetrics {
+    /// All sign-ins by how they ended, roughly.
+    var totals: ServiceStatus.Outcomes {
+        var totals = ServiceStatus.Outcomes()
+        for (outcome, count) in counts {
+            switch outcome {
+            case .signedIn: totals.signedIn &+= count
+            case .signedUp: totals.signedUp &+= count
+            case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
+            case .invalidIDToken, .carrierError, .carrierTimeout, .temporarilyUnavailable, .serverError:
+                totals.failed &+= count
+            case .invalidRequest, .invalidToken, .insufficientUserAuthentication, .refusedByCarrier,
+                .invalidGrant, .emailDomainBlocked, .userAlreadyExists, .lastIdentity, .notFound, .grantMissing,
+                .grantRevoked, .expired, .rateLimited:
+                totals.refused &+= count
+            }
+        }
+        return totals
+    }
+}
+
+extension ServiceStatus.Outcomes {
+    static func - (left: Self, right: Self) -> Self { combine(left, right, &-) }
+
+    static func + (left: Self, right: Self) -> Self { combine(left, right, &+) }
+
+    private static func combine(_ left: Self, _ right: Self, _ operation: (UInt64, UInt64) -> UInt64) -> Self {
+        var result = Self()
+        result.signedIn = operation(left.signedIn, right.signedIn)
+        result.signedUp = operation(left.signedUp, right.signedUp)
+        result.other = operation(left.other, right.other)
+        result.refused = operation(left.refused, right.refused)
+        result.failed = operation(left.failed, right.failed)
+        return result
+    }
+}

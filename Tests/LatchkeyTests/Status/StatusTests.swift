@@ -1,0 +1,208 @@
+import CarrierSimulator
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// The operator's status page.
+@Suite(.serialized) struct StatusTests {
+    private static let operatorKey = "OPERATORS-key-0123456789abcdef"
+
+    private static func configure(_ configuration: inout Configuration) {
+        var key = APIKey.plain(Secret(operatorKey))
+        key.isOperator = true
+        configuration.apiKeys.append(key)
+    }
+
+    @Test("It tells of sign-ins by minute, carriers, failures with the check that failed, and sessions")
+    func tells() async throws {
+        let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch)
+        try await Stage.with(clock: clock.wallClock) { stage in
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            _ = try await stage.app.signIn(["client_id": "nobody"])
+            let watching = try await StatusEvents(stage.app)
+            #expect(watching.head.contains("Content-Type: text/event-stream; charset=utf-8\r\n"))
+            let status = try await watching.next()
+            await watching.close()
+
+            let minute = try #require(status["minutes"]?.array?.last?.object)
+            #expect(minute["signed_up"]?.integer == 1)
+            #expect(minute["signed_in"]?.integer == 1)
+            #expect(minute["failed"]?.integer == 1)
+            #expect(status["sessions"]?.object?["started"]?.integer == 2)
+            let carriers = status["carriers"]?.array?.compactMap(\.object) ?? []
+            let issuer = stage.simulator.issuer(of: Stage.mccmnc)
+            let carrier = try #require(carriers.first { $0["issuer"]?.string == issuer })
+            #expect(carrier["answered"]?.integer == 4)
+            #expect(carrier["keys_fetched_at"]?.integer == clock.now.secondsSinceEpoch)
+            let last = try #require(carrier["minutes"]?.array?.last?.object)
+            #expect(last["answered"]?.integer == 4)
+            #expect(try #require(last["mean_ms"]?.double) > 0)
+            let failure = try #require(status["failures"]?.array?.first?.object)
+            #expect(failure["check"]?.string == "nonce")
+            #expect(failure["mccmnc"]?.string == Stage.mccmnc)
+            #expect(failure["outcome"]?.string == "invalid_id_token")
+            #expect(failure["step"]?.string == "validate")
+            #expect(failure["due_to"]?.string == "id_token")
+        }
+    }
+
+    @Test("A minute's counts are those of that minute, and an hour later they are gone")
+    func minutes() async throws {
+        let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch / 60 * 60)
+        try await Stage.with(clock: clock.wallClock) { stage in
+            func look() async throws -> [JSONObject] {
+                let watching = try await StatusEvents(stage.app)
+                let minutes = try await watching.next()["minutes"]?.array ?? []
+                await watching.close()
+                return minutes.compactMap(\.object)
+            }
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            _ = try await look()
+            clock.advance(bySeconds: 60)
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            let both = try await look()
+            #expect(both.suffix(2).map { $0["signed_up"]?.integer } == [1, 0])
+            #expect(both.suffix(2).map { $0["signed_in"]?.integer } == [0, 1])
+            clock.advance(bySeconds: -60)
+            #expect(try await look().map { $0["at"]?.integer } == [clock.now.secondsSinceEpoch], "a clock set back")
+            clock.advance(bySeconds: 60)
+            _ = try await look()
+            #expect(both.last?["at"]?.integer == clock.now.secondsSinceEpoch, "the minute that it is")
+            clock.advance(bySeconds: 3600)
+            let later = try await look()
+            #expect(later.count == 1)
+            #expect(later.first?["signed_in"]?.integer == 0)
+        }
+    }
+
+    @Test("The page has all of it before any script runs")
+    func withoutScript() async throws {
+        try await Stage.with { stage in
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            _ = try await stage.app.signIn(stage.authorizedResponse())
+            let page = try await App(port: stage.app.port, apiKey: nil).send("GET", "/status").response.text
+            let issuer = try #require(stage.simulator.issuer(of: Stage.mccmnc))
+            for text in [
+                "Signed up</dt><dd>1</dd>", "<h3>\(issuer)</h3>", "<td>nonce</td>", "<td>\(Stage.mccmnc)</td>",
+                "<dt>Begun</dt><dd>1</dd>", "As it was at ", "<dt>Open connections</dt><dd>",
+            ] {
+                #expect(page.contains(text), "\(text)")
+            }
+        }
+    }
+
+    @Test("Nothing of a user is in it, nor of what apps send")
+    func privacy() async throws {
+        try await Stage.with { stage in
+            var fields = try stage.authorizedResponse(scope: "openid email phone", user: "jane")
+            fields["correlation_id"] = "my-correlation"
+            let token = try #require(try await stage.app.signIn(fields).token)
+            let me = try await stage.app.me(token)
+            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            var failing = try stage.authorizedResponse(scope: "openid email", user: "jane")
+            failing["correlation_id"] = "my-other-correlation"
+            _ = try await stage.app.signIn(failing)
+            let watching = try await StatusEvents(stage.app)
+            var text = try await watching.nextText()
+            await watching.close()
+            #expect(text.contains("\"nonce\""))
+            text += try await App(port: stage.app.port, apiKey: nil).send("GET", "/status").response.text
+            #expect(text.contains("<td>nonce</td>"))
+            let secrets =
+                [fields, failing].flatMap { $0.filter { !["mccmnc", "redirect_uri"].contains($0.key) }.values }
+                + ["email", "phone_number", "zenkey_sub"].compactMap { me.json[$0]?.string } + [token, "jane"]
+            #expect(secrets.count > 10)
+            for secret in secrets { #expect(!text.contains(secret), "\(secret)") }
+        }
+    }
+
+    private static let foreign: [(headers: [String], status: Int)] = [
+        (["X-Forwarded-For: 127.0.0.1"], 404), (["Via: 1.1 proxy"], 404), (["Forwarded: for=127.0.0.1"], 404),
+        (["X-API-KEY: test-key"], 403), (["X-API-KEY: unknown"], 401),
+        (["X-API-KEY: unknown", "X-API-KEY: \(operatorKey)"], 401),
+    ]
+
+    @Test("It is for this machine alone, or for an operator's key", arguments: foreign)
+    func access(headers: [String], status: Int) async throws {
+        try await Stage.with(configure: Self.configure) { stage in
+            let app = App(port: stage.app.port, apiKey: nil)
+            for path in ["/status", "/status/events"] {
+                let answer = try await app.send("GET", path, headers: headers)
+                #expect(answer.status == status, "\(path)")
+            }
+        }
+    }
+
+    @Test("An operator's key opens it from anywhere; this machine needs none")
+    func operators() async throws {
+        try await Stage.with(configure: Self.configure) { stage in
+            let app = App(port: stage.app.port, apiKey: nil)
+            let page = try await app.send("GET", "/status")
+            #expect(page.status == 200)
+            let policy = try #require(page.response["content-security-policy"])
+            #expect(policy.hasPrefix("default-src 'none'; ") && !policy.contains("unsafe"))
+            #expect(page.response["cache-control"] == "no-store")
+            let key = ["X-API-KEY: \(Self.operatorKey)", "X-Forwarded-For: 203.0.113.9"]
+            #expect(try await app.send("GET", "/status", headers: key).status == 200)
+            let watching = try await StatusEvents(app, headers: key)
+            #expect(try await watching.next()["version"]?.string != nil)
+            await watching.close()
+        }
+    }
+
+    @Test(
+        "A name that somebody else's page could bring here opens nothing",
+        arguments: ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
+    func rebinding(host: String) async throws {
+        try await Stage.with { stage in
+            let client = try await RawClient(port: stage.app.port, limit: .seconds(10))
+            try await client.send("GET /status HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+            #expect(try await client.readResponse().status == 404)
+            await client.close()
+        }
+    }
+
+    @Test("No more than sixteen watch at a time, and one who goes makes room")
+    func bounded() async throws {
+        try await Stage.with { stage in
+            var all: [StatusEvents] = []
+            for _ in 0..<16 {
+                let one = try await StatusEvents(stage.app)
+                _ = try await one.next()
+                all.append(one)
+            }
+            let local = App(port: stage.app.port, apiKey: nil)
+            #expect(try await local.send("GET", "/status/events").status == 503)
+            await all.removeLast().close()
+            let end = ContinuousClock.now.advanced(by: .seconds(20))
+            var room: StatusEvents?
+            while room == nil, ContinuousClock.now < end { room = try? await StatusEvents(stage.app) }
+            #expect(room != nil)
+            await room?.close()
+            for one in all { await one.close() }
+        }
+    }
+
+    @Test("What has not changed is a comment; a server that stops ends the events")
+    func heartbeatAndDrain() async throws {
+        let clock = ManualClock()
+        try await Stage.with(clock: clock.wallClock) { stage in
+            let watching = try await StatusEvents(stage.app)
+            #expect(try await watching.nextText().hasPrefix("event: status\ndata: {"))
+            // The watcher's own connection is known by then.
+            var text = try await watching.nextText()
+            if text.hasPrefix("event:") { text = try await watching.nextText() }
+            #expect(text == ": as before\n\n\r\n")
+            async let stopped = stage.service.shutdown(within: .seconds(20))
+            #expect(try await watching.rest().hasSuffix("0\r\n\r\n"))
+            await watching.close()
+            #expect(await stopped == 0)
+        }
+    }
+}
