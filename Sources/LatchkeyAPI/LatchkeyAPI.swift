@@ -208,8 +208,9 @@ extension LatchkeyAPI {
         router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
         router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
         router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
-        router.delete("/users/me/sessions", changing { try await $0.revokeOtherSessions($1) })
-        router.delete("/users/me/sessions/{id}", changing { try await $0.revokeSession($1) })
+        // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
         router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
         router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
         router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })

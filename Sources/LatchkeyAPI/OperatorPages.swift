@@ -31,10 +31,8 @@ struct Insiders: Sendable {
     /// inside if it is not: also one from this very machine, which is where proxies commonly are.
     func include(_ request: Request) -> Bool {
         let proxies = presentProxies()
-        guard let client = proxies.client(of: request) else { return false }
-        if !proxies.trusts(peerOf: request),
-            Self.forwardingFields.contains(where: { request.headers.count(of: $0) > 0 })
-        {
+        let isPassedOn = Self.forwardingFields.contains { request.headers.count(of: $0) > 0 }
+        guard let client = isPassedOn ? proxies.toldClient(of: request) : proxies.client(of: request) else {
             return false
         }
         return allowed.contains { $0.contains(client) }

@@ -37,9 +37,17 @@ public struct TrustedProxies: Sendable {
         return client
     }
 
-    /// Whether the one at the other end of the connection is a trusted proxy.
-    func trusts(peerOf request: Request) -> Bool {
-        IPAddress(request.peer.host).map(isTrusted) ?? false
+    /// The address for which trusted proxies ask; nil unless one of them is at the other end of the connection, and all that
+    /// they say of the way can be read.
+    func toldClient(of request: Request) -> IPAddress? {
+        guard var client = IPAddress(request.peer.host), isTrusted(client) else { return nil }
+        let hops = hops(of: request)
+        guard !hops.isEmpty else { return nil }
+        for word in hops.reversed().prefix(Self.maximumHops) where isTrusted(client) {
+            guard let address = Self.address(word) else { return nil }
+            client = address
+        }
+        return client
     }
 
     private func isTrusted(_ address: IPAddress) -> Bool { ranges.contains { $0.contains(address) } }

@@ -36,7 +36,8 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
         let authority = hierarchy.prefix { $0 != "/" }
         let database = hierarchy.dropFirst(authority.count)
         let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count <= 2, !database.dropFirst().contains("/"), !database.contains("@") else {
+        guard parts.count <= 2, !database.dropFirst().contains("/"), !database.contains("@"), !query.contains("@")
+        else {
             throw ValueRefusal("is not a PostgreSQL URL", form)
         }
         let hosts = parts.count == 2 ? parts[1] : authority

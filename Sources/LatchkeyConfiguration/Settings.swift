@@ -55,7 +55,7 @@ enum Settings {
         ).reloaded(.value),
         Setting(
             "rate_limit_rules.changes_per_user", .quota, \.rateLimitRules.changesPerUser,
-            "Changes of one user's account: profile, identities, sessions, transactions."
+            "Changes of one user's account: profile, identities, transactions; never the end of sessions."
         ).reloaded(.value),
     ]
 

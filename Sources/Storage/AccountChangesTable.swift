@@ -8,14 +8,20 @@ enum AccountChangesTable {
         _ user: UserID, within allowance: ChangeAllowance, at now: Timestamp, in db: SQLSession
     ) throws -> Int64? {
         switch allowance.verdict(after: try wholeAt(user, in: db), at: now) {
-        case .refused(let seconds): return seconds
+        case .refused(let seconds, let corrected):
+            if let corrected { try keep(corrected, of: user, in: db) }
+            return seconds
         case .admitted(let wholeAt):
-            var statement = try CachedStatement(db, put)
-            statement.bind(user.number)
-            statement.bind(wholeAt)
-            try statement.run()
+            try keep(wholeAt, of: user, in: db)
             return nil
         }
+    }
+
+    private static func keep(_ wholeAt: Int64, of user: UserID, in db: SQLSession) throws {
+        var statement = try CachedStatement(db, put)
+        statement.bind(user.number)
+        statement.bind(wholeAt)
+        try statement.run()
     }
 
     private static func wholeAt(_ user: UserID, in db: SQLSession) throws -> Int64? {

@@ -8,7 +8,8 @@ public struct ChangeAllowance: Sendable, Hashable {
     enum Verdict: Sendable, Hashable {
         /// And the allowance is whole again then; milliseconds since the epoch.
         case admitted(wholeAt: Int64)
-        case refused(secondsToWait: Int64)
+        /// What is on record may be of a clock that ran ahead; then it is to be `corrected`.
+        case refused(secondsToWait: Int64, corrected: Int64?)
     }
 
     /// From one change to the next at the steady rate, and for how many at once there is room; milliseconds.
@@ -28,7 +29,10 @@ public struct ChangeAllowance: Sendable, Hashable {
         // Nobody waits longer than for a whole allowance, whatever another machine's clock said.
         let start = min(max(wholeAt ?? now, now), now &+ room)
         let next = start &+ interval
-        guard next &- now <= room else { return .refused(secondsToWait: (next &- now &- room &+ 999) / 1_000) }
+        guard next &- now <= room else {
+            return .refused(
+                secondsToWait: (next &- now &- room &+ 999) / 1_000, corrected: wholeAt == start ? nil : start)
+        }
         return .admitted(wholeAt: next)
     }
 }

@@ -65,8 +65,9 @@ package struct DatabaseFile {
             return
         }
         switch errno {
-        // Another process was quicker.
-        case EEXIST: return
+        // Another process was quicker; or a link leads nowhere, and SQLite would make a file there that all may read.
+        case EEXIST:
+            guard access(path, F_OK) == 0 else { throw unavailable("is a link to a file that is not there") }
         case ENOENT: throw unavailable("cannot be made: its directory does not exist; make that first")
         default: throw unavailable("cannot be made: \(lastProblem)")
         }

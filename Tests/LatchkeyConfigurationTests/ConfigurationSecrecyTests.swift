@@ -63,6 +63,7 @@ struct ConfigurationSecrecyTests {
             "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
             "database: {url: 'postgres://user:HIDDEN@db@/latchkey'}",
             "database: {url: 'postgres://user:HIDDEN /latchkey'}",
+            "database: {url: 'postgres://user:HIDDEN?x=1@db/latchkey'}",
             "database: {url: 'postgres://db/latchkey?password=HIDDEN&x'}",
             "database: {url: 'HIDDEN'}",
             "public_url: https://user:HIDDEN@login.example.com",

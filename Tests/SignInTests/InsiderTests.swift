@@ -19,9 +19,9 @@ struct InsiderTests {
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger)
         let handler = api.handler
-        func status(askedFor client: String) async throws -> Int {
+        func status(askedFor client: String, by field: String = "X-Forwarded-For") async throws -> Int {
             var fields: HTTPFields = [:]
-            fields[try #require(HTTPField.Name("X-Forwarded-For"))] = client
+            fields[try #require(HTTPField.Name(field))] = client
             fields[try #require(HTTPField.Name("Host"))] = "localhost:8080"
             let request = try Request(
                 .get, path, headers: fields, body: [], peer: SocketAddress(host: "127.0.0.1", port: 1))
@@ -32,7 +32,10 @@ struct InsiderTests {
         limits.proxies = TrustedProxies(["127.0.0.0/8"].compactMap(IPAddressRange.init))
         api.replaceLimits(limits)
         #expect(try await status(askedFor: "127.0.0.1") == 200)
-        #expect(try await status(askedFor: "203.0.113.9") == 404)
+        for unknown in ["203.0.113.9", "unknown", "203.0.113.9, unknown", "", "unix:"] {
+            #expect(try await status(askedFor: unknown) == 404, "\(unknown)")
+        }
+        #expect(try await status(askedFor: "127.0.0.1", by: "X-Real-IP") == 404)
         api.replaceLimits(RequestLimits())
         #expect(try await status(askedFor: "127.0.0.1") == 404)
     }

@@ -28,6 +28,7 @@ struct AccountChangeConformanceTests {
         #expect(try await change(user, in: 1, at: 15) == 15)
         // A clock that is set back, or another machine's, has nobody wait for longer than a whole allowance.
         #expect(try await change(user, in: 0, at: -1_000_000) == 15)
+        #expect(try await change(user, in: 0, at: -1_000_000 + 15) == nil)
         // Another allowance holds at once.
         let wide = ChangeAllowance(count: 600, seconds: 60)
         #expect(try await stores[1].countChange(of: user, within: wide, at: now.advanced(bySeconds: 16)) == nil)

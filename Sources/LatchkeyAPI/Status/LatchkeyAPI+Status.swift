@@ -55,8 +55,18 @@ extension LatchkeyAPI {
             guard try await admit(request).isOperator else { throw APIError.notForOperators }
         } else {
             // A page of elsewhere could have its own name lead to this machine, and read what the browser here may.
-            guard statusInsiders.include(request), Self.isNamedLocally(request) else { throw APIError.nothingThere }
+            guard statusInsiders.include(request), Self.isNamedLocally(request), !Self.isOfAnotherSite(request) else {
+                throw APIError.nothingThere
+            }
         }
+    }
+
+    /// Whether a browser says that a page of elsewhere asks: also one that the API lets in by its origin.
+    private static func isOfAnotherSite(_ request: Request) -> Bool {
+        if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" { return true }
+        guard let origin = request.headers[.origin] else { return false }
+        let host = request.headers[.host] ?? ""
+        return origin != "http://\(host)" && origin != "https://\(host)"
     }
 
     /// Whether the request was sent to this machine by one of the names that lead nowhere else.

@@ -168,6 +168,24 @@ import Testing
         }
     }
 
+    @Test(
+        "A page of elsewhere gets nothing through a browser of this machine, also one whose origin the API lets in",
+        arguments: [
+            ("Origin: https://app.example.com", 404), ("Origin: null", 404), ("Sec-Fetch-Site: cross-site", 404),
+            ("Sec-Fetch-Site: same-site", 404), ("Sec-Fetch-Site: same-origin", 200), ("Sec-Fetch-Site: none", 200),
+        ])
+    func otherSites(field: String, status: Int) async throws {
+        let origins = [Origin("https://app.example.com")].compactMap(\.self)
+        try await Stage.with(configure: { $0.allowedOrigins = origins }) { stage in
+            let local = App(port: stage.app.port, apiKey: nil)
+            let own = "Origin: http://127.0.0.1:\(stage.app.port)"
+            for (field, status) in [(field, status), (own, 200)] {
+                let answer = try await local.send("GET", "/status", headers: [field])
+                #expect(answer.status == status, "\(field)")
+            }
+        }
+    }
+
     @Test("No more than sixteen watch at a time, and one who goes makes room")
     func bounded() async throws {
         try await Stage.with { stage in
