@@ -1,7 +1,7 @@
 public import Primitives
 
 extension RelyingParty {
-    /// Goes through every check that ``validate(idToken:expecting:provider:)`` makes, and tells what became of each.
+    /// Goes through every check that ``validate(idToken:expecting:provider:keyFetch:)`` makes, and tells what became of each.
     ///
     /// The token is sent nowhere; the provider's keys are fetched when they are not at hand, and where they cannot be
     /// had, the checks that need them say so.
