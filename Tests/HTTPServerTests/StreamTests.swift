@@ -15,16 +15,6 @@ import Testing
         }
     }
 
-    /// Waits for something to become true, ten seconds at most.
-    private func becomes(_ condition: @Sendable () async -> Bool) async throws -> Bool {
-        let end = ContinuousClock.now.advanced(by: .seconds(10))
-        while await !condition() {
-            guard ContinuousClock.now < end else { return false }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        return true
-    }
-
     private static let request = wire("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
 
     @Test("What is written arrives as it is written, in chunks, and the connection serves on after the end")
@@ -133,7 +123,7 @@ import Testing
         try await LiveServer.run(timeouts: timeouts, handler: handler) { live in
             let client = try await live.connect(receiveBufferBytes: 4096)
             try await client.send(Self.request)
-            #expect(try await becomes { hasEnded.load(ordering: .relaxed) })
+            try await until { hasEnded.load(ordering: .relaxed) }
             #expect(try await live.reachesConnectionCount(0))
             #expect(made.load(ordering: .relaxed) < 128, "what the sockets hold, and no more")
             await client.close()
@@ -180,7 +170,7 @@ import Testing
             try await client.send(Self.request)
             _ = try await client.readUntil("first\r\n")
             await client.close()
-            #expect(try await becomes { hasEnded.load(ordering: .relaxed) })
+            try await until { hasEnded.load(ordering: .relaxed) }
             #expect(try await live.reachesConnectionCount(0))
         }
     }
@@ -263,12 +253,12 @@ import Testing
             #expect(refused.first?["retry-after"] == "30")
             #expect(live.server.statistics.streams == 2)
             await watching.removeFirst().close()
-            #expect(try await becomes { live.server.statistics.streams == 1 })
+            try await until { live.server.statistics.streams == 1 }
             let next = try await live.connect()
             try await next.send(Self.request)
             _ = try await next.readUntil("first\r\n")
             for client in watching + [next] { await client.close() }
-            #expect(try await becomes { live.server.statistics.streams == 0 })
+            try await until { live.server.statistics.streams == 0 }
         }
     }
 

@@ -149,6 +149,15 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == before)
     }
 
+    @Test("A link that leads nowhere is no place for a database: SQLite would make the file there for all to read")
+    func danglingLink() throws {
+        let place = path + "-elsewhere"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: place)
+        let error = try refusal(path)
+        #expect(error.reason.contains("is a link to a file that is not there"))
+        #expect(!FileManager.default.fileExists(atPath: place))
+    }
+
     @Test("Another program's database is refused and left as it was")
     func foreignDatabase() async throws {
         let other = try DatabaseQueue(path: path)

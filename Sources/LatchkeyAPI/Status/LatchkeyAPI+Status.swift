@@ -25,8 +25,8 @@ extension LatchkeyAPI {
                 .xContentTypeOptions: "nosniff",
             ]
         ) { [statusWatchers] writer in
-            // Of two that came at once, both may have found room.
-            guard statusWatchers.enter() else { return }
+            // Of two that came at once, both may have found room. An end that is none tells this one to come again.
+            guard statusWatchers.enter() else { throw APIError.overloaded }
             defer { statusWatchers.leave() }
             var told: [UInt8] = []
             do {
