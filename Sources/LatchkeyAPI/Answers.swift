@@ -17,6 +17,13 @@ extension Response {
 
     /// `{}`
     static let emptyObject = json(.ok, Array("{}".utf8))
+
+    /// 303, which turns a POST into a GET, and tells the next place nothing of this one.
+    static func redirect(to location: String) -> Response {
+        Response(
+            status: .seeOther,
+            headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+    }
 }
 
 extension SignedIn {

@@ -6,10 +6,20 @@ import Storage
 
 /// The routes about a user's own account.
 extension LatchkeyAPI {
+    func showUser(_ request: Request) async throws -> Response {
+        try await holder(of: request).user.response
+    }
+
     func editUser(_ request: Request) async throws -> Response {
         let holder = try await holder(of: request)
         let edit = try ProfileEdit(BodyFields(request))
         return try await useCases.sessions.edit(edit, for: holder, requestID: request.id).response
+    }
+
+    func eraseUser(_ request: Request) async throws -> Response {
+        try await useCases.sessions.eraseUser(
+            holding: sessionToken(of: request), requestID: request.id)
+        return withoutSession(.emptyObject, request)
     }
 
     func listIdentities(_ request: Request) async throws -> Response {

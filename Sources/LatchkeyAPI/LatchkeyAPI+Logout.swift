@@ -6,17 +6,8 @@ import Storage
 
 /// Logout together with the provider (docs/logout.md).
 extension LatchkeyAPI {
-    func addLogoutRoutes(to router: inout Router) {
-        router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
-        let signOut = signedIn { try await $0.signOutAtProvider($1) }
-        router.post("/auth/{provider}/logout") { request in
-            self.isPage(request) ? try await self.signOutPageAtProvider(request) : try await signOut(request)
-        }
-        router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
-    }
-
     /// A provider has no API key: its token says who it is. A form and nothing else (Back-Channel Logout section 2.5).
-    private func receiveLogout(_ request: Request) async throws -> Response {
+    func receiveLogout(_ request: Request) async throws -> Response {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
@@ -29,7 +20,7 @@ extension LatchkeyAPI {
         return .emptyObject
     }
 
-    private func signOutAtProvider(_ request: Request) async throws -> Response {
+    func signOutAtProvider(_ request: Request) async throws -> Response {
         let exit = try exit(of: request, ofClient: try await holder(of: request).session.clientID)
         try await useCases.sessions.signOut(try sessionToken(of: request))
         return try await leave(by: exit, request)
@@ -37,7 +28,7 @@ extension LatchkeyAPI {
 
     /// By `POST`, and from this server's own pages only: no picture or link elsewhere signs anybody out. The session token may
     /// have ended long before.
-    private func signOutPageAtProvider(_ request: Request) async throws -> Response {
+    func signOutPageAtProvider(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
         var clientID: String?
         if let token = cookies.session(of: request) {
@@ -69,7 +60,7 @@ extension LatchkeyAPI {
         return withoutSession(.json(.ok, json.finish()), request)
     }
 
-    private func returnFromLogout(_ request: Request) async throws -> Response {
+    func returnFromLogout(_ request: Request) async throws -> Response {
         // A look at the place, as link checkers take one, must not spend the state.
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let state = request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }

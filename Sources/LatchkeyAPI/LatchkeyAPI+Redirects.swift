@@ -4,27 +4,9 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The routes of redirect sign-ins (docs/redirects.md).
+/// Sign-in by redirects (docs/redirects.md).
 extension LatchkeyAPI {
-    func addRedirectRoutes(to router: inout Router) {
-        router.get("/auth/providers") { _ in try self.listProviders() }
-        router.get("/sign-in", paged { try await $0.showSignInPage($1) })
-        router.post("/sign-out", paged { try await $0.signOutByForm($1) })
-        router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
-        router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
-        let startLink = changing { try await $0.startLink($1) }
-        router.post("/auth/{provider}/link", paged { try await startLink($1) })
-        for path in ["/auth/{provider}/callback", "/auth/{provider}/{client_type}/callback"] {
-            addCallback(path, to: &router)
-        }
-    }
-
-    func addCallback(_ path: String, to router: inout Router) {
-        router.get(path, paged { try await $0.finishRedirect($1) })
-        router.post(path, paged { try $0.passOn($1) })
-    }
-
-    private func listProviders() throws -> Response {
+    func listProviders() throws -> Response {
         let base = publicAddress.url ?? ""
         let providers = useCases.redirectSignIn.providers.map { (id, provider) in
             var json = JSONObjectWriter(capacity: 128)
@@ -44,7 +26,7 @@ extension LatchkeyAPI {
         return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]\(end)}".utf8))
     }
 
-    private func startRedirect(_ request: Request) async throws -> Response {
+    func startRedirect(_ request: Request) async throws -> Response {
         let start = try RedirectStart(request.query, provider: request.provider, publicURL: try publicURL())
         return answer(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
@@ -52,7 +34,7 @@ extension LatchkeyAPI {
 
     /// The page asks by `POST`, so that a session cookie alone begins nothing; what it has begun only this browser's
     /// session can finish.
-    private func startLink(_ request: Request) async throws -> Response {
+    func startLink(_ request: Request) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
         let holder = try await holder(of: request)
         let start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
@@ -73,7 +55,7 @@ extension LatchkeyAPI {
     }
 
     /// A look at the place, as link checkers take one, must not spend the `state`.
-    private func finishRedirect(_ request: Request) async throws -> Response {
+    func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let answer = try RedirectAnswer(request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
@@ -85,7 +67,7 @@ extension LatchkeyAPI {
 
     /// `response_mode=form_post`: a browser brings no `SameSite=Lax` cookie with another site's form, but brings it when
     /// it is sent on to the same place by GET.
-    private func passOn(_ request: Request) throws -> Response {
+    func passOn(_ request: Request) throws -> Response {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
@@ -136,19 +118,6 @@ extension LatchkeyAPI {
         }
     }
 
-    /// A route that a person's browser goes to: what fails is told on a page, or as JSON to whoever asks for that.
-    func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        { request in
-            do {
-                return try await route(self, request)
-            } catch {
-                let error = self.render(error)
-                guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error, below: self.publicAddress.path)
-            }
-        }
-    }
-
     func publicURL() throws(APIError) -> String {
         guard let url = publicAddress.url else {
             throw APIError(
@@ -157,19 +126,6 @@ extension LatchkeyAPI {
         }
         return url
     }
-}
-
-extension Response {
-    /// 303, which turns a POST into a GET, and tells the next place nothing of this one.
-    static func redirect(to location: String) -> Response {
-        Response(
-            status: .seeOther,
-            headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
-    }
-}
-
-extension Request {
-    var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
 }
 
 extension APIError {

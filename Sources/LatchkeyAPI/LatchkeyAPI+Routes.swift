@@ -1,63 +1,116 @@
 import HTTPServer
-import HTTPTypes
-import OpenIDConnect
-import Primitives
 import SignIn
-import Storage
 
-/// What the routes do: read the request, ask the use case, write the answer.
+/// All routes: what is answered where, by which handler. Who may call one is the wrapper around its handler
+/// (`LatchkeyAPI+Admission.swift`); a route without one is for anybody, or lets callers in itself.
 extension LatchkeyAPI {
-    func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
-        let kind = try useCases.signIn.kind(ofProvider: provider)
-        var signIn = try SignInRequest(BodyFields(request), provider: provider, kind: kind)
-        try admission.check(signIn.clientID.text)
-        signIn.device = DeviceName.of(request)
-        switch try await useCases.signIn(signIn) {
-        case .signedIn(let signedIn): return signedIn.response(.ok)
-        case .mustRegister(let offer): throw APIError.mustRegister(offer)
+    func makeRouter() -> Router {
+        var router = Router()
+        if let files { router.files = { try await files.respond(to: $0) } }
+        addSignInRoutes(to: &router)
+        addRedirectRoutes(to: &router)
+        addLogoutRoutes(to: &router)
+        addZephrRoutes(to: &router)
+        addAccountRoutes(to: &router)
+        addSessionRoutes(to: &router)
+        addServiceRoutes(to: &router)
+        addTransactionRoutes(to: &router)
+        addAsyncSignInRoutes(to: &router)
+        addOperationRoutes(to: &router)
+        return router
+    }
+
+    private func addSignInRoutes(to router: inout Router) {
+        router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
+        router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
+        router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueAttempt(request) })
+        router.post("/users", enteringOrPage { try await $0.register($1, $2) })
+        router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
+    }
+
+    private func addRedirectRoutes(to router: inout Router) {
+        router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/sign-in", paged { try await $0.showSignInPage($1) })
+        router.post("/sign-out", paged { try await $0.signOutByForm($1) })
+        router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
+        router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
+        let startLink = changing { try await $0.startLink($1) }
+        router.post("/auth/{provider}/link", paged { try await startLink($1) })
+        addCallback("/auth/{provider}/callback", to: &router)
+        addCallback("/auth/{provider}/{client_type}/callback", to: &router)
+        router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
+    }
+
+    private func addCallback(_ path: String, to router: inout Router) {
+        router.get(path, paged { try await $0.finishRedirect($1) })
+        router.post(path, paged { try $0.passOn($1) })
+    }
+
+    private func addLogoutRoutes(to router: inout Router) {
+        // A provider has no API key: its token says who it is.
+        router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
+        let signOut = signedIn { try await $0.signOutAtProvider($1) }
+        router.post("/auth/{provider}/logout") { request in
+            self.isPage(request) ? try await self.signOutPageAtProvider(request) : try await signOut(request)
+        }
+        router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
+    }
+
+    private func addZephrRoutes(to router: inout Router) {
+        guard compatibility.zephr else { return }
+        for prefix in ["/zephr", "/blaize"] {
+            router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
+            addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
+            router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
         }
     }
 
-    /// The body, if there is one, is not looked at.
-    func issueAttempt(_ request: Request) async throws -> Response {
-        try await useCases.attempts.issue(provider: request.parameters["provider"] ?? "").response
+    private func addAccountRoutes(to router: inout Router) {
+        router.get("/users/me", signedIn { try await $0.showUser($1) })
+        router.patch("/users/me", changing { try await $0.editUser($1) })
+        router.delete("/users/me", changing { try await $0.eraseUser($1) })
+        router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
+        router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
+        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
+        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1) })
     }
 
-    func register(_ request: Request, _ admission: Admission) async throws -> Response {
-        var form = try RegistrationForm(BodyFields(request))
-        form.device = DeviceName.of(request)
-        form.clients = admission.clients
-        return await hand(try await useCases.registration(form), .created, to: admission, request)
+    private func addSessionRoutes(to router: inout Router) {
+        router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
+        router.delete("/auth/token", signedIn { try await $0.signOut($1) })
+        router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
+        // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
     }
 
-    func showUser(_ request: Request) async throws -> Response {
-        try await holder(of: request).user.response
+    private func addServiceRoutes(to router: inout Router) {
+        router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
+        router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
+        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
     }
 
-    /// The session that a request shows.
-    func holder(of request: Request) async throws -> SessionAndUser {
-        guard let found = try await useCases.sessions.authenticate(sessionToken(of: request)) else {
-            throw APIError.sessionInvalid
-        }
-        return found
+    private func addTransactionRoutes(to router: inout Router) {
+        router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
+        router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
     }
 
-    func eraseUser(_ request: Request) async throws -> Response {
-        try await useCases.sessions.eraseUser(
-            holding: sessionToken(of: request), requestID: request.id)
-        return withoutSession(.emptyObject, request)
+    private func addAsyncSignInRoutes(to router: inout Router) {
+        let path = "/auth/zenkey-async-signin"
+        router.post(path, entering { try await $0.startAsyncSignIn($1, $2) })
+        // The carriers' way in: they have no API key.
+        router.post(AsyncSignIn.notificationPath) { try await self.receiveNotification($0) }
+        router.get(path + "/{auth_req_id}", keyed { try await $0.pollAsyncSignIn($1, $2) })
+        router.post(path + "/{auth_req_id}", entering { try await $0.retryAsyncSignIn($1, $2) })
+        router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelAsyncSignIn($1, $2) })
     }
 
-    func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
-        guard !admission.isPage else { return try await refreshPage(request, admission) }
-        var refresh = try RefreshRequest(BodyFields(request), caller: admission.caller())
-        refresh.clients = admission.clients
-        return try await useCases.refresh(refresh).response(.ok)
-    }
-
-    func signOut(_ request: Request) async throws -> Response {
-        guard !isPage(request) else { return try await signOutPage(request) }
-        try await useCases.sessions.signOut(sessionToken(of: request))
-        return withoutSession(.emptyObject, request)
+    private func addOperationRoutes(to router: inout Router) {
+        router.get("/openapi.json") { self.showDocument($0) }
+        router.get("/metrics") { try await self.showMetrics($0) }
+        router.get("/status") { try await self.showStatus($0) }
+        router.get("/status/events") { try await self.showStatusEvents($0) }
+        router.get("/healthz") { _ in Self.status("ok") }
+        router.get("/readyz") { _ in try await self.readiness() }
     }
 }

@@ -7,17 +7,8 @@ import SignIn
 /// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`, docs/redirects.md). They do
 /// what the paths of our own do, by the same code.
 extension LatchkeyAPI {
-    func addZephrRoutes(to router: inout Router) {
-        guard compatibility.zephr else { return }
-        for prefix in ["/zephr", "/blaize"] {
-            router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
-            addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
-            router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
-        }
-    }
-
     /// A frontend that names no `redirect_uri` gets the registered one that is for its kind.
-    private func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
+    func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
         let provider = request.provider
         let redirectSignIn = useCases.redirectSignIn
         let start = try RedirectStart(
@@ -27,7 +18,7 @@ extension LatchkeyAPI {
         return answer(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
-    private func registerAsZephr(_ request: Request, _ admission: Admission) async throws -> Response {
+    func registerAsZephr(_ request: Request, _ admission: Admission) async throws -> Response {
         var form = try RegistrationForm(zephr: BodyFields(request))
         form.device = DeviceName.of(request)
         form.clients = admission.clients

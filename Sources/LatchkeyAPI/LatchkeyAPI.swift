@@ -3,7 +3,6 @@ import HTTPTypes
 public import Logging
 public import Primitives
 public import SignIn
-import Storage
 import Synchronization
 public import Tracing
 
@@ -15,15 +14,15 @@ public import Tracing
 /// ```
 public final class LatchkeyAPI: Sendable {
     let useCases: UseCases
-    private let apiKeys: APIKeys
-    private let crossOrigin: CrossOrigin
-    private let files: StaticFiles?
+    let apiKeys: APIKeys
+    let crossOrigin: CrossOrigin
+    let files: StaticFiles?
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
     let publicAddress: PublicAddress
     let compatibility: Compatibility
     let rates: RateGuard
-    private let isDraining = Atomic(false)
+    let isDraining = Atomic(false)
     private let traces: RequestTraces
     let version: String
     let demonstration: Demonstration?
@@ -176,198 +175,4 @@ public final class LatchkeyAPI: Sendable {
         if let request { crossOrigin.mark(&response, for: request) }
         return response
     }
-}
-
-extension LatchkeyAPI {
-    private func addAsyncSignIn(to router: inout Router) {
-        let path = "/auth/zenkey-async-signin"
-        router.post(path, entering { try await $0.startAsyncSignIn($1, $2) })
-        // The carriers' way in: they have no API key.
-        router.post(AsyncSignIn.notificationPath) { try await self.receiveNotification($0) }
-        router.get(path + "/{auth_req_id}", keyed { try await $0.pollAsyncSignIn($1, $2) })
-        router.post(path + "/{auth_req_id}", entering { try await $0.retryAsyncSignIn($1, $2) })
-        router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelAsyncSignIn($1, $2) })
-    }
-
-    func makeRouter() -> Router {
-        var router = Router()
-        if let files { router.files = { try await files.respond(to: $0) } }
-        router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
-        router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
-        router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueAttempt(request) })
-        router.post("/users", enteringOrPage { try await $0.register($1, $2) })
-        router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
-        router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
-        addRedirectRoutes(to: &router)
-        addLogoutRoutes(to: &router)
-        addZephrRoutes(to: &router)
-        router.get("/users/me", signedIn { try await $0.showUser($1) })
-        router.patch("/users/me", changing { try await $0.editUser($1) })
-        router.delete("/users/me", changing { try await $0.eraseUser($1) })
-        router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
-        router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
-        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
-        router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
-        // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
-        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
-        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
-        router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
-        router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
-        router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
-        router.delete("/auth/token", signedIn { try await $0.signOut($1) })
-        router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
-        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1) })
-        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
-        router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
-        addAsyncSignIn(to: &router)
-        router.get("/openapi.json") { self.showDocument($0) }
-        router.get("/metrics") { try await self.showMetrics($0) }
-        router.get("/status") { try await self.showStatus($0) }
-        router.get("/status/events") { try await self.showStatusEvents($0) }
-        router.get("/healthz") { _ in Self.status("ok") }
-        router.get("/readyz") { _ in try await self.readiness() }
-        return router
-    }
-
-    /// A route that callers need an API key for, or an allowed origin; looked at before anything else.
-    private func keyed(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        { request in try await route(self, request, try await self.admit(request)) }
-    }
-
-    /// As ``keyed(_:)``, for what begins a session or carries one on.
-    func entering(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        let keyed = keyed(route)
-        return { request in
-            try self.rates.countSignIn(of: request)
-            return try await keyed(request)
-        }
-    }
-
-    /// As ``paged(_:)``, for what begins a sign-in that is kept until it ends.
-    func starting(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        paged { api, request in
-            try api.rates.countStart(of: request)
-            return try await route(api, request)
-        }
-    }
-
-    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is kept in cookies: they need no
-    /// API key.
-    private func enteringOrPage(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        let keyed = entering(route)
-        return { request in
-            guard let admission = try self.admitPage(request) else { return try await keyed(request) }
-            try self.rates.countSignIn(of: request)
-            return try await route(self, request, admission)
-        }
-    }
-
-    /// As ``signedIn(_:)``, for what changes an account.
-    func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        changing { api, request, _ in try await route(api, request) }
-    }
-
-    private func changing(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        signedIn { api, request, admission in
-            if api.rates.limitsChanges {
-                let user = try await api.holder(of: request).user.id
-                try await api.rates.countChange(of: user, with: api.useCases.accountChanges)
-            }
-            return try await route(api, request, admission)
-        }
-    }
-
-    /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
-    func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        signedIn { api, request, _ in try await route(api, request) }
-    }
-
-    private func signedIn(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        { request in
-            let admission =
-                self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
-            // Otherwise a key that is for one client could be used on the sessions of all.
-            if admission.clients != nil {
-                try admission.check(try await self.holder(of: request).session.clientID)
-            }
-            return try await route(self, request, admission)
-        }
-    }
-
-    /// A route for the operator's other services: an allowed origin does not take the place of the key.
-    private func forServices(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
-        { request in
-            guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
-            return try await route(self, request, try await self.admit(request))
-        }
-    }
-
-    /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
-    /// - Throws: 401 without one; 403 if a browser asks for a change, and not from a page of this server.
-    func sessionToken(of request: Request) throws(APIError) -> Secret {
-        guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
-            return try request.bearerToken()
-        }
-        guard
-            request.method == .get || request.method == .head
-                || SameOrigin.isSent(by: request, to: publicAddress.origin)
-        else { throw .crossSiteRequest }
-        return token
-    }
-
-    var cookies: BrowserCookies { BrowserCookies(isSecure: publicAddress.url?.hasPrefix("https://") ?? true) }
-
-    /// Lets a request in by its API key, or without one by its origin.
-    /// - Throws: 401; 503 if the store cannot tell whether there is such a key.
-    func admit(_ request: Request) async throws -> Admission {
-        guard let key = request.headers[.apiKey] else {
-            guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
-                throw APIError.invalidAPIKey
-            }
-            return Admission(ground: .origin(origin), clients: grant.clients)
-        }
-        let digest = APIKeyDigest(of: key)
-        guard let grant = try await grant(for: digest) else { throw APIError.invalidAPIKey }
-        if let origins = grant.origins {
-            guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
-                throw APIError.keyNotForOrigin
-            }
-        }
-        try rates.countKey(digest.number)
-        return Admission(ground: .key(key), clients: grant.clients, isOperator: grant.isOperator)
-    }
-
-    private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
-        if let grant = apiKeys.grant(for: digest) { return grant }
-        return try await useCases.apiKeys.grant(for: digest)
-    }
-
-    private func readiness() async throws -> Response {
-        guard !isDraining.load(ordering: .relaxed), await useCases.readiness.isReady() else {
-            throw APIError.notReady
-        }
-        return Self.status("ready")
-    }
-
-    static func status(_ text: String) -> Response {
-        var json = JSONObjectWriter(capacity: 32)
-        json.add("status", text)
-        return .json(.ok, json.finish())
-    }
-}
-
-extension Request {
-    var provider: String { parameters["provider"] ?? "" }
 }
