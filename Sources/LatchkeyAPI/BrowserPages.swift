@@ -1,9 +1,7 @@
 import HTTPServer
 import HTTPTypes
-import Primitives
-import SignIn
 
-/// The pages of a redirect sign-in, for a person in a browser: they say what happened, in words.
+/// Pages for a person in a browser: they say what happened, in words.
 enum BrowserPages {
     private static let headers: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
@@ -32,44 +30,6 @@ enum BrowserPages {
     static func signedOut(below path: String) -> Response {
         page(.ok, below: path, title: "You are signed out", "<p>You may close this window.</p>")
     }
-
-    /// Tells the page that opened this window how it ended, and closes the window.
-    static func popup(_ end: RedirectEnd, below path: String) -> Response {
-        var outcome = JSONObjectWriter()
-        for item in end.items { outcome.add(named: item.name, item.value) }
-        let text = String(decoding: outcome.finish(), as: UTF8.self)
-        let words: String =
-            switch end.result {
-            case .signedIn, .handedOver: "You are signed in. You may close this window."
-            case .linked: "You can sign in this way, too, from now on. You may close this window."
-            case .mustRegister: "Go on in the window you came from. You may close this one."
-            case .failed(let error): error.description
-            }
-        return page(
-            .ok, below: path, title: "Sign-in",
-            """
-            <p id="outcome" data-origin="\(HTML.escaped(end.origin ?? ""))" data-outcome="\(HTML.escaped(text))">\
-            \(HTML.escaped(words))</p>
-            <script src="\(HTML.escaped(path))/auth/popup.js"></script>
-            """)
-    }
-
-    /// The popup's script. The outcome goes to the registered origin and nowhere else.
-    static let popupScript = Response(
-        status: .ok,
-        headers: [
-            .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
-            .xContentTypeOptions: "nosniff",
-        ],
-        body: Array(
-            """
-            const { origin, outcome } = document.getElementById("outcome").dataset;
-            if (window.opener && origin) {
-              window.opener.postMessage({ source: "latchkey", ...JSON.parse(outcome) }, origin);
-              window.close();
-            }
-
-            """.utf8))
 
     static func page(
         _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, sendsForms: Bool = false
@@ -100,24 +60,5 @@ enum BrowserPages {
         var headers = headers
         if sendsForms { headers[.contentSecurityPolicy]?.replace("form-action 'none'", with: "form-action 'self'") }
         return Response(status: status, headers: headers, body: Array(html.utf8))
-    }
-}
-
-/// Texts in HTML.
-enum HTML {
-    /// With all that could end a text or an attribute's value written as references.
-    static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 }

@@ -1,0 +1,45 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+
+/// The page at which a sign-in in a window of its own ends.
+extension BrowserPages {
+    /// Tells the page that opened this window how it ended, and closes the window.
+    static func popup(_ end: RedirectEnd, below path: String) -> Response {
+        var outcome = JSONObjectWriter()
+        for item in end.items { outcome.add(named: item.name, item.value) }
+        let text = String(decoding: outcome.finish(), as: UTF8.self)
+        let words: String =
+            switch end.result {
+            case .signedIn, .handedOver: "You are signed in. You may close this window."
+            case .linked: "You can sign in this way, too, from now on. You may close this window."
+            case .mustRegister: "Go on in the window you came from. You may close this one."
+            case .failed(let error): error.description
+            }
+        return page(
+            .ok, below: path, title: "Sign-in",
+            """
+            <p id="outcome" data-origin="\(HTML.escaped(end.origin ?? ""))" data-outcome="\(HTML.escaped(text))">\
+            \(HTML.escaped(words))</p>
+            <script src="\(HTML.escaped(path))/auth/popup.js"></script>
+            """)
+    }
+
+    /// The popup's script. The outcome goes to the registered origin and nowhere else.
+    static let popupScript = Response(
+        status: .ok,
+        headers: [
+            .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
+            .xContentTypeOptions: "nosniff",
+        ],
+        body: Array(
+            """
+            const { origin, outcome } = document.getElementById("outcome").dataset;
+            if (window.opener && origin) {
+              window.opener.postMessage({ source: "latchkey", ...JSON.parse(outcome) }, origin);
+              window.close();
+            }
+
+            """.utf8))
+}

@@ -1,0 +1,67 @@
+/// Looks at attributes one by one and notes what is wrong with each. What is blank counts as not filled in.
+struct AttributeCheck {
+    private(set) var problems: [String] = []
+    private(set) var refused: Set<String> = []
+
+    mutating func refuse(_ name: String, _ problem: String) {
+        refused.insert(name)
+        problems.append("\(name) \(problem)")
+    }
+
+    /// Any text, at most `limit` bytes, without control characters.
+    mutating func text(_ text: String?, _ name: String, limit: Int = 255) -> String? {
+        guard let text = text.map(Self.trimmed), !text.isEmpty else { return nil }
+        guard text.utf8.count <= limit else {
+            refuse(name, "is longer than \(limit) bytes")
+            return nil
+        }
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            refuse(name, "has control characters")
+            return nil
+        }
+        return text
+    }
+
+    mutating func email(_ text: String?) -> String? {
+        guard let text = self.text(text, "email", limit: 254) else { return nil }
+        guard EmailAddress(text) != nil else {
+            refuse("email", "is not an e-mail address")
+            return nil
+        }
+        return text
+    }
+
+    /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual signs between them.
+    mutating func phone(_ text: String?) -> String? {
+        guard let text = self.text(text, "phone", limit: 32) else { return nil }
+        let number = text.hasPrefix("+") ? text.dropFirst() : text[...]
+        let digits = number.utf8.count { (48...57).contains($0) }
+        let others = number.utf8.filter { !(48...57).contains($0) }
+        guard (5...15).contains(digits), others.allSatisfy("() -.".utf8.contains) else {
+            refuse("phone", "is not a phone number")
+            return nil
+        }
+        return text
+    }
+
+    /// Letters, digits, spaces and hyphens, at most 16.
+    mutating func postalCode(_ text: String?) -> String? {
+        guard let text = self.text(text, "postal_code", limit: 16) else { return nil }
+        let isCode = text.utf8.allSatisfy { byte in
+            (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
+        }
+        guard isCode else {
+            refuse("postal_code", "is not a postal code")
+            return nil
+        }
+        return text
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        guard text.first == " " || text.last == " " else { return text }
+        var rest = text.drop { $0 == " " }
+        while rest.last == " " { rest.removeLast() }
+        return String(rest)
+    }
+}
