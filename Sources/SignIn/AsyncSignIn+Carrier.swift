@@ -45,7 +45,7 @@ extension AsyncSignIn {
             terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, correlationID: correlationID)
     }
 
-    /// Sends the request of a record's latest attempt, and notes what the carrier calls it.
+    /// Sends a record's latest request, and notes what the carrier calls it.
     func ask(
         _ plan: AsyncSignInPlan, _ record: AsyncSignInRecord, _ token: NotificationToken, _ handle: Secret,
         _ endpoint: EndpointURL?, _ log: inout AsyncSignInLog
@@ -111,7 +111,7 @@ extension AsyncSignIn {
         }
     }
 
-    /// Notes that an attempt came to nothing. A first one goes: its client never learns the handle. If that cannot be
+    /// Notes that a request came to nothing. A first one goes: its client never learns the handle. If that cannot be
     /// noted, the record ends by itself within a minute.
     private func giveUp(_ record: AsyncSignInRecord, _ token: NotificationToken, _ error: SignInError) async {
         _ = try? await change(record) { (record, now) throws(SignInError) in

@@ -3,7 +3,7 @@ public import Primitives
 import Storage
 
 extension AsyncSignIn {
-    /// A carrier that showed the notification token of a sign-in's latest attempt.
+    /// A carrier that showed the notification token of a sign-in's latest request.
     public struct Notifier: Sendable {
         let record: AsyncSignInRecord
         let token: NotificationToken
@@ -83,7 +83,7 @@ extension AsyncSignIn {
         }
     }
 
-    /// Brings a sign-in that still waits for this attempt's news out of waiting.
+    /// Brings a sign-in that still waits for this request's news out of waiting.
     private func settle(
         _ notifier: Notifier, _ id: TokenHash, _ event: AsyncSignInStanding.Event,
         _ note: (inout AsyncSignInRecord) -> Void

@@ -57,7 +57,7 @@ public struct AsyncSignIn: Sendable {
         return .ended(outcome)
     }
 
-    /// Has the carrier ask the user again, under the same handle. What an earlier attempt brings counts no more.
+    /// Has the carrier ask the user again, under the same handle. What an earlier request brings counts no more.
     ///
     /// - Throws: As ``start(_:for:notifiedAt:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
     ///   was retried too often.
@@ -73,7 +73,7 @@ public struct AsyncSignIn: Sendable {
             let token = try NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
-                record.becomeWaiting(attempt: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
+                record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
             return try await ask(plan, record, token, handle, endpoint, &log)
@@ -144,7 +144,7 @@ public struct AsyncSignIn: Sendable {
         if case .refused(let standing) = AsyncSignInStanding(record, at: now).after(.retry) {
             throw standing == .cancelled ? .asyncCancelled : .asyncAnswered
         }
-        guard record.attempt < configuration.serverInitiated.attempts else { throw .asyncTriedTooOften }
+        guard record.attempt < configuration.serverInitiated.requests else { throw .asyncTriedTooOften }
     }
 
     private func refusal(_ standing: AsyncSignInStanding, _ record: AsyncSignInRecord) -> SignInError {
@@ -215,10 +215,12 @@ extension AsyncSignInRecord {
         portedFrom = []
     }
 
-    /// Begins an attempt: whatever an earlier one brought is forgotten.
-    fileprivate mutating func becomeWaiting(attempt: Int64, _ token: NotificationToken, sendingUntil end: Timestamp) {
+    /// Begins to wait for a request: whatever an earlier one brought is forgotten.
+    fileprivate mutating func becomeWaiting(
+        request number: Int64, _ token: NotificationToken, sendingUntil end: Timestamp
+    ) {
         phase = .waiting
-        self.attempt = attempt
+        attempt = number
         notification = token.hash
         carrierRequest = nil
         failure = nil

@@ -1,7 +1,10 @@
 public import Primitives
 import Storage
 
-/// Hands out nonces, each good for one sign-in: then a stolen code is worth nothing without the attempt it belongs to.
+/// Hands out nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): then a stolen code is worth nothing
+/// without the attempt it belongs to.
+///
+/// An attempt is this and nothing else; a sign-in whose browser is away is a `PendingRedirect`.
 public struct Attempts: Sendable {
     let configuration: SignInConfiguration
     let store: any Store
@@ -22,7 +25,7 @@ public struct Attempts: Sendable {
     public func issue(provider: String) async throws(SignInError) -> Issued {
         guard configuration.providers[provider] != nil else { throw .unknownProvider }
         let nonce = random.token()
-        let lifetime = configuration.lifetimes.attempt
+        let lifetime = configuration.lifetimes.issuedNonce
         let attempt = SignInAttempt(
             nonce: try TokenHash(sha256Of: nonce), provider: provider,
             expiresAt: clock.now().advanced(bySeconds: lifetime))

@@ -2,7 +2,7 @@ import Crypto
 import Primitives
 import Storage
 
-/// What a carrier has to show when it tells of one attempt of a server-initiated sign-in, and what follows from it.
+/// What a carrier has to show when it tells of one request of a server-initiated sign-in, and what follows from it.
 ///
 /// `state` and `nonce` are hashes of the token, so that nothing but the token's own hash need be kept: whoever brings the
 /// token brings all three.

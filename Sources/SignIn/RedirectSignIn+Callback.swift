@@ -11,79 +11,79 @@ extension RedirectSignIn {
     public func finish(
         _ answer: RedirectAnswer, browser: Secret?, session: Secret? = nil, device: String? = nil
     ) async throws(SignInError) -> RedirectStep {
-        let attempt = try await attempt(for: answer, browser)
+        let pending = try await takePending(for: answer, browser)
         let request: SignInRequest
         do throws(SignInError) {
             if let error = answer.error { throw .refusedAtAuthorization(error) }
-            switch attempt.leg {
+            switch pending.leg {
             case .carrierChoice:
                 guard let network = answer.network else { throw .carrierNotChosen }
-                return try await askProvider(attempt, network, loginHintToken: answer.loginHintToken, browser)
+                return try await askProvider(pending, network, loginHintToken: answer.loginHintToken, browser)
             case .authorization(let asked, let nonce, let codeVerifier):
-                request = try await self.request(answer, attempt, asked, nonce, codeVerifier, on: device)
+                request = try await self.request(answer, pending, asked, nonce, codeVerifier, on: device)
             }
         } catch {
-            return refused(attempt, error)
+            return refused(pending, error)
         }
         do throws(SignInError) {
-            return .finished(attempt.end(try await result(of: request, attempt, session)))
+            return .finished(pending.end(try await result(of: request, pending, session)))
         } catch {
-            return .finished(attempt.end(.failed(error)))
+            return .finished(pending.end(.failed(error)))
         }
     }
 
     /// The sign-in that the browser came back with.
     private func request(
-        _ answer: RedirectAnswer, _ attempt: RedirectAttempt, _ asked: MCCMNC?, _ nonce: Secret,
+        _ answer: RedirectAnswer, _ pending: PendingRedirect, _ asked: MCCMNC?, _ nonce: Secret,
         _ codeVerifier: CodeVerifier, on device: String?
     ) async throws(SignInError) -> SignInRequest {
-        let isOfCarriers = relyingParties[attempt.provider]?.isOfCarriers ?? false
+        let isOfCarriers = relyingParties[pending.provider]?.isOfCarriers ?? false
         let network = asked ?? (isOfCarriers ? answer.network : nil)
         guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
-        try await checkIssuer(answer, network, attempt)
+        try await checkIssuer(answer, network, pending)
         guard let code = answer.code else { throw .codeMissing }
-        try await keepForThisSignIn(code, of: attempt)
+        try await keepForThisSignIn(code, of: pending)
         var request = SignInRequest(
-            provider: attempt.provider, clientID: attempt.clientID, code: code, network: network,
-            redirectURI: attempt.callbackURL)
+            provider: pending.provider, clientID: pending.clientID, code: code, network: network,
+            redirectURI: pending.callbackURL)
         request.codeVerifier = codeVerifier
         request.nonce = nonce
-        request.acrValues = attempt.acrValues
-        request.context = attempt.context
-        request.scopes = attempt.scopes
-        request.correlationID = attempt.correlationID
+        request.acrValues = pending.acrValues
+        request.context = pending.context
+        request.scopes = pending.scopes
+        request.correlationID = pending.correlationID
         request.wasStartedHere = true
-        request.registrationChallenge = attempt.codeChallenge
+        request.registrationChallenge = pending.codeChallenge
         request.device = device
         return request
     }
 
     /// Signs in, or links, which both write a line of their own in the log.
     private func result(
-        of request: SignInRequest, _ attempt: RedirectAttempt, _ session: Secret?
+        of request: SignInRequest, _ pending: PendingRedirect, _ session: Secret?
     ) async throws(SignInError) -> RedirectEnd.Result {
-        if let id = attempt.linkingSession {
+        if let id = pending.linkingSession {
             try await link.finish(request, holding: session, ofID: id)
             return .linked
         }
         switch try await signIn(request) {
         case .mustRegister(let offer): return .mustRegister(offer)
-        case .signedIn(let signedIn) where attempt.clientType == .web: return .signedIn(signedIn)
+        case .signedIn(let signedIn) where pending.clientType == .web: return .signedIn(signedIn)
         case .signedIn(let signedIn):
             return .handedOver(
                 sessionID: try await handover.leave(
-                    signedIn, of: attempt.clientID, codeChallenge: attempt.codeChallenge))
+                    signedIn, of: pending.clientID, codeChallenge: pending.codeChallenge))
         }
     }
 
     /// Ends a sign-in that came to nothing before there was a code to redeem, with a line in the log as any other has.
     func refused(
-        _ attempt: RedirectAttempt, _ error: SignInError, _ times: StepTimes = StepTimes()
+        _ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()
     ) -> RedirectStep {
         var network: MCCMNC?
-        if case .authorization(let asked, _, _) = attempt.leg { network = asked }
-        var log = SignInLog(attempt, at: network, times, logger: signIn.logger, observer: signIn.observer)
+        if case .authorization(let asked, _, _) = pending.leg { network = asked }
+        var log = SignInLog(pending, at: network, times, logger: signIn.logger, observer: signIn.observer)
         log.write(error)
-        return .finished(attempt.end(.failed(error)))
+        return .finished(pending.end(.failed(error)))
     }
 }

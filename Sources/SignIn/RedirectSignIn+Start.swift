@@ -11,19 +11,19 @@ extension RedirectSignIn {
         do throws(SignInError) {
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
-            let attempt = RedirectAttempt(
+            let pending = PendingRedirect(
                 request, clientID: client.id, scopes: scopes(of: request, client),
                 correlationID: correlationID, browserHash: browser.map(Self.hash))
             guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
             let isFoundByNetwork = configuration.providers[request.provider]?.kind == .zenkey
             guard !isFoundByNetwork || request.network != nil else {
                 if let url = configuration.providers[request.provider]?.authorizationURL {
-                    return try await askWhicheverCarrier(attempt, at: url, browser)
+                    return try await askWhicheverCarrier(pending, at: url, browser)
                 }
-                return try await askForCarrier(attempt, browser)
+                return try await askForCarrier(pending, browser)
             }
             return try await askProvider(
-                attempt, isFoundByNetwork ? request.network : nil, loginHintToken: nil, browser)
+                pending, isFoundByNetwork ? request.network : nil, loginHintToken: nil, browser)
         } catch {
             throw error.with(correlationID)
         }

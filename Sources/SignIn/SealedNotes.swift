@@ -12,9 +12,10 @@ import Storage
 ///
 /// The store has the handle's hash and the sealed content, so that a copy of the database opens none of them.
 struct SealedNotes: Sendable {
+    /// The texts are part of what is stored: copies of another version have to open it, too.
     enum Purpose: String, Sendable {
         /// A redirect sign-in under way; its handle is the `state`.
-        case redirectAttempt = "redirect attempt"
+        case pendingRedirect = "redirect attempt"
         /// The tokens of an app's new session; the handle is its `session_id`.
         case sessionHandover = "session handover"
         /// A provider's tokens whose user has still to register; the handle is the `state_key`.

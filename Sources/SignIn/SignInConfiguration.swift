@@ -109,7 +109,7 @@ public struct SignInConfiguration: Sendable {
     public struct ServerInitiated: Sendable, Hashable {
         public var limits = AsyncSignInLimits()
         /// How often a carrier is asked under one handle: each asks the user on their phone.
-        public var attempts: Int64 = 4
+        public var requests: Int64 = 4
         /// How long a client has at least to get the outcome once the user has approved.
         public var collectionTime: Int64 = 120
         /// How long it is remembered that one has expired or failed.
@@ -131,7 +131,7 @@ public struct SignInConfiguration: Sendable {
         /// How long after a refresh the very same one is answered again, and the old session token is still taken.
         public var refreshGrace: Int64 = 30
         /// A nonce that was handed out.
-        public var attempt: Int64 = 600
+        public var issuedNonce: Int64 = 600
         /// The handle of a registration not yet made.
         public var pendingRegistration: Int64 = 600
         /// How long ago the user may have signed in who adds another way to sign in.

@@ -2,7 +2,7 @@ import OpenIDConnect
 
 /// What redirect sign-ins refuse.
 extension SignInError {
-    static let attemptUnknown = SignInError(
+    static let redirectUnknown = SignInError(
         .invalidRequest, .invalidRequest,
         "This sign-in is unknown, was finished already, or took longer than ten minutes. Start a new sign-in.")
 

@@ -35,14 +35,14 @@ struct SignInLog {
     /// Of a redirect sign-in, which was begun with a known provider.
     /// - Parameter network: One that discovery knows.
     init(
-        _ attempt: RedirectAttempt, at network: MCCMNC?, _ times: StepTimes, logger: Logger,
+        _ pending: PendingRedirect, at network: MCCMNC?, _ times: StepTimes, logger: Logger,
         observer: @escaping SignInObserver
     ) {
-        kind = attempt.linkingSession == nil ? .signIn : .link
-        provider = attempt.provider
-        clientID = attempt.clientID
+        kind = pending.linkingSession == nil ? .signIn : .link
+        provider = pending.provider
+        clientID = pending.clientID
         self.network = network
-        correlationID = attempt.correlationID
+        correlationID = pending.correlationID
         providerIsKnown = true
         carrierIsKnown = true
         self.times = times

@@ -2,7 +2,7 @@ import OpenIDConnect
 import Primitives
 
 /// A redirect sign-in under way: what was asked, and what must fit what comes back.
-struct RedirectAttempt: Sendable, Equatable {
+struct PendingRedirect: Sendable, Equatable {
     enum Leg: Sendable, Equatable {
         /// The user is asked for the carrier.
         case carrierChoice
@@ -58,7 +58,7 @@ struct RedirectAttempt: Sendable, Equatable {
 }
 
 /// As JSON, for a note to ourselves.
-extension RedirectAttempt {
+extension PendingRedirect {
     var bytes: [UInt8] {
         var json = JSONObjectWriter(capacity: 768)
         if case .authorization(let network, let nonce, let codeVerifier) = leg {
