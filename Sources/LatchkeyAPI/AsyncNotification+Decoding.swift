@@ -13,7 +13,7 @@ extension AsyncNotification {
         let accessToken = reader.visibleText("access_token", limit: 8192)
         if code == nil, idToken == nil { reader.refuse("id_token", "is missing, and so is error") }
         guard reader.problems.isEmpty, let requestID else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         let outcome: Outcome
         if let code {

@@ -8,19 +8,17 @@ extension AsyncSignInRequest {
     init(_ fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let clientID = reader.value(
-            "client_id", ["clientId"], limit: 255, required: true, demand: "must be ASCII characters", ClientID.init)
+        let clientID = reader.clientID(required: true)
         let loginHint = reader.loginHint()
         let scopes = reader.scopes()
         let network = reader.network()
-        let redirectURI = reader.visibleText(
-            "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: true)
+        let redirectURI = reader.redirectURI()
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         let context = reader.context()
         let prompt = reader.prompt()
         let options = reader.visibleText("options", limit: 255, allowingSpaces: true)
         guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
+            throw reader.refusal(correlationID)
         }
         self.init(
             provider: provider, clientID: clientID, loginHint: Secret(loginHint), scopes: scopes, network: network,

@@ -17,6 +17,14 @@ struct FieldReader {
 
     mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
 
+    /// Takes over what was noted of another part of the body.
+    mutating func noteProblems(of other: FieldReader) { problems += other.problems }
+
+    /// The answer to a body with problems: 400, and all of them.
+    func refusal(_ correlationID: CorrelationID? = nil) -> APIError {
+        .malformed(problems.joined(separator: "; ") + ".", correlationID)
+    }
+
     /// The value of a field under any of its names; nil also if two names have different values, which is noted.
     private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
         var found = fields[name]

@@ -14,7 +14,7 @@ extension LatchkeyAPI {
         let fields = try BodyFields(request)
         var reader = FieldReader(fields)
         guard let provider = reader.text("provider", limit: 64, required: true) else {
-            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         let kind = try useCases.signIn.kind(ofProvider: provider)
         let link = try SignInRequest(fields, provider: provider, kind: kind)

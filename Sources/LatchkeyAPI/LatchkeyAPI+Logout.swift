@@ -13,7 +13,7 @@ extension LatchkeyAPI {
         }
         var reader = FieldReader(.form(form))
         guard let token = reader.visibleText("logout_token", limit: 16_384, required: true) else {
-            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         try await useCases.backChannelLogout(
             provider: request.provider, logoutToken: Secret(token), requestID: request.id)
@@ -45,7 +45,7 @@ extension LatchkeyAPI {
         guard
             let redirectURI = reader.visibleText(
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
-        else { throw APIError.malformed(reader.problems.joined(separator: "; ") + ".") }
+        else { throw reader.refusal() }
         return try useCases.providerSignOut.exit(
             by: request.provider, ofClient: clientID,
             to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)

@@ -86,11 +86,9 @@ extension LatchkeyAPI {
     func takeSession(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request))
         let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
-        let codeVerifier = reader.value(
-            "code_verifier", ["codeVerifier"], limit: 128,
-            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
+        let codeVerifier = reader.codeVerifier()
         guard reader.problems.isEmpty, let sessionID else {
-            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         // Without a key, the page has nothing else that says that the sign-in was its own.
         guard !admission.isPage || codeVerifier != nil else {

@@ -49,7 +49,7 @@ private struct TokenQuestion {
         let token = reader.text("token", limit: 4096, required: true)
         hint = reader.text("token_type_hint", limit: 128)
         guard reader.problems.isEmpty, let token else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         self.token = Secret(token)
     }

@@ -25,9 +25,8 @@ extension LatchkeyAPI {
         }
         page.canBeProlonged = page.user == nil && cookies.refresh(of: request) != nil
         page.ways = useCases.redirectSignIn.providers.flatMap { id, provider in
-            let clients = provider.clients.values.filter {
-                AppRedirectURI.isRegistered(base + Self.pagePath, among: $0.redirectURIs)
-            }.sorted { $0.id.text < $1.id.text }
+            let clients = provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
+                .sorted { $0.id.text < $1.id.text }
             return clients.map { client in
                 let items = [
                     (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),

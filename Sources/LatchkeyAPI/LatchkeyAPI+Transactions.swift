@@ -22,7 +22,7 @@ extension LatchkeyAPI {
         var reader = FieldReader(try BodyFields(request))
         let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
         guard let text, reader.problems.isEmpty else {
-            throw APIError.malformed(reader.problems.joined(separator: "; ") + ".")
+            throw reader.refusal()
         }
         return try await useCases.redeemReceipt(Secret(text), clients: admission.clients).response
     }

@@ -37,9 +37,7 @@ extension RegistrationForm {
         var identifiers = FieldReader(try Self.section("identifiers", of: object))
         var attributes = FieldReader(try Self.section("attributes", of: object))
         let handle = validators.visibleText("token_exchange", limit: 512, required: true)
-        let codeVerifier = validators.value(
-            "code_verifier", limit: 128, demand: "must be 43 to 128 letters, digits and signs of - . _ ~",
-            CodeVerifier.init)
+        let codeVerifier = validators.codeVerifier()
         let email = identifiers.text("email_address", limit: 1024)
         let username = attributes.text("username", limit: 1024)
         let name = attributes.text("name", limit: 1024)
@@ -47,8 +45,9 @@ extension RegistrationForm {
         let familyName = attributes.text("family_name", ["last_name"], limit: 1024)
         let phoneNumber = attributes.text("phone", ["phone_number"], limit: 1024)
         let postalCode = attributes.text("postal_code", limit: 1024)
-        let problems = validators.problems + identifiers.problems + attributes.problems
-        guard problems.isEmpty, let handle else { throw .malformed(problems.joined(separator: "; ") + ".") }
+        validators.noteProblems(of: identifiers)
+        validators.noteProblems(of: attributes)
+        guard validators.problems.isEmpty, let handle else { throw validators.refusal() }
         self.init(handle: Secret(handle))
         self.codeVerifier = codeVerifier
         self.email = email

@@ -25,7 +25,7 @@ extension ProfileEdit {
         if fields.names.contains(where: { !Self.fixed.contains($0) && !Self.editable.contains($0) }) {
             reader.refuse("a field", "is unknown: send only \(Self.editable.joined(separator: ", "))")
         }
-        guard reader.problems.isEmpty else { throw .malformed(reader.problems.joined(separator: "; ") + ".") }
+        guard reader.problems.isEmpty else { throw reader.refusal() }
     }
 }
 

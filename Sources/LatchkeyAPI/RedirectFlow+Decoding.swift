@@ -37,10 +37,8 @@ extension RedirectStart {
         let clientType = reader.value(
             "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",
             ClientType.init(rawValue:))
-        let named = reader.visibleText(
-            "redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: fallback == nil)
-        let clientID = reader.value(
-            "client_id", ["clientId"], limit: 255, demand: "must be ASCII characters", ClientID.init)
+        let named = reader.redirectURI(required: fallback == nil)
+        let clientID = reader.clientID()
         let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
         let scopes = reader.words("scope", limit: 1024)
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
@@ -52,7 +50,7 @@ extension RedirectStart {
         let usual = clientType.flatMap { fallback?(clientID, $0) }
         if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
         guard reader.problems.isEmpty, let clientType, let redirectURI = named ?? usual else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
+            throw reader.refusal(correlationID)
         }
         self.init(
             provider: provider, clientType: clientType,
@@ -85,7 +83,7 @@ extension RedirectAnswer {
         loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
         error = reader.text("error", limit: 256)
         issuer = reader.text("iss", limit: 2048)
-        guard reader.problems.isEmpty else { throw .malformed(reader.problems.joined(separator: "; ") + ".") }
+        guard reader.problems.isEmpty else { throw reader.refusal() }
     }
 }
 

@@ -15,7 +15,7 @@ extension RefreshRequest {
             ?? reader.visibleText("refresh_token", ["refreshToken"], limit: 512, required: true)
         let clientID = reader.visibleText("client_id", ["clientId"], limit: 255)
         guard reader.problems.isEmpty, let refreshToken else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
+            throw reader.refusal(correlationID)
         }
         self.init(refreshToken: Secret(refreshToken), caller: caller)
         self.clientID = clientID

@@ -10,9 +10,7 @@ extension RegistrationForm {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let handle = reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true)
-        let codeVerifier = reader.value(
-            "code_verifier", ["codeVerifier"], limit: 128,
-            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
+        let codeVerifier = reader.codeVerifier()
         let username = reader.text("username", limit: 1024)
         let name = reader.text("name", limit: 1024)
         let givenName = reader.text("given_name", limit: 1024)
@@ -21,7 +19,7 @@ extension RegistrationForm {
         let phoneNumber = reader.text("phone", ["phone_number"], limit: 1024)
         let postalCode = reader.text("postal_code", limit: 1024)
         guard reader.problems.isEmpty, let handle else {
-            throw .malformed(reader.problems.joined(separator: "; ") + ".", correlationID)
+            throw reader.refusal(correlationID)
         }
         self.init(handle: Secret(handle))
         self.codeVerifier = codeVerifier

@@ -5,7 +5,7 @@ import Primitives
 package enum AppRedirectURI {
     /// Whether a redirect URI is one of the registered ones, to the byte (RFC 9700 section 2.1); of one that is plain
     /// http on a loopback address, the port may differ (RFC 8252 section 7.3).
-    package static func isRegistered(_ uri: String, among registered: [String]) -> Bool {
+    static func isRegistered(_ uri: String, among registered: [String]) -> Bool {
         let loopback = Loopback(uri)
         return registered.contains { $0.hasSameBytes(as: uri) || (loopback != nil && Loopback($0) == loopback) }
     }

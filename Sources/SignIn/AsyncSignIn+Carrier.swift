@@ -28,9 +28,7 @@ extension AsyncSignIn {
             let relyingParty = relyingParties[terms.provider]
         else { throw .unknownProvider }
         guard let id = ClientID(terms.clientID), let client = provider.clients[id] else { throw .unknownClient }
-        guard
-            client.redirectURIs.isEmpty || client.redirectURIs.contains(where: terms.redirectURI.hasSameBytes(as:))
-        else { throw .redirectURINotRegistered }
+        guard client.mayHaveNamed(terms.redirectURI) else { throw .redirectURINotRegistered }
         // Read from where they were written; what does not read is not ours.
         guard let network = MCCMNC(terms.network), let correlationID = CorrelationID(terms.correlationID) else {
             throw .internalFault

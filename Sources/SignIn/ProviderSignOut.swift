@@ -41,7 +41,7 @@ public struct ProviderSignOut: Sendable {
         }
         let clients = provider.clients.filter { clientID == nil || $0.key.text == clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }
-        let found = clients.filter { AppRedirectURI.isRegistered(redirectURI, among: $0.value.redirectURIs) }
+        let found = clients.filter { $0.value.mayReceiveBrowsers(at: redirectURI) }
         guard let id = found.keys.min(by: { $0.text < $1.text }) else { throw .redirectURINotRegistered }
         return Exit(provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty)
     }

@@ -29,7 +29,7 @@ extension RedirectSignIn {
         }
     }
 
-    /// The client a start is for; its redirect URI must be registered, or anybody could be sent anywhere.
+    /// The client a start is for, if the start can be answered at all.
     private func client(for request: RedirectStart) throws(SignInError) -> SignInConfiguration.Client {
         guard let provider = configuration.providers[request.provider], relyingParties[request.provider] != nil else {
             throw .unknownProvider
@@ -38,9 +38,7 @@ extension RedirectSignIn {
         guard let client = request.clientID.map({ provider.clients[$0] }) ?? only else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
-        guard AppRedirectURI.isRegistered(request.redirectURI, among: client.redirectURIs) else {
-            throw .redirectURINotRegistered
-        }
+        guard client.mayReceiveBrowsers(at: request.redirectURI) else { throw .redirectURINotRegistered }
         guard provider.kind != .oauth2 || (request.acrValues.isEmpty && request.context == nil) else {
             throw .nothingConfirms
         }

@@ -48,7 +48,7 @@ public struct Sessions: Sendable {
 
     /// Erases the user who holds a token, with identities and all sessions.
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
-    public func eraseUser(holding token: Secret, requestID: String = "") async throws(SignInError) {
+    public func eraseUser(holding token: Secret, requestID: String) async throws(SignInError) {
         guard let user = try await authenticate(token)?.user.id else { throw .sessionUnknown }
         let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }

@@ -21,10 +21,9 @@ struct SignInAtCarrier: Sendable {
             let relyingParty = relyingParties[request.provider]
         else { throw .unknownProvider }
         guard let client = provider.clients[request.clientID] else { throw .unknownClient }
-        guard
-            request.wasStartedHere || client.redirectURIs.isEmpty
-                || client.redirectURIs.contains(where: request.redirectURI.hasSameBytes(as:))
-        else { throw .redirectURINotRegistered }
+        guard request.wasStartedHere || client.mayHaveNamed(request.redirectURI) else {
+            throw .redirectURINotRegistered
+        }
         guard provider.kind != .oauth2 || !request.needsIDToken else { throw .nothingConfirms }
         guard client.pkce == .optional || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }

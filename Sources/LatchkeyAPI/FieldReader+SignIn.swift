@@ -1,0 +1,57 @@
+import OpenIDConnect
+import Primitives
+
+/// The fields that several kinds of sign-in have.
+extension FieldReader {
+    mutating func correlationID() -> CorrelationID? {
+        value(
+            "correlation_id", ["correlationId"], limit: 128,
+            demand: "must be visible ASCII characters without quotation marks and backslashes", CorrelationID.init)
+    }
+
+    mutating func clientID(required: Bool = false) -> ClientID? {
+        value(
+            "client_id", ["clientId"], limit: 255, required: required, demand: "must be ASCII characters", ClientID.init
+        )
+    }
+
+    mutating func redirectURI(required: Bool = true) -> String? {
+        visibleText("redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: required)
+    }
+
+    /// RFC 7636 section 4.1.
+    mutating func codeVerifier() -> CodeVerifier? {
+        value(
+            "code_verifier", ["codeVerifier"], limit: 128,
+            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
+    }
+
+    /// The network: from `mccmnc`, or from `mcc` and `mnc`.
+    mutating func network() -> MCCMNC? {
+        let before = problems.count
+        let whole = digits("mccmnc", 5...6)
+        let country = digits("mcc", 3...3)
+        let network = digits("mnc", 2...3)
+        guard problems.count == before else { return nil }
+        switch (whole, country, network) {
+        case (let whole?, nil, nil): return MCCMNC(whole)
+        case (let whole?, let country?, let network?) where whole == country + network: return MCCMNC(whole)
+        case (nil, let country?, let network?): return MCCMNC(country + network)
+        case (nil, nil, nil): refuse("mccmnc", "is missing")
+        case (nil, nil, _): refuse("mcc", "is missing")
+        case (nil, _, nil): refuse("mnc", "is missing")
+        default: refuse("mccmnc", "is not mcc and mnc: send the one or the other")
+        }
+        return nil
+    }
+
+    /// At most 280 characters, of up to four bytes each.
+    mutating func context(required: Bool = false) -> String? {
+        guard let text = text("context", limit: 280 * 4, required: required) else { return nil }
+        guard text.unicodeScalars.count <= 280 else {
+            refuse("context", "is longer than 280 characters")
+            return nil
+        }
+        return text
+    }
+}
