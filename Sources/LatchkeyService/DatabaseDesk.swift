@@ -15,10 +15,15 @@ public struct DatabaseDesk: Sendable {
     }
 
     private let engine: Configuration.Engine
+    private let url: DatabaseURL
+    private let isNamed: Bool
     private let clock: WallClock
 
-    public init(_ configuration: Configuration, clock: WallClock = .system) {
+    /// - Parameter isNamed: Whether the operator has named the database; otherwise it is the one of the default.
+    public init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
         engine = configuration.engine
+        url = configuration.database.url
+        self.isNamed = isNamed
         self.clock = clock
     }
 
@@ -95,6 +100,8 @@ public struct DatabaseDesk: Sendable {
 
     private func report(done: [String], pending: [String]) -> Report {
         var json = JSONObjectWriter()
+        json.add("database", url.description)
+        json.add("is_default", !isNamed)
         json.add("done", done)
         json.add("pending", pending)
         let (title, names) = pending.isEmpty ? ("done", done) : ("pending", pending)
@@ -102,7 +109,14 @@ public struct DatabaseDesk: Sendable {
             names.isEmpty
             ? ["The tables are those of this version; nothing is to be done."]
             : ["\(names.count) \(names.count == 1 ? "step" : "steps") \(title):"] + names.map { "  \($0)" }
-        return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
+        return Report(text: ([place] + lines).joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
+    }
+
+    /// Which database it is, and why.
+    private var place: String {
+        guard !isNamed else { return "Database: \(url)" }
+        return "Database: \(url), in the present folder. That is the default; name another with database.url or "
+            + "LATCHKEY_DATABASE_URL."
     }
 
     private func storing<Value>(_ step: () throws(StorageError) -> Value) throws(OperatorFailure) -> Value {

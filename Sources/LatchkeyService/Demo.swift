@@ -1,5 +1,6 @@
 import CarrierSimulator
 import Crypto
+import HTTPServer
 import LatchkeyAPI
 public import LatchkeyConfiguration
 import Logging
@@ -15,6 +16,8 @@ public struct Demo: Sendable {
         public let simulatorURL: String
         public let apiKey: String
         public let database: String
+        /// Whether there is something to be seen in a browser at ``serverURL``.
+        public let hasPages: Bool
     }
 
     public let service: LatchkeyService
@@ -60,14 +63,27 @@ public struct Demo: Sendable {
                 configuration, secret: secret, key: Secret(key.pemRepresentation), simulator: simulator)
             let demonstration = Demonstration(carriersURL: simulator.baseURL ?? "", apiKey: apiKey)
             let service = try LatchkeyService(configuration: configuration, demonstration: demonstration)
-            let addresses = try service.start()
+            let addresses = try listen(service)
             let guide = Guide(
                 serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
-                database: configuration.database.url.path ?? "")
+                database: configuration.database.url.path ?? "", hasPages: LatchkeyService.hasPages)
             return Demo(service: service, guide: guide, simulator: running)
         } catch {
             await running.shutdown()
             throw error
+        }
+    }
+
+    /// Whoever runs a demonstration has options, and no configuration to change.
+    private static func listen(_ service: LatchkeyService) throws(LatchkeyStartError) -> [SocketAddress] {
+        do throws(ServerError) {
+            return try service.listen()
+        } catch {
+            let remedy =
+                error.code == .addressInUse
+                ? "Stop the server that is running there, or choose another port with --port"
+                : "Choose another port with --port"
+            throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }
 

@@ -124,19 +124,7 @@ public final class LatchkeyService: Sendable {
     /// - Throws: ``LatchkeyStartError`` if an address cannot be bound.
     public func start() throws -> [SocketAddress] {
         do throws(ServerError) {
-            let addresses = try server.start()
-            if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
-                publicAddress.settle("http://" + local)
-            }
-            background.withLock { tasks in
-                tasks = [
-                    Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
-                    Task { [certificates] in await certificates?.run() },
-                    Task { [metrics, server] in await metrics.loops.run(server) },
-                    Task { [board] in await board.run() },
-                ]
-            }
-            return addresses
+            return try listen()
         } catch {
             let remedy =
                 switch error.code {
@@ -147,6 +135,23 @@ public final class LatchkeyService: Sendable {
                 }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
+    }
+
+    /// As ``start()``, for who has other remedies for a taken address.
+    func listen() throws(ServerError) -> [SocketAddress] {
+        let addresses = try server.start()
+        if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
+            publicAddress.settle("http://" + local)
+        }
+        background.withLock { tasks in
+            tasks = [
+                Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
+                Task { [certificates] in await certificates?.run() },
+                Task { [metrics, server] in await metrics.loops.run(server) },
+                Task { [board] in await board.run() },
+            ]
+        }
+        return addresses
     }
 
     /// The URLs of the addresses that ``start()`` has given.
@@ -193,7 +198,7 @@ public final class LatchkeyService: Sendable {
     /// Where the pages are, from the working directory.
     private static let pagesFolder = "Public"
 
-    private static var hasPages: Bool {
+    static var hasPages: Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: pagesFolder)) ?? []
         return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
     }

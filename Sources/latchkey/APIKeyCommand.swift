@@ -55,7 +55,9 @@ struct ListAPIKeysCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        try await AtTheDesk.print(options) { desk, _ in try await desk.apiKeys() }
+        try await AtTheDesk.print(options, ifNothing: "There are no keys in the database.") { desk, _ in
+            try await desk.apiKeys()
+        }
     }
 }
 

@@ -31,8 +31,11 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(name: .long, help: "At most so many, 1 to 10000.")
     var limit = 100
 
-    @Flag(name: .long, help: "One JSON object a line.")
-    var json = false
+    @Option(name: .long, help: "text for people, json for programs: one object a line.")
+    var format = ReportFormat.text
+
+    @Flag(name: .customLong("json"), help: .hidden)
+    var isJSON = false
 
     func run() async throws {
         var selection = OperatorDesk.AuditSelection()
@@ -41,34 +44,9 @@ struct AuditCommand: AsyncParsableCommand {
         selection.since = since
         selection.until = until
         selection.limit = limit
-        try await AtTheDesk.print(options) { [selection, json] desk in
-            try await desk.audit(selection, as: json ? .json : .text)
-        }
-    }
-}
-
-/// Runs an operator's command on the configured database and prints its lines; tells in one line why it cannot, and ends
-/// the process with 1.
-enum AtTheDesk {
-    static func print(
-        _ options: ConfigurationOptions, _ command: (OperatorDesk) async throws -> [String]
-    ) async throws {
-        try await print(options) { desk, _ in try await command(desk) }
-    }
-
-    static func print(
-        _ options: ConfigurationOptions, _ command: (OperatorDesk, Configuration) async throws -> [String]
-    ) async throws {
-        let configuration = try options.load(for: .operation).configuration
-        do {
-            let desk = try OperatorDesk(configuration)
-            let result: Result<[String], any Error>
-            do { result = .success(try await command(desk, configuration)) } catch { result = .failure(error) }
-            await desk.close()
-            for line in try result.get() { Swift.print(line) }
-        } catch let failure as OperatorFailure {
-            StandardError.print("latchkey: \(failure)")
-            throw ExitCode(1)
+        let isJSON = self.isJSON || format == .json
+        try await AtTheDesk.print(options, ifNothing: isJSON ? nil : "No event fits.") { [selection] desk, _ in
+            try await desk.audit(selection, as: isJSON ? .json : .text)
         }
     }
 }

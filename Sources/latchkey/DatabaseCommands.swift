@@ -7,8 +7,9 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Brings the database's tables up to date, as the start of a server does.",
         discussion: """
-            Makes the database if it is not there, and tells what was done. Servers may run meanwhile: no step is done \
-            twice. With --check nothing is changed.
+            Makes the database if it is not there, and tells which one it is and what was done. Without a configuration \
+            that is latchkey.db in the present folder, as it is for latchkey serve. Servers may run meanwhile: no step is \
+            done twice. With --check nothing is changed.
 
             Ends with 0 if the tables are up to date now, 1 if they are not (with --check: if steps are pending) or the \
             database cannot be used, 64 if the options are wrong, and 78 if the configuration has problems.
@@ -87,10 +88,6 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
-    case text, json
-}
-
 /// Runs a command on the configured database and prints its report; tells in one line why it cannot. Ends the process with
 /// 1 where it cannot, or something is left to do.
 private enum AtTheDatabase {
@@ -98,7 +95,8 @@ private enum AtTheDatabase {
         _ options: ConfigurationOptions, as format: ReportFormat,
         _ command: (DatabaseDesk) async throws -> DatabaseDesk.Report
     ) async throws {
-        let desk = DatabaseDesk(try options.load(for: .operation).configuration)
+        let loaded = try options.load(for: .operation)
+        let desk = DatabaseDesk(loaded.configuration, isNamed: loaded.origins["database.url"] != nil)
         do {
             let report = try await command(desk)
             Swift.print(format == .json ? report.json : report.text)

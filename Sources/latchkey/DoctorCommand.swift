@@ -17,10 +17,6 @@ struct DoctorCommand: AsyncParsableCommand {
             and 78 if the configuration has problems.
             """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json
-    }
-
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -29,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var mccmnc: [String] = []
 
     @Option(name: .long, help: "text for people, json for programs.")
-    var format = Format.text
+    var format = ReportFormat.text
 
     @OptionGroup var options: ConfigurationOptions
 

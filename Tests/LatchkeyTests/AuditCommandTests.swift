@@ -88,6 +88,19 @@ import Testing
         let ending = await process.ending()
         #expect(ending.status == 0)
         #expect(ending.output.hasPrefix("2027-01-15T08:00:00Z #3 user.erased user=1 by=user"))
+        let rows: [([String], String)] = [
+            ([], "No event fits.\n"), (["--format", "json"], ""), (["--json"], ""),
+            // The option's former spelling.
+            (["--json", "--user", "1", "--limit", "1"], "{\"serial\":3,"), (["--format", "json", "--user", "1"], "{"),
+        ]
+        for (arguments, says) in rows {
+            let nobody = arguments.contains("--user") ? [] : ["--user", "99"]
+            let ending = await
+                (try LatchkeyProcess(
+                    ["audit"] + nobody + arguments, environment: environment, directory: directory.path)).ending()
+            #expect(ending.status == 0)
+            #expect(nobody.isEmpty ? ending.output.hasPrefix(says) : ending.output == says, "\(arguments)")
+        }
         let missing = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("no.db"))"]
         let other = await (try LatchkeyProcess(["audit"], environment: missing, directory: directory.path)).ending()
         #expect(other.status == 1)

@@ -83,11 +83,29 @@ import Testing
             #expect(done.status == 0)
             let report = try #require(try JSONValue(parsing: Array(done.output.utf8)).object)
             #expect(report["pending"]?.array?.isEmpty == true)
+            #expect(report["database"]?.string == "sqlite:///\(stage.directory.file("latchkey.db"))")
+            #expect(report["is_default"] == .bool(false))
             #expect(report["done"]?.array?.first?.string == "1 users, identities, sessions")
             let after = try await stage.run(["migrate", "--check"])
             #expect(after.status == 0)
             #expect(after.output.contains("nothing is to be done"))
         }
+    }
+
+    @Test("Without a configuration migrate says which database it made, and that nobody named it")
+    func migrateByDefault() async throws {
+        let directory = try TemporaryDirectory()
+        func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
+            await (try LatchkeyProcess(["migrate"] + arguments, directory: directory.path)).ending()
+        }
+        let made = try await run()
+        #expect(made.status == 0, "\(made.output)")
+        #expect(made.output.hasPrefix("Database: sqlite:///latchkey.db, in the present folder."), "\(made.output)")
+        #expect(made.output.contains("LATCHKEY_DATABASE_URL"))
+        #expect(FileManager.default.fileExists(atPath: directory.file("latchkey.db")))
+        let again = try await run("--format", "json")
+        let report = try #require(try JSONValue(parsing: Array(again.output.utf8)).object)
+        #expect(report["is_default"] == .bool(true))
     }
 
     @Test(

@@ -61,6 +61,37 @@ import Testing
         #expect(await demo.ending().status == 0)
     }
 
+    @Test("Whoever starts the demonstration is sent to a browser only where there is something to see in one")
+    func pages() async throws {
+        for hasPages in [false, true] {
+            let directory = try TemporaryDirectory()
+            if hasPages {
+                try FileManager.default.createDirectory(
+                    atPath: directory.file("Public"), withIntermediateDirectories: false)
+                try Data("<!DOCTYPE html>".utf8).write(to: URL(fileURLWithPath: directory.file("Public/index.html")))
+            }
+            let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+            _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
+            #expect(demo.said.contains("Open it in a browser") == hasPages)
+            #expect(demo.said.contains("no pages here") == !hasPages)
+            demo.send(SIGINT)
+            #expect(await demo.ending().status == 0)
+        }
+    }
+
+    @Test("A demonstration whose port is taken says by which option to choose another")
+    func takenPort() async throws {
+        try await withDemo { directory, here in
+            let port = here(":8080").dropFirst()
+            let second = try LatchkeyProcess(
+                ["demo", "--port", String(port), "--simulator-port", "0"], directory: directory)
+            let ending = await second.ending()
+            #expect(ending.status == 1)
+            #expect(ending.output.contains("choose another port with --port"), "\(ending.output)")
+            #expect(!ending.output.contains("http.port"))
+        }
+    }
+
     private func withDemo(_ body: (_ directory: String, _ here: (String) -> String) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
