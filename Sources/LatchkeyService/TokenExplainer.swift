@@ -3,10 +3,15 @@ import OpenIDConnect
 import OutboundHTTP
 public import Primitives
 
-/// Explains an ID token: which checks of a sign-in it passes and which not, by the rules that sign-ins are held to.
+/// Explains an ID token or a logout token: which checks it passes and which not, by the rules that sign-ins and back-channel
+/// logouts are held to.
 public struct TokenExplainer: Sendable {
     /// What a sign-in would bring along beside the token, as an operator writes it.
     public struct Question: Sendable {
+        public enum Kind: Sendable { case idToken, logoutToken }
+
+        /// Nil for what the token looks like.
+        public var kind: Kind?
         public var provider = "zenkey"
         /// Of a carrier's token.
         public var network: String?
@@ -58,30 +63,87 @@ public struct TokenExplainer: Sendable {
         let name: String
     }
 
+    /// What a token is held to.
+    private enum Demand {
+        case idToken(IDTokenExpectation)
+        case logoutToken(of: Set<ClientID>)
+    }
+
     /// Asks for the metadata of the carrier or provider, fetches its keys, and makes every check. The token is sent nowhere.
     /// - Throws: ``Failure``, or ``LatchkeyStartError`` if requests cannot be made at all.
     public func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
+        let kind = question.kind ?? looks(of: token)
+        if kind == .logoutToken { try refuseWhatIsOfIDTokens(question) }
         let source = try question.provider == "zenkey" ? carrier(question) : provider(question)
         let moment = try moment(question)
-        let expectation = try expectation(question, source)
+        let demand = try demand(question, kind, source)
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParty = RelyingParty(configuration: source.relyingParty, http: client, clock: clock)
         let result: Result<TokenReport, OIDCError>
         do throws(OIDCError) {
-            let provider = try await relyingParty.provider(
-                for: source.network, clientID: expectation.clientID, correlationID: .random(from: .system))
-            let explanation = await relyingParty.explain(
-                idToken: token, expecting: expectation, provider: provider, at: moment)
             result = .success(
-                TokenReport(
-                    explanation, issuer: provider.issuer, clientID: expectation.clientID, moment: moment,
-                    isNow: question.moment == nil))
+                try await explain(token, demand, source, relyingParty, at: moment, isNow: question.moment == nil))
         } catch {
             result = .failure(error)
         }
         await client.shutdown()
         return try result.mapError { Failure(code: .unavailable, description: "\(source.name)'s metadata: \($0)") }
             .get()
+    }
+
+    private func explain(
+        _ token: Secret, _ demand: Demand, _ source: Source, _ relyingParty: RelyingParty, at moment: Timestamp,
+        isNow: Bool
+    ) async throws(OIDCError) -> TokenReport {
+        let time = UTCTime.text(moment) + (isNow ? " (now)" : "")
+        switch demand {
+        case .idToken(let expectation):
+            let client = expectation.clientID
+            let provider = try await relyingParty.provider(
+                for: source.network, clientID: client, correlationID: .random(from: .system))
+            let explanation = await relyingParty.explain(
+                idToken: token, expecting: expectation, provider: provider, at: moment)
+            return TokenReport(
+                explanation, heading: "An ID token for client \(client.text) from \(provider.issuer), at \(time):")
+        case .logoutToken(let clients):
+            guard let client = clients.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
+            let provider = try await relyingParty.provider(
+                for: nil, clientID: client, correlationID: .random(from: .system))
+            let explanation = await relyingParty.explain(
+                logoutToken: token, for: clients, provider: provider, at: moment)
+            return TokenReport(
+                explanation, heading: "A logout token from \(provider.issuer), at \(time):",
+                caution: "It is good once: whether it was used before is not looked at here.")
+        }
+    }
+
+    private func looks(of token: Secret) -> Question.Kind {
+        if case .logoutToken = TokenType(lookOf: token, maximumBytes: IDTokenRules().maximumBytes) {
+            return .logoutToken
+        }
+        return .idToken
+    }
+
+    /// A logout token is of no sign-in, and of no carrier.
+    private func refuseWhatIsOfIDTokens(_ question: Question) throws(Failure) {
+        guard question.provider != "zenkey" else {
+            throw Failure(
+                code: .usage,
+                description: "this is a logout token, which carriers do not send; name its provider with --provider")
+        }
+        guard question.nonce == nil, question.acrValues == nil, question.context == nil, question.accessToken == nil,
+            question.maximumAuthenticationAge == nil
+        else {
+            throw Failure(
+                code: .usage,
+                description: "this is a logout token, which has nothing of a sign-in; leave out --nonce, --acr-values, "
+                    + "--context, --max-age and --access-token-file")
+        }
+        let known = configuration.providers.first { $0.id == question.provider }
+        guard known?.backChannelLogout != false else {
+            throw Failure(
+                code: .usage, description: "\(question.provider) ends no sessions here: its backchannel_logout is off")
+        }
     }
 
     private func carrier(_ question: Question) throws -> Source {
@@ -128,6 +190,15 @@ public struct TokenExplainer: Sendable {
         }
         throw Failure(
             code: .usage, description: "--at is no time; write one like 2026-11-21T01:02:03Z, or seconds since 1970")
+    }
+
+    private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
+        switch kind {
+        case .idToken: .idToken(try expectation(question, source))
+        // For any of our clients, as a provider may send it.
+        case .logoutToken:
+            .logoutToken(of: question.clientID == nil ? Set(source.clients) : [try clientID(question, source)])
+        }
     }
 
     private func expectation(_ question: Question, _ source: Source) throws -> IDTokenExpectation {

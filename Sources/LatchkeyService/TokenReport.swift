@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 
-/// An explained ID token, for people to read.
+/// An explained token, for people to read.
 public struct TokenReport: Sendable {
     public enum Outcome: Sendable, Hashable {
         case accepted
@@ -10,25 +10,39 @@ public struct TokenReport: Sendable {
         case undecided
     }
 
-    public let outcome: Outcome
-    private let explanation: IDTokenExplanation
-    private let heading: String
+    /// A check and what became of it.
+    private struct Row: Sendable {
+        let name: String
+        let demand: String
+        let verdict: TokenVerdict
+        let found: String
+    }
 
-    init(
-        _ explanation: IDTokenExplanation, issuer: String, clientID: ClientID, moment: Timestamp, isNow: Bool
-    ) {
-        self.explanation = explanation
+    public let outcome: Outcome
+    private let heading: String
+    private let rows: [Row]
+    private let header: JSONObject?
+    private let claims: JSONObject?
+    /// What is to be thought of beside, where the token is accepted.
+    private let caution: String?
+
+    init<Check>(_ explanation: TokenExplanation<Check>, heading: String, caution: String? = nil) {
         outcome = explanation.isAccepted ? .accepted : explanation.isRefused ? .refused : .undecided
-        let time = UTCTime.text(moment) + (isNow ? " (now)" : "")
-        heading = "An ID token for client \(clientID.text) from \(issuer), at \(time):"
+        self.heading = heading
+        rows = explanation.steps.map {
+            Row(name: $0.check.rawValue, demand: $0.check.demand, verdict: $0.verdict, found: $0.found)
+        }
+        header = explanation.header
+        claims = explanation.claims
+        self.caution = caution
     }
 
     /// The checks, one line each, with what a failed one demands; no personal data.
     public var text: String {
         var lines = [heading, ""]
-        for step in explanation.steps {
-            lines.append("\(step.verdict.label)  \(padded(step.check.rawValue))  \(step.found)")
-            if step.verdict == .failed { lines.append("\(String(repeating: " ", count: 24))\(step.check.demand)") }
+        for row in rows {
+            lines.append("\(row.verdict.label)  \(padded(row.name))  \(row.found)")
+            if row.verdict == .failed { lines.append("\(String(repeating: " ", count: 24))\(row.demand)") }
         }
         return (lines + ["", conclusion, ""]).joined(separator: "\n")
     }
@@ -39,17 +53,16 @@ public struct TokenReport: Sendable {
             guard let object else { return ["  (cannot be read)"] }
             return object.members.map { "  \(ShownLine.text($0.name)): \(ShownLine.text($0.value.text))" }
         }
-        let caution = outcome == .accepted ? "" : " (not to be believed: the token was not accepted)"
-        return (["Header:"] + lines(explanation.header) + ["Claims\(caution):"] + lines(explanation.claims) + [""])
-            .joined(separator: "\n")
+        let doubt = outcome == .accepted ? "" : " (not to be believed: the token was not accepted)"
+        return (["Header:"] + lines(header) + ["Claims\(doubt):"] + lines(claims) + [""]).joined(separator: "\n")
     }
 
     private var conclusion: String {
-        let names = { (verdict: IDTokenExplanation.Verdict) in
-            explanation.steps.filter { $0.verdict == verdict }.map(\.check.rawValue).joined(separator: ", ")
+        let names = { (verdict: TokenVerdict) in
+            rows.filter { $0.verdict == verdict }.map(\.name).joined(separator: ", ")
         }
         return switch outcome {
-        case .accepted: "Accepted: every check passed."
+        case .accepted: "Accepted: every check passed." + (caution.map { " \($0)" } ?? "")
         case .refused: "Refused: \(names(.failed))."
         case .undecided: "Undecided: nothing failed, but these could not be checked: \(names(.notPossible))."
         }
@@ -60,7 +73,14 @@ public struct TokenReport: Sendable {
     }
 }
 
-extension IDTokenExplanation.Verdict {
+// Neither `print` nor interpolation nor reflection shows what the token claims.
+extension TokenReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "TokenReport(outcome: \(outcome))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["outcome": outcome]) }
+}
+
+extension TokenVerdict {
     fileprivate var label: String {
         switch self {
         case .passed: "pass"

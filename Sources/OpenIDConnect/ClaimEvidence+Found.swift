@@ -2,11 +2,6 @@ import Primitives
 
 // What an explanation tells of the claims. Subject, nonce and context are told by their length alone.
 extension ClaimEvidence {
-    var foundIssuer: String {
-        let named = "iss is \(ShownText.value(claims["iss"]))"
-        return hasIssuer ? named : "\(named); the provider's issuer is «\(ShownText.line(issuer))»"
-    }
-
     func foundClient(_ name: String) -> String {
         let named = "\(name) is \(ShownText.value(claims[name]))"
         return isClient(claims[name]) ? named : "\(named); the client is «\(expectation.clientID.text)»"
@@ -18,25 +13,10 @@ extension ClaimEvidence {
         return found + "; that is not after iat"
     }
 
-    var foundIssue: String {
-        "\(foundTime("iat")); at most \(rules.maximumAgeSeconds) s ago, and \(rules.clockSkewSeconds) s of clock skew, "
-            + "are allowed"
-    }
-
     var foundAuthTime: String {
         let found = foundTime("auth_time")
         guard let maximum = expectation.maximumAuthenticationAge else { return "\(found); no maximum age was given" }
         return "\(found); at most \(maximum) s ago, and \(rules.clockSkewSeconds) s of clock skew, are allowed"
-    }
-
-    /// `exp is 2026-11-21T01:02:03Z, 360 s ago`
-    func foundTime(_ name: String) -> String {
-        guard let value = claims[name] else { return "\(name) is absent" }
-        guard let moment = Self.numericDate(value) else { return "\(name) is no time: \(ShownText.value(value))" }
-        let (difference, overflow) = moment.secondsSinceEpoch.subtractingReportingOverflow(now.secondsSinceEpoch)
-        let text = "\(name) is \(UTCTime.text(moment))"
-        if overflow { return text }
-        return difference > 0 ? "\(text), in \(difference) s" : "\(text), \(difference.magnitude) s ago"
     }
 
     var foundNonce: String {

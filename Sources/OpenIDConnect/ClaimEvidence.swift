@@ -8,7 +8,7 @@ import Primitives
 #endif
 
 /// An ID token's claims beside all that they are held against: what a ``ClaimRule`` looks at.
-struct ClaimEvidence {
+struct ClaimEvidence: IssuedClaims {
     let claims: JSONObject
     let rules: IDTokenRules
     /// The provider's, as its metadata spells it.
@@ -42,8 +42,6 @@ struct ClaimEvidence {
         return Timestamp(secondsSinceEpoch: whole)
     }
 
-    var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
-
     var hasSubject: Bool {
         guard let subject = claims["sub"]?.string else { return false }
         return (1...255).contains(subject.utf8.count) && subject.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -65,18 +63,6 @@ struct ClaimEvidence {
         guard let expiresAt, now < expiresAt.advanced(bySeconds: rules.clockSkewSeconds) else { return false }
         guard let issuedAt, wasIssuedJustNow else { return true }
         return expiresAt > issuedAt
-    }
-
-    var wasIssuedJustNow: Bool {
-        guard let issuedAt else { return false }
-        return !isInFuture(issuedAt)
-            && issuedAt >= now.advanced(bySeconds: -(rules.maximumAgeSeconds + rules.clockSkewSeconds))
-    }
-
-    var isValidAlready: Bool {
-        guard let claim = claims["nbf"] else { return true }
-        guard let start = Self.numericDate(claim) else { return false }
-        return !isInFuture(start)
     }
 
     var hasNonce: Bool {
@@ -123,9 +109,5 @@ struct ClaimEvidence {
     var hasContext: Bool {
         guard let expected = expectation.context else { return true }
         return claims["context"]?.string?.hasSameBytes(as: expected) == true
-    }
-
-    private func isInFuture(_ time: Timestamp) -> Bool {
-        time > now.advanced(bySeconds: rules.clockSkewSeconds)
     }
 }

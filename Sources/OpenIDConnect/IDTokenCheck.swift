@@ -1,6 +1,6 @@
 /// The checks an ID token must pass: those of OpenID Connect Core section 3.1.3.7 and RFC 8725, in the order in which
 /// they are made. The raw values are stable names for error answers, logs and metrics.
-public enum IDTokenCheck: String, Sendable, Hashable, CaseIterable {
+public enum IDTokenCheck: String, TokenCheck, CaseIterable {
     case format
     case criticalHeader = "critical_header"
     case type

@@ -43,7 +43,7 @@ extension VerifiedIDToken {
             issuer: evidence.issuer, subject: subject, clientID: evidence.expectation.clientID, issuedAt: issuedAt,
             expiresAt: expiresAt, authTime: evidence.authTime, acr: claims["acr"]?.string,
             context: claims["context"]?.string, portTokens: Self.portTokens(claims),
-            sessionID: claims["sid"].flatMap(UnverifiedLogoutToken.visibleText), claims: claims)
+            sessionID: claims["sid"].flatMap(LogoutEvidence.visibleText), claims: claims)
     }
 
     /// At most eight, of an array or a single text; what is neither is passed over.

@@ -10,15 +10,29 @@ extension RelyingParty {
     public func explain(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
     ) async -> IDTokenExplanation {
-        let keys: Result<JSONWebKeySet, OIDCError>
-        do throws(OIDCError) {
-            keys = .success(try await signingKeys(of: provider))
-        } catch {
-            keys = .failure(error)
-        }
         let rules = configuration.idTokenRules
         return IDTokenValidator(rules: rules, issuer: provider.issuer).explain(
-            idToken, keys: keys, allows: { rules.allows($0, at: provider) }, expecting: expectation, now: moment)
+            idToken, keys: await keysForExplanation(of: provider), allows: { rules.allows($0, at: provider) },
+            expecting: expectation, now: moment)
+    }
+
+    /// As ``explain(idToken:expecting:provider:at:)``, by the checks of ``verify(logoutToken:for:)``. Whether the token was
+    /// used before is none of them.
+    public func explain(
+        logoutToken: Secret, for clients: Set<ClientID>, provider: ProviderMetadata, at moment: Timestamp
+    ) async -> LogoutTokenExplanation {
+        let rules = configuration.idTokenRules
+        return UnverifiedLogoutToken.explain(
+            logoutToken, .init(issuer: provider.issuer, clients: clients, rules: rules, now: moment),
+            keys: await keysForExplanation(of: provider), allows: { rules.allows($0, at: provider) })
+    }
+
+    private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {
+        do throws(OIDCError) {
+            return .success(try await signingKeys(of: provider))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// What is demanded of every ID token.

@@ -6,12 +6,13 @@ extension RelyingParty {
     ///
     /// Whoever brings it is nobody known. So what needs no keys is checked first; and keys that are at hand already are
     /// asked for anew, for the sake of logout tokens, once a minute at most.
-    /// - Parameter clients: The ids of our clients at this provider.
+    /// - Parameter clients: Those of ours at this provider.
     public func verify(
-        logoutToken text: Secret, for clients: Set<String>
+        logoutToken text: Secret, for clients: Set<ClientID>
     ) async throws(LogoutTokenRefusal) -> LogoutToken {
-        guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.first.flatMap(ClientID.init)
-        else { throw .failed(.issuer) }
+        guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.first else {
+            throw .failed(.issuer)
+        }
         let unverified = try UnverifiedLogoutToken(
             text,
             .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
@@ -45,7 +46,7 @@ extension RelyingParty {
     ) throws(LogoutTokenRefusal) {
         let evidence = SignatureEvidence(unverified.token, keys: keys)
         for rule in SignatureRule.all where !rule.isMet(evidence) {
-            throw .failed(LogoutTokenCheck(rawValue: rule.check.rawValue) ?? .signature)
+            throw .failed(LogoutTokenCheck(rule.check))
         }
     }
 

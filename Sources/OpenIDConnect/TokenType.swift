@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 /// The kinds of JWT that are checked with a provider's keys. Each has rules of its own, and none passes for another
 /// (RFC 8725 section 3.11).
@@ -19,5 +19,15 @@ package enum TokenType: Sendable {
             type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
         case .portToken: type?.string?.lowercased() == "port_token+jwt"
         }
+    }
+
+    /// What a token looks like that nobody has said the kind of: a logout token if it says so in its header or has the event of
+    /// one, and else an ID token.
+    package init(lookOf text: Secret, maximumBytes: Int) {
+        let compact = CompactToken(text, maximumBytes: maximumBytes)
+        let claims = compact?.payload.flatMap(IDTokenValidator.claims)
+        let type = compact?.header?["typ"]?.string?.lowercased()
+        let isLogout = type?.hasSuffix("logout+jwt") == true || claims?["events"]?.object?[LogoutEvidence.event] != nil
+        self = isLogout ? .logoutToken : .idToken
     }
 }

@@ -25,7 +25,7 @@ public struct BackChannelLogout: Sendable {
         else { throw .unknownProvider }
         do throws(SignInError) {
             let ended = try await end(
-                try await verify(logoutToken, Set(provider.clients.keys.map(\.text)), relyingParty), requestID)
+                try await verify(logoutToken, Set(provider.clients.keys), relyingParty), requestID)
             logger.info(
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
@@ -41,7 +41,7 @@ public struct BackChannelLogout: Sendable {
     }
 
     private func verify(
-        _ token: Secret, _ clients: Set<String>, _ relyingParty: RelyingParty
+        _ token: Secret, _ clients: Set<ClientID>, _ relyingParty: RelyingParty
     ) async throws(SignInError) -> LogoutToken {
         do throws(LogoutTokenRefusal) {
             return try await relyingParty.verify(logoutToken: token, for: clients)

@@ -7,15 +7,24 @@ import Primitives
 struct ExplainTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain-token",
-        abstract: "Tells of an ID token which checks of a sign-in it passes, and why not.",
+        abstract: "Tells of an ID token or a logout token which checks it passes, and why not.",
         discussion: """
             Reads the token from a file or from standard input, asks the carrier or provider for its metadata and keys, and makes \
-            every check, also after one that failed. The token is sent nowhere. Nothing personal is printed, unless \
-            --show-claims asks for it.
+            every check, also after one that failed: those of a sign-in, or of a back-channel logout. The token is sent \
+            nowhere. Nothing personal is printed, unless --show-claims asks for it.
 
-            Ends with 0 if a sign-in would accept the token, 1 if it would refuse it, 64 if the options are wrong, 66 \
+            Ends with 0 if a sign-in or a logout would accept the token, 1 if it would refuse it, 64 if the options are wrong, 66 \
             if the token cannot be read, 69 if nobody can be asked, and 78 if the configuration has problems.
             """)
+
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case id, logout
+
+        var ofToken: TokenExplainer.Question.Kind { self == .id ? .idToken : .logoutToken }
+    }
+
+    @Option(name: .long, help: "What it is to be: an ID token or a logout token (default: what it looks like).")
+    var kind: Kind?
 
     @Option(name: .long, help: "The provider of the configuration that the token is from.")
     var provider = "zenkey"
@@ -72,6 +81,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         let loaded = try options.load(for: .serve)
         let token = try TokenInput.read(tokenFile)
         var question = TokenExplainer.Question(network: mccmnc)
+        question.kind = kind?.ofToken
         question.provider = provider
         question.clientID = clientID
         question.nonce = nonce

@@ -138,6 +138,79 @@ import Testing
         }
     }
 
+    typealias Defect = CarrierSimulator.LogoutDefect
+
+    private static let logoutRows: [(defect: Defect?, fails: [String])] = [
+        (nil, []), (.notJWT, ["format"]), (.algNone, ["format", "algorithm"]), (.hs256BySecret, ["algorithm"]),
+        (.idTokenType, ["type"]), (.critical, ["critical_header"]), (.otherIssuer, ["issuer"]),
+        (.missingIssuer, ["issuer"]), (.otherAudience, ["audience"]), (.extraAudience, ["audience"]),
+        (.missingIssuedAt, ["issued_at"]), (.old, ["issued_at"]), (.future, ["issued_at"]), (.expired, ["expiry"]),
+        (.notYetValid, ["not_before"]), (.missingID, ["jti"]), (.noEvent, ["event"]), (.otherEvent, ["event"]),
+        (.eventNotObject, ["event"]), (.withNonce, ["nonce"]), (.nobody, ["subject"]), (.emptySession, ["subject"]),
+        (.badSignature, ["signature"]), (.strangerKey, ["signature"]),
+    ]
+
+    /// A configuration with the provider `acme`, and one that ends no sessions.
+    private func logoutConfiguration(_ stage: OperatorStage) throws -> String {
+        let issuer = try #require(stage.simulator.issuer(of: "acme"))
+        let provider = """
+            kind: oidc
+                issuer: \(issuer)
+                clients: [{id: \(Stage.clientID), secret: \(OperatorStage.secret)}]
+            """
+        let text = "providers:\n  acme:\n    \(provider)\n  deaf:\n    backchannel_logout: off\n    \(provider)\n"
+        return try stage.write(text, as: "latchkey.yaml")
+    }
+
+    @Test("Each defect of a logout token is told by the check that it fails, and by no other")
+    func logoutTokens() async throws {
+        #expect(Set(Self.logoutRows.compactMap(\.defect)) == Set(Defect.allCases))
+        try await OperatorStage.with { stage in
+            let file = try logoutConfiguration(stage)
+            for (defect, fails) in Self.logoutRows {
+                let token = try await stage.simulator.logoutToken(
+                    of: "acme", clientID: Stage.clientID, user: "jane", sessionID: defect == .nobody ? nil : "s-1",
+                    defect: defect)
+                // Whatever is wrong with it, it is seen to be a logout token, if it is a token at all.
+                let kind = defect == .notJWT ? ["--kind", "logout"] : []
+                let ending = try await stage.run(
+                    ["explain-token", "--config", file, "--provider", "acme"] + kind, input: token)
+                #expect(ending.status == (fails.isEmpty ? 0 : 1), "\(String(describing: defect)): \(ending.output)")
+                #expect(failed(ending.output) == fails, "\(ending.output)")
+                #expect(ending.output.hasPrefix("A logout token from"))
+                #expect(ending.output.contains("good once") == fails.isEmpty)
+                for secret in [token, "s-1", "jane", OperatorStage.secret] { #expect(!ending.output.contains(secret)) }
+            }
+        }
+    }
+
+    @Test("What a logout token cannot be asked about is said; an ID token is none")
+    func logoutUsage() async throws {
+        try await OperatorStage.with { stage in
+            let file = try logoutConfiguration(stage)
+            let token = try await stage.simulator.logoutToken(of: "acme", clientID: Stage.clientID, user: "jane")
+            for (arguments, says) in [
+                ([], "name its provider with --provider"), (["--mccmnc", Stage.mccmnc], "name its provider"),
+                (["--provider", "acme", "--nonce", "n"], "leave out --nonce"),
+                (["--provider", "deaf"], "backchannel_logout is off"),
+                (["--provider", "acme", "--client-id", "another"], "--client-id"),
+            ] as [([String], String)] {
+                let ending = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                #expect(ending.status == 64, "\(arguments): \(ending.output)")
+                #expect(ending.output.contains(says), "\(ending.output)")
+            }
+            let idToken = try await stage.tokens(of: "acme").idToken
+            let ending = try await stage.run(
+                ["explain-token", "--config", file, "--provider", "acme", "--kind", "logout"], input: idToken)
+            #expect(ending.status == 1)
+            #expect(failed(ending.output).contains("event"), "\(ending.output)")
+            let asID = try await stage.run(
+                ["explain-token", "--config", file, "--provider", "acme", "--kind", "id"], input: token)
+            #expect(asID.status == 1)
+            #expect(failed(asID.output).contains("type"), "\(asID.output)")
+        }
+    }
+
     @Test("A token that has expired is explained whole, also at a moment when it had not")
     func otherMoment() async throws {
         try await OperatorStage.with { stage in
