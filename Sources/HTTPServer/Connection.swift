@@ -25,15 +25,6 @@ final class Connection: LoopMember, @unchecked Sendable {
         case gone
     }
 
-    /// An answer that comes with time.
-    private struct Stream {
-        let task: Task<Void, Never>
-        /// Whether its pieces are chunks.
-        let isFramed: Bool
-        /// Whoever waits for the socket to take what was written.
-        var waiting: CheckedContinuation<Bool, Never>?
-    }
-
     /// So many requests of one connection are served before the loop looks after others.
     private static let requestsPerTurn = 32
 
@@ -51,7 +42,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     private var outputStart = 0
     private var answer = Answer.none
     private var answerCloses = false
-    private var stream: Stream?
+    private var stream: AnswerStream?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
     private var mayRead = true
     /// Whether the end of the input is known to come: it is read even when all bytes before it were.
@@ -118,7 +109,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard isOpen else { return }
         // Whoever has not taken what was said last would hold up everybody.
         if stream != nil, outputStart < output.count { return close() }
-        stream?.task.cancel()
+        stream?.cancel()
         run(machine.drain())
     }
 
@@ -299,42 +290,24 @@ final class Connection: LoopMember, @unchecked Sendable {
             service.streams.leave()
             return close()
         }
-        let writer = ResponseWriter { [weak self, loop] bytes in
-            await withCheckedContinuation { done in
-                loop.execute { [weak self] in
-                    guard let self else { return done.resume(returning: false) }
-                    self.write(bytes, done)
-                }
-            }
-        }
-        let task = Task(executorPreference: loop) { [weak self, loop] in
-            let isWhole: Bool
-            do {
-                try await produce(writer)
-                isWhole = true
-            } catch {
-                isWhole = false
-            }
-            loop.execute { [weak self] in self?.streamEnded(isWhole: isWhole) }
-        }
-        stream = Stream(task: task, isFramed: isFramed)
+        stream = AnswerStream(produce, isFramed: isFramed, for: self, on: loop)
         // Told before the stream had begun.
-        if machine.isDraining { task.cancel() }
+        if machine.isDraining { stream?.cancel() }
     }
 
     /// Sends a piece, and tells whether it did once the socket has taken it.
-    private func write(_ bytes: [UInt8], _ done: CheckedContinuation<Bool, Never>) {
-        guard isOpen, !machine.isDraining, case .streaming = answer, let stream, stream.waiting == nil else {
+    func write(_ bytes: [UInt8], _ done: AnswerStream.Taken) {
+        guard isOpen, !machine.isDraining, case .streaming = answer, let stream, !stream.isWaiting else {
             return done.resume(returning: false)
         }
         guard !bytes.isEmpty else { return done.resume(returning: true) }
         machine.responseBegan(at: .now())
-        self.stream?.waiting = done
+        self.stream?.wait(done)
         write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
     }
 
     /// - Parameter isWhole: Whether all was said. What was not must not look as if it were: the connection is cut.
-    private func streamEnded(isWhole: Bool) {
+    func streamEnded(isWhole: Bool) {
         guard isOpen, case .streaming = answer, let stream else { return }
         guard isWhole else { return close() }
         answerCloses = answerCloses || machine.closesAfterResponse
@@ -353,8 +326,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard let ended = stream else { return }
         stream = nil
         service.streams.leave()
-        ended.task.cancel()
-        ended.waiting?.resume(returning: false)
+        ended.end()
     }
 
     // MARK: Writing
@@ -406,8 +378,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         case .leaving: answer = .gone
         case .streaming:
             machine.responseRests()
-            stream?.waiting?.resume(returning: true)
-            stream?.waiting = nil
+            stream?.pieceHasGone()
         case .none, .gone: break
         }
     }

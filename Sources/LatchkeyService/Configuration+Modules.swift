@@ -224,6 +224,14 @@ extension Configuration {
     }
 }
 
+extension Compatibility {
+    init(_ configured: Configuration.Compatibility) {
+        self.init()
+        async302 = configured.async302
+        zephr = configured.zephr
+    }
+}
+
 extension RequestLimits.Quota {
     fileprivate init(_ quota: Quota) {
         self.init(count: quota.count, seconds: quota.seconds)

@@ -45,24 +45,68 @@ public final class LatchkeyService: Sendable {
 
     /// - Parameter demonstration: Told to pages, where all of it is one.
     init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
-        let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
-        self.metrics = metrics
-        let board = StatusBoard(metrics, clock: clock)
-        self.board = board
         MemoryHeaps.keepSmall()
+        let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
+        let board = StatusBoard(metrics, clock: clock)
         let tracer = LatchkeyService.presentTracer
-        self.configuration = configuration
-        reloaded = Mutex(configuration)
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
+        self.configuration = configuration
+        reloaded = Mutex(configuration)
+        self.metrics = metrics
+        self.board = board
         self.logger = logger
+
+        // What sign-ins are made of: the records, the way out, whoever is asked.
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
-        metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        metrics.add(client)
         let relyingParties = configuration.relyingParties(
             http: TracedClient(client: client, tracer: tracer), clock: clock, metrics: metrics.carriers)
+        try LatchkeyService.checkProviders(configuration, relyingParties)
+        let useCases = UseCases(
+            configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
+            clock: clock,
+            observer: { [signIns = metrics.signIns] in
+                signIns.count($0)
+                board.note($0)
+            })
+        metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
+        metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
+        metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
+
+        // What they are asked for by.
+        publicAddress = PublicAddress(configuration.publicURL?.text)
+        let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
+        api = LatchkeyAPI(
+            useCases: useCases, apiKeys: configuration.acceptedKeys,
+            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
+            files: LatchkeyService.pages(demonstration, logger), publicAddress: publicAddress,
+            compatibility: Compatibility(configuration.compatibility), limits: configuration.requestLimits,
+            operatorPages: configuration.operatorPages(
+                metrics: { await metrics.page() }, status: { await status.status() }),
+            version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
+        certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
+        let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
+        listeners = serverConfiguration.listeners
+        server = Server(
+            configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
+            handler: api.handler(observedBy: metrics.add(api)))
+        metrics.add(server, certificates)
+        status.watch(api, server)
+
+        // What goes on beside.
+        refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
+        housekeeping = Housekeeping(
+            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
+            sessions: useCases.sessions, clock: clock, logger: logger)
+        store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+    }
+
+    /// - Throws: ``LatchkeyStartError`` if there is nobody to sign in with, or nothing to keep their tokens under.
+    private static func checkProviders(
+        _ configuration: Configuration, _ relyingParties: [String: RelyingParty]
+    ) throws {
         guard !relyingParties.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
@@ -70,53 +114,16 @@ public final class LatchkeyService: Sendable {
             throw LatchkeyStartError(
                 .configuration, "a provider has store_tokens, and vault.encryption_keys is not set")
         }
-        let useCases = UseCases(
-            configuration: configuration.signIn, relyingParties: relyingParties, store: store,
-            logger: logger, clock: clock,
-            observer: { [signIns = metrics.signIns] in
-                signIns.count($0)
-                board.note($0)
-            })
-        let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
-        metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
-        let publicAddress = PublicAddress(configuration.publicURL?.text)
-        self.publicAddress = publicAddress
-        var compatibility = Compatibility()
-        compatibility.async302 = configuration.compatibility.async302
-        compatibility.zephr = configuration.compatibility.zephr
-        if !LatchkeyService.hasPages {
+    }
+
+    /// The files of the site; says so if there are none.
+    private static func pages(_ demonstration: Demonstration?, _ logger: Logger) -> StaticFiles {
+        if !hasPages {
             logger.warning(
                 "there are no pages to serve: start latchkey in a directory that has a folder of this name",
-                metadata: ["folder": "\(LatchkeyService.pagesFolder)"])
+                metadata: ["folder": "\(pagesFolder)"])
         }
-        let api = LatchkeyAPI(
-            useCases: useCases, apiKeys: configuration.acceptedKeys,
-            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            files: StaticFiles(
-                siteIn: LatchkeyService.pagesFolder, demonstration: demonstration, logger: logger),
-            publicAddress: publicAddress,
-            compatibility: compatibility, limits: configuration.requestLimits,
-            operatorPages: configuration.operatorPages(
-                metrics: { await metrics.page() }, status: { await status.status() }),
-            version: LatchkeyVersion.text,
-            demonstration: demonstration, tracer: tracer,
-            logger: logger)
-        self.api = api
-        certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
-        let serverConfiguration = configuration.server(
-            certificates?.tls, metricsHandler: api.metricsHandler)
-        listeners = serverConfiguration.listeners
-        server = Server(
-            configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
-            handler: api.handler(observedBy: metrics.add(api)))
-        metrics.add(server, certificates)
-        status.watch(api, server)
-        refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
-        housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
-            sessions: useCases.sessions,
-            clock: clock, logger: logger)
-        store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+        return StaticFiles(siteIn: pagesFolder, demonstration: demonstration, logger: logger)
     }
 
     /// Listens and serves.
