@@ -221,6 +221,23 @@ struct DatabaseRestoreTests {
         #expect(try await holds(session))
     }
 
+    @Test("A database of a newer version is put aside, too: the backup from before an upgrade undoes it")
+    func overNewer() async throws {
+        let session = try await signIn()
+        try back()
+        let queue = try DatabaseQueue(path: configuration.path)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
+        try queue.close()
+        #expect(throws: StorageError.self) { try SQLStore(configuration: configuration) }
+        let restored = try restore()
+        #expect(restored.steps == restored.allSteps)
+        #expect(try await holds(session))
+        let former = try DatabaseQueue(path: try #require(restored.former))
+        let marks = "SELECT count(*) FROM grdb_migrations WHERE identifier = 'of the future'"
+        #expect(try await former.read { try Int.fetchOne($0, sql: marks) } == 1)
+        try former.close()
+    }
+
     @Test("While the database is open nothing is done, whether it is being written or idle")
     func inUse() async throws {
         let early = try await signIn()

@@ -114,6 +114,88 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
+    @Test("Of two that write what the other has read, the later one is done again and sees what the first has stored")
+    func collision() async throws {
+        let (first, second) = (try open(), try open())
+        try cluster.execute("CREATE TABLE notes (number bigint)", on: url)
+        let gate = Gate()
+        let seen = Shared<[Int64]>([])
+        async let held: Void = first.writes.submit { db in
+            let count = try db.number("SELECT count(*) FROM notes")
+            let tries = seen.withLock { seen in
+                seen.append(count)
+                return seen.count
+            }
+            if tries == 1 { gate.wait() }
+            try db.execute("INSERT INTO notes VALUES (1)")
+        }
+        await gate.whenReached()
+        try await second.writes.submit { db in
+            let count = try db.number("SELECT count(*) FROM notes")
+            try db.execute("INSERT INTO notes VALUES (\(count + 2))")
+        }
+        gate.open()
+        try await held
+        #expect(seen.withLock { $0 } == [0, 1])
+        #expect(try cluster.execute("SELECT number FROM notes ORDER BY 1", on: url) == "1\n2")
+        try await first.close()
+        try await second.close()
+    }
+
+    @Test("Of two that wait for each other the server gives one up, and that one is done again")
+    func deadlock() async throws {
+        let stores = try (0..<2).map { _ in try open(statementTimeout: .seconds(20)) }
+        let tables = ["this", "that"]
+        for table in tables { try cluster.execute("CREATE TABLE \(table) (number bigint)", on: url) }
+        let gates = [Gate(), Gate()]
+        let tries = Shared([0, 0])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, store) in stores.enumerated() {
+                group.addTask {
+                    try await store.writes.submit { db in
+                        let count = tries.withLock { tries in
+                            tries[index] += 1
+                            return tries[index]
+                        }
+                        try db.execute("LOCK TABLE \(tables[index]) IN EXCLUSIVE MODE")
+                        if count == 1 { gates[index].wait() }
+                        try db.execute("LOCK TABLE \(tables[1 - index]) IN EXCLUSIVE MODE")
+                        try db.execute("INSERT INTO \(tables[index]) VALUES (\(count))")
+                    }
+                }
+            }
+            for gate in gates { await gate.whenReached() }
+            for gate in gates { gate.open() }
+            try await group.waitForAll()
+        }
+        #expect(tries.withLock { $0 }.sorted() == [1, 2])
+        for store in stores { try await store.close() }
+    }
+
+    @Test("Whoever watches hears of each user that changes, and that anything may have whenever listening begins")
+    func watching() async throws {
+        let (store, other) = (try open(), try open())
+        let heard = Shared<[StoreChange]>([])
+        store.watch { change in heard.withLock { $0.append(change) } }
+        try await until { heard.withLock { $0 } == [.anything] }
+        let user = try #require(try await other.signIn(Records.signIn())).user.id
+        #expect(try await other.deleteUser(user))
+        try await until { heard.withLock { $0.contains(.user(user)) } }
+        #expect(heard.withLock { $0.count { $0 == .anything } } == 1)
+        // The one that shows that a server uses the database is the one that listens.
+        let end = """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objid = \
+            (SELECT hashtext(current_schema())::bigint & 4294967295)
+            """
+        #expect(try cluster.execute(end, on: url) == "1")
+        try await until { heard.withLock { $0.count { $0 == .anything } } == 2 }
+        let newcomer = try #require(try await other.signIn(Records.signIn())).user.id
+        #expect(try await other.deleteUser(newcomer))
+        try await until { heard.withLock { $0.contains(.user(newcomer)) } }
+        try await store.close()
+        try await other.close()
+    }
+
     @Test("Calls beyond those that may wait are refused as overloaded, and the rest are done")
     func exhausted() async throws {
         let store = try open(maximumWaiting: 3)

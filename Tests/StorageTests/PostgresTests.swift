@@ -74,7 +74,8 @@ struct PostgresTests {
         let wrong = url.replacing("s3cret", with: "secret")
         let missing = url.replacing("/postgres?", with: "/nothing?")
         for (url, part) in [
-            (closed, "refused"), (wrong, "password"), (missing, "does not exist"), ("postgres://%", ""),
+            (closed, "refused"), (wrong, "password"), (missing, "does not exist"), ("postgres://%", "libpq"),
+            ("postgres://me:s3cret%2@host/db", "libpq"),
         ] {
             let refusal = try #require(throws: StorageError.self) { try open { $0.url = Secret(url) } }
             #expect(refusal.code == .unavailable)
