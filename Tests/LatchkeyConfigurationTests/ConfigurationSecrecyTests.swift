@@ -77,6 +77,17 @@ struct ConfigurationSecrecyTests {
     }
 
     @Test(
+        "A database's URL with a password in a place where it would be shown is none",
+        arguments: [
+            "postgres://user:HIDDEN@db@/latchkey", "postgres://user:HIDDEN@more@db/latchkey",
+            "postgres://user:HIDDEN?x=1@db/latchkey", "postgres://user:HIDDEN/more@db",
+            "postgres://user:HIDDEN/more@db/latchkey", "postgres://user:HIDDEN#more@db/latchkey",
+        ])
+    func misplacedPassword(url: String) {
+        #expect(PostgresURL(Secret(url)) == nil)
+    }
+
+    @Test(
         "No problem repeats a secret of the environment",
         arguments: [
             ("LATCHKEY_API_KEYS", "HIDDEN key"), ("LATCHKEY_API_KEYS", "sha256:HIDDEN"),

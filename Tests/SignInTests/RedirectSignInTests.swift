@@ -66,6 +66,29 @@ import Testing
         #expect(!String(decoding: content, as: UTF8.self).contains("com.example.app"))
     }
 
+    @Test("What is kept under one state opens under no other, whoever has put it there")
+    func sealedUnderItsOwn() async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        let own = try state(of: try await flow.start(Self.start, browser: nil))
+        func hash(_ state: String) throws -> TokenHash { try #require(TokenHash(SHA256Bytes.of(state))) }
+        let content = try #require(
+            try await app.store.takeNote(try hash(own), purpose: "redirect attempt", at: app.clock.now))
+        let other = String(repeating: "x", count: own.utf8.count)
+        for state in [own, other] {
+            _ = try await app.store.addNote(
+                SealedNote(
+                    handle: try hash(state), purpose: "redirect attempt", content: content,
+                    expiresAt: app.clock.now.advanced(bySeconds: 60)))
+        }
+        await #expect {
+            try await flow.finish(answer(other), browser: nil)
+        } throws: {
+            ($0 as? SignInError)?.code == .invalidRequest
+        }
+        guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
+    }
+
     @Test("No more than five hundred sign-ins begin in a second")
     func startRate() {
         let rate = StartRate()
