@@ -95,6 +95,7 @@ import Testing
             let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 65536)
             try await client.send(wire("GET /stream HTTP/1.0\r\nHost: a\r\n\r\n"))
             _ = try await client.readUntil("\r\n\r\n")
+            try await client.waitForBytes(8 * size)
             // The sockets take some MiB at the most; this is twelve.
             #expect(made.load(ordering: .relaxed) < pieces)
             let content = try await client.readUntilClosed()
@@ -126,6 +127,29 @@ import Testing
             try await until { hasEnded.load(ordering: .relaxed) }
             #expect(try await live.reachesConnectionCount(0))
             #expect(made.load(ordering: .relaxed) < 128, "what the sockets hold, and no more")
+            await client.close()
+        }
+    }
+
+    @Test("Of two writes at once one is refused, and the other comes out whole")
+    func twoAtOnce() async throws {
+        let refusals = Atomic(0)
+        let size = 16 << 20
+        let handler = Self.streaming { writer in
+            // More than the sockets take, so that the first one waits for the reader.
+            let content = [UInt8](repeating: 0x61, count: size)
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<2 { group.addTask { (try? await writer.write(content)) != nil } }
+                for await isWritten in group where !isWritten { refusals.add(1, ordering: .relaxed) }
+            }
+        }
+        try await LiveServer.run(handler: handler) { live in
+            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 65536)
+            try await client.send(wire("GET /stream HTTP/1.0\r\nHost: a\r\n\r\n"))
+            _ = try await client.readUntil("\r\n\r\n")
+            try await until { refusals.load(ordering: .relaxed) == 1 }
+            #expect(try await client.readUntilClosed().count == size)
+            #expect(refusals.load(ordering: .relaxed) == 1)
             await client.close()
         }
     }

@@ -46,7 +46,7 @@ import Testing
         #expect(text.utf8.count < 2_000_000)
     }
 
-    @Test("A reader that is gone does not end the process")
+    @Test("What a reader that is gone cannot take is forgotten, and the next reader gets what comes after")
     func brokenPipe() {
         signal(SIGPIPE, SIG_IGN)
         let (reader, writer) = pipe()
@@ -54,7 +54,14 @@ import Testing
         let sink = LogSink(descriptor: writer)
         sink.write(Array("lost".utf8))
         sink.flush()
+        let (next, end) = pipe()
+        #expect(dup2(end, writer) == writer)
+        close(end)
+        sink.write(Array("kept".utf8))
+        sink.flush()
         close(writer)
+        #expect(readAll(next) == "kept\n")
+        close(next)
     }
 }
 
