@@ -54,14 +54,14 @@ struct LiveServer {
         return try RawClient.Response.parseAll(await client.readUntilClosed())
     }
 
-    /// Whether the server gets to have so many connections within ten seconds.
+    /// Whether the server gets to have so many connections, before patience is over.
     func reachesConnectionCount(_ count: Int) async throws -> Bool {
-        let end = ContinuousClock.now.advanced(by: .seconds(10))
-        while server.connectionCount != count {
-            guard ContinuousClock.now < end else { return false }
-            try await Task.sleep(for: .milliseconds(5))
+        do {
+            try await until { server.connectionCount == count }
+            return true
+        } catch is TooLate {
+            return false
         }
-        return true
     }
 }
 

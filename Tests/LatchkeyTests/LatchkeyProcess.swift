@@ -45,6 +45,11 @@ final class LatchkeyProcess: Sendable {
         read(pipe.fileHandleForReading)
     }
 
+    /// A test that fails before it has ended its process leaves none behind.
+    deinit {
+        if process.isRunning { send(SIGKILL) }
+    }
+
     /// Collects what it says, on a thread of its own.
     ///
     /// A `readabilityHandler` is a Dispatch source. These come and go here with each process, on many queues, and on Linux

@@ -304,20 +304,13 @@ struct DatabaseTransferTests {
         let hasBegun = Flag()
         store.watch { _ in hasBegun.raise() }
         let presences = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = (\(Self.place))"
-        let end = ContinuousClock.now + .seconds(30)
-        while try cluster.execute(presences, on: url) == "0" {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await until { try cluster.execute(presences, on: url) == "1" }
         let target = try refusal(sqlite("first.db"), postgres)
         #expect(target.contains("servers have the target open; stop all"), "\(target)")
         let source = try refusal(postgres, sqlite("second.db"))
         #expect(source.contains("servers have the source open; stop all"), "\(source)")
         try await store.close()
-        while try cluster.execute(presences, on: url) != "0" {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await until { try cluster.execute(presences, on: url) == "0" }
         _ = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
     }
 

@@ -78,15 +78,16 @@ final class NginxProxy: Sendable {
     }
 
     private func waitUntilItListens() async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while process.isRunning, ContinuousClock.now < end {
-            if let client = try? await RawClient(host: address.host, port: address.port) {
+        do {
+            try await until {
+                guard process.isRunning else { throw Failure(description: "it has ended") }
+                guard let client = try? await RawClient(host: address.host, port: address.port) else { return false }
                 await client.close()
-                return
+                return true
             }
-            try await Task.sleep(for: .milliseconds(5))
+        } catch {
+            process.terminate()
+            throw Failure(description: "nginx does not listen: \(error); \(log)")
         }
-        process.terminate()
-        throw Failure(description: "nginx does not listen: \(log)")
     }
 }
