@@ -6,12 +6,13 @@ import Synchronization
 /// Remembers for a minute what became of each sign-in, so that one sent twice costs one token request.
 ///
 /// A mobile app that lost the answer sends the very same request again. Its code is spent by then, so the second request
-/// is answered from here; and one that comes while the first is still under way waits for it.
+/// is answered from here; and one that comes while the first is still under way waits for it. What other processes did is
+/// found in the store (``EarlierSignIns``).
 final class RecentSignIns: Sendable {
     /// What became of a sign-in, as far as the same one sent again depends on it.
     enum Result: Sendable {
-        /// The user it belongs to, and the id of the session that it gave.
-        case signedIn(UserID, session: String)
+        /// It gave a session.
+        case signedIn(GivenSession)
         /// The carrier vouched for the user, who is not on record yet.
         case verified(VerifiedSignIn)
         /// It failed after the code was posted.
@@ -38,10 +39,9 @@ final class RecentSignIns: Sendable {
 
     private typealias Waiter = CheckedContinuation<Turn?, Never>
 
-    /// Who signed in, and after how many other sign-ins and sign-outs.
-    private struct SignedInUser: Sendable {
-        let id: UserID
-        let session: String
+    /// The session that a sign-in gave, and after how many other sign-ins and sign-outs.
+    private struct SignedIn: Sendable {
+        let session: GivenSession
         let count: UInt64
         /// How often it was answered again.
         var repeats = 0
@@ -55,7 +55,7 @@ final class RecentSignIns: Sendable {
     }
 
     private struct State {
-        var signedIn: RecentValues<SignedInUser>
+        var signedIn: RecentValues<SignedIn>
         var others: RecentValues<Other>
         var noncesTaken: RecentValues<Void>
         var signOuts: TwoGenerations<UserID, UInt64>
@@ -65,22 +65,22 @@ final class RecentSignIns: Sendable {
 
         mutating func turn(for key: SignInFingerprint, at now: Timestamp) -> Turn? {
             if underWay[key] != nil { return nil }
-            if let user = signedIn.value(for: key, at: now) {
-                let isOver = signOuts[user.id].map { $0 > user.count } ?? false
+            if let signedIn = signedIn.value(for: key, at: now) {
+                let isOver = signOuts[signedIn.session.user].map { $0 > signedIn.count } ?? false
                 guard !isOver else { return .done(.refused(.signedOutSince)) }
-                return .done(again(user, key, at: now))
+                return .done(again(signedIn, key, at: now))
             }
             if let other = others.value(for: key, at: now) { return .done(again(other, key, at: now)) }
             underWay[key] = []
             return .lead(nonceWasTaken: noncesTaken.value(for: key, at: now) != nil)
         }
 
-        private mutating func again(_ user: SignedInUser, _ key: SignInFingerprint, at now: Timestamp) -> Result {
-            guard user.repeats < RecentSignIns.maximumRepeats else { return .refused(.sentTooOften) }
-            var user = user
-            user.repeats += 1
-            signedIn.keep(user, for: key, at: now)
-            return .signedIn(user.id, session: user.session)
+        private mutating func again(_ earlier: SignedIn, _ key: SignInFingerprint, at now: Timestamp) -> Result {
+            guard earlier.repeats < RecentSignIns.maximumRepeats else { return .refused(.sentTooOften) }
+            var earlier = earlier
+            earlier.repeats += 1
+            signedIn.keep(earlier, for: key, at: now)
+            return .signedIn(earlier.session)
         }
 
         private mutating func again(_ other: Other, _ key: SignInFingerprint, at now: Timestamp) -> Result {
@@ -93,14 +93,23 @@ final class RecentSignIns: Sendable {
         }
 
         mutating func keep(_ result: Result, for key: SignInFingerprint, at now: Timestamp) {
-            if case .signedIn(let user, let session) = result {
+            if case .signedIn(let session) = result {
                 count += 1
-                signedIn.keep(SignedInUser(id: user, session: session, count: count), for: key, at: now)
+                signedIn.keep(SignedIn(session: session, count: count), for: key, at: now)
             } else {
                 count += 1
                 let repeats = others.value(for: key, at: now)?.repeats ?? 0
                 others.keep(Other(result: result, count: count, repeats: repeats), for: key, at: now)
             }
+        }
+
+        mutating func answer(
+            _ key: SignInFingerprint, with session: GivenSession, since: Timestamp, at now: Timestamp
+        ) -> Result {
+            if let known = signedIn.value(for: key, at: now) { return again(known, key, at: now) }
+            count += 1
+            signedIn.keep(SignedIn(session: session, count: count, repeats: 1), for: key, at: since)
+            return .signedIn(session)
         }
     }
 
@@ -178,6 +187,23 @@ final class RecentSignIns: Sendable {
             if case .result(let result) = ending { state.keep(result, for: key, at: now) }
             return state.underWay.removeValue(forKey: key) ?? []
         }
+        tell(waiters, ending)
+    }
+
+    /// Remembers that a sign-in, under way here or not, was done elsewhere, and tells those who wait for it.
+    /// - Parameter since: When it was done; it is remembered as long as if it had been here.
+    /// - Returns: What to answer; this answer counts as one that is given again.
+    func end(
+        _ key: SignInFingerprint, with session: GivenSession, since: Timestamp, at now: Timestamp
+    ) -> Result {
+        let (result, waiters) = state.withLock { state in
+            (state.answer(key, with: session, since: since, at: now), state.underWay.removeValue(forKey: key) ?? [])
+        }
+        tell(waiters, .result(.signedIn(session)))
+        return result
+    }
+
+    private func tell(_ waiters: [Waiter], _ ending: Ending) {
         for waiter in waiters {
             switch ending {
             // Each of them asks again, and so is counted.

@@ -80,16 +80,16 @@ public struct Sessions: Sendable {
 
     /// Makes and stores one more session of a user, besides one that the same sign-in gave before.
     ///
-    /// The store has the last word: another process, or an operator, may have ended that one.
-    /// - Throws: `invalid_grant` if there is no such user any more, or the earlier session has ended;
+    /// The store has the last word: another process, or an operator, may have ended that one or another of the user's.
+    /// - Throws: `invalid_grant` if there is no such user any more, or a session of theirs was ended since;
     ///   `temporarily_unavailable`.
     func start(
-        for user: UserID, besides earlier: String, clientID: String, on device: String? = nil
+        besides earlier: GivenSession, clientID: String, on device: String? = nil
     ) async throws(SignInError) -> SessionTokens {
         let issued = try issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
         let addition = try await storing { () async throws(StorageError) in
-            try await store.addSession(issued.record, for: user, besides: earlier)
+            try await store.addSession(issued.record, besides: earlier)
         }
         switch addition {
         case .added(let user):

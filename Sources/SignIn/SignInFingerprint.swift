@@ -9,6 +9,9 @@ package struct SignInFingerprint: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
 
+    /// As the store has it; 16 bytes.
+    var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
+
     /// - Parameter session: The session that the code is to link an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
         var fields = Fields()

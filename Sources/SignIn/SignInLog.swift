@@ -65,7 +65,7 @@ struct SignInLog {
     /// Begins to time a step, and ends the one before.
     mutating func begin(_ step: SignInReport.Step) {
         // Whatever comes after discovery comes of a network that it knows.
-        if step != .discovery { carrierIsKnown = true }
+        if step != .recall, step != .discovery { carrierIsKnown = true }
         times.begin(step)
     }
 

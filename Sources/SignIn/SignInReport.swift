@@ -11,6 +11,7 @@ public struct SignInReport: Sendable {
 
     /// What a sign-in has to do one after another. docs/logs.md tells of each.
     public enum Step: String, Sendable, CaseIterable {
+        case recall
         case discovery
         case attempt
         case request

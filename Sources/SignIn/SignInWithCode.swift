@@ -17,6 +17,7 @@ public struct SignInWithCode: Sendable {
     let store: any Store
     let sessions: Sessions
     let recentSignIns: RecentSignIns
+    let earlierSignIns: EarlierSignIns
     let desk: RegistrationDesk
     let vault: TokenVault
     let notes: SealedNotes
@@ -28,7 +29,7 @@ public struct SignInWithCode: Sendable {
     /// Finds the user a code belongs to and gives them a session.
     ///
     /// The very same request sent again within the retry window gets a new session of the same user without asking the
-    /// carrier again; a code is posted once.
+    /// carrier again, whichever process did the first: a code is posted once.
     /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: of the request, of what the carrier
     ///   answered (with the check that failed), or with the store.
     public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
@@ -61,6 +62,9 @@ public struct SignInWithCode: Sendable {
         let fingerprint = SignInFingerprint(request)
         switch await recentSignIns.begin(fingerprint, at: clock.now()) {
         case .lead(let nonceWasTaken):
+            if let result = try await findEarlier(attempt, fingerprint, &log) {
+                return try await answerAgain(result, attempt, fingerprint, &log)
+            }
             return try await lead(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
         case .done(let result):
             log.foundEarlierOne()
@@ -79,11 +83,11 @@ public struct SignInWithCode: Sendable {
         do throws(SignInError) {
             verified = try await verify(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
         } catch {
-            recentSignIns.end(fingerprint, ending(of: error), at: clock.now())
-            throw error
+            let result = try await findEarlier(fingerprint, after: error, &log)
+            return try await answerAgain(result, attempt, fingerprint, &log)
         }
         do throws(SignInError) {
-            let (outcome, result) = try await admit(verified, attempt, &log)
+            let (outcome, result) = try await admit(verified, attempt, fingerprint, &log)
             recentSignIns.end(fingerprint, .result(result), at: clock.now())
             return outcome
         } catch {
@@ -122,7 +126,8 @@ public struct SignInWithCode: Sendable {
 
     /// Finds or makes the user, and stores the session. Also says what to remember of that.
     private func admit(
-        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ log: inout SignInLog
+        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint,
+        _ log: inout SignInLog
     ) async throws(SignInError) -> (SignInOutcome, RecentSignIns.Result) {
         let migration = AccountMigration(store: store)
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
@@ -141,6 +146,7 @@ public struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.providerSession = verified.providerSession
+        record.mark = earlierSignIns.mark(fingerprint)
         let signedIn = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
         guard let signedIn else {
             // Who is not told to register was refused for nothing else.
@@ -154,7 +160,7 @@ public struct SignInWithCode: Sendable {
             SignedIn(
                 tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
                 correlationID: attempt.correlationID))
-        return (outcome, .signedIn(signedIn.user.id, session: issued.record.id))
+        return (outcome, signedIn.given.map { .signedIn($0) } ?? .verified(verified))
     }
 
     /// Answers a request that was sent before from what became of it.
@@ -164,7 +170,8 @@ public struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> SignInOutcome {
         switch result {
         case .refused(let error):
-            throw error
+            let later = try await findEarlier(fingerprint, refused: error, &log)
+            return try await answerAgain(later, attempt, fingerprint, &log)
         case .verified(let verified):
             // Who registered with the first answer, and signed out since, meant whoever else holds this request, too.
             if case .live(let user) = try await AccountMigration(store: store).standing(of: verified.identity),
@@ -172,15 +179,15 @@ public struct SignInWithCode: Sendable {
             {
                 throw .signedOutSince
             }
-            let (outcome, result) = try await admit(verified, attempt, &log)
+            let (outcome, result) = try await admit(verified, attempt, fingerprint, &log)
             recentSignIns.keep(result, for: fingerprint, at: clock.now())
             return outcome
-        case .signedIn(let userID, let session):
+        case .signedIn(let session):
             log.begin(.store)
             let tokens = try await sessions.start(
-                for: userID, besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
+                besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
             return .signedIn(
-                SignedIn(tokens: tokens, userID: userID, isNew: false, correlationID: attempt.correlationID))
+                SignedIn(tokens: tokens, userID: session.user, isNew: false, correlationID: attempt.correlationID))
         }
     }
 

@@ -52,7 +52,10 @@ public struct UseCases: Sendable {
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            recentSignIns: recentSignIns, desk: desk, vault: vault, notes: notes, clock: clock, random: random,
+            recentSignIns: recentSignIns,
+            earlierSignIns: EarlierSignIns(
+                store: store, clock: clock, window: configuration.lifetimes.retryWindow),
+            desk: desk, vault: vault, notes: notes, clock: clock, random: random,
             logger: logger, observer: observer)
         asyncSignIn = AsyncSignIn(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,

@@ -104,7 +104,7 @@ extension AccountMove {
         try IdentitiesTable.update(
             undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
         try IdentityMovesTable.setUndone(number, at: now, in: db)
-        let sessions = try SessionsTable.deleteAll(of: user, in: db)
+        let sessions = try SessionsTable.endAll(of: user, in: db)
         try AuditTable.insert(event(undoable, sessions, now, actor, reason), in: db)
         return result
     }

@@ -28,7 +28,7 @@ enum AccountRepair {
         guard case .success(let former) = result else { return result }
         try IdentitiesTable.delete(former, in: db)
         try IdentitiesTable.insert(identity, of: user, at: now, in: db)
-        let sessions = try SessionsTable.deleteAll(of: user, in: db)
+        let sessions = try SessionsTable.endAll(of: user, in: db)
         let event = AuditEvent(
             at: now, .identityRelinked, user: user, by: actor,
             details: AuditDetails { json in
@@ -60,7 +60,7 @@ enum AccountRepair {
             try statement.run()
         }
         _ = try UsersTable.fill(kept, with: gone.profile, in: db)
-        let sessions = try SessionsTable.deleteAll(of: other, in: db)
+        let sessions = try SessionsTable.endAll(of: other, in: db)
         _ = try UsersTable.delete(other, in: db)
         for (subject, kind) in [(user, AuditEvent.Kind.userMerged), (other, .userMergedAway)] {
             let event = AuditEvent(

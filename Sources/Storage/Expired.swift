@@ -12,6 +12,7 @@ enum Expired: CaseIterable {
     case providerTokens
     case logoutTokens
     case accountChanges
+    case recentSignIns
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
@@ -77,6 +78,11 @@ enum Expired: CaseIterable {
             """
             DELETE FROM account_changes WHERE user_id IN \
             (SELECT user_id FROM account_changes WHERE whole_at <= ?1 * 1000 LIMIT ?2)
+            """
+        case .recentSignIns:
+            """
+            DELETE FROM recent_sign_ins WHERE fingerprint IN \
+            (SELECT fingerprint FROM recent_sign_ins WHERE expires_at <= ?1 LIMIT ?2)
             """
         }
     }

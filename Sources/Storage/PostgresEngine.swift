@@ -24,6 +24,8 @@ struct PostgresEngine: StoreEngine {
         reads = WorkQueue(lanes: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting)
     }
 
+    var isShared: Bool { true }
+
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener.start(onChange) }
 
     func close() throws(StorageError) {

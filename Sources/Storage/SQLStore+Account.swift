@@ -25,7 +25,7 @@ extension SQLStore {
             let earlier = try IdentitiesTable.ported(into: identity, of: user, in: db)
             try IdentitiesTable.delete(identity, in: db)
             for signedIn in [identity] + earlier {
-                _ = try SessionsTable.deleteAll(of: user, signedInBy: signedIn, except: session, in: db)
+                _ = try SessionsTable.endAll(of: user, signedInBy: signedIn, except: session, in: db)
             }
             try AuditTable.insert(event(identity), in: db)
             return .removed

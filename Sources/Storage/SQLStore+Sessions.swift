@@ -5,7 +5,7 @@ extension SQLStore {
         of user: UserID, except id: String, recording event: AuditEvent
     ) async throws(StorageError) -> Int {
         try await writes.submit { db in
-            let count = try SessionsTable.deleteAll(of: user, except: id, in: db)
+            let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }
             return count
         }

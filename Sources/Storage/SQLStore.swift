@@ -51,6 +51,8 @@ public final class SQLStore: Sendable {
         writes.observe(WorkQueue.observer(.write, observer))
     }
 
+    public var isShared: Bool { engine.isShared }
+
     /// Has changes of users and their sessions told of, until the store is closed: those of other processes, and of this
     /// one too. On SQLite none are. To be called once.
     public func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { engine.watch(onChange) }
@@ -76,9 +78,13 @@ public typealias SQLiteStore = SQLStore
 extension SQLStore: Store {
     public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { db in
-            guard let signedIn = try Self.user(for: signIn, in: db) else { return nil }
+            guard var signedIn = try Self.user(for: signIn, in: db) else { return nil }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
+            if let mark = signIn.mark {
+                signedIn.given = try RecentSignInsTable.put(
+                    mark, signedIn.user.id, session: signIn.session.id, in: db)
+            }
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
@@ -117,14 +123,18 @@ extension SQLStore: Store {
             })
     }
 
+    public func recentSignIn(_ fingerprint: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
+        try await reads.submit { db in try RecentSignInsTable.signIn(fingerprint, at: now, in: db) }
+    }
+
     public func addSession(
-        _ session: NewSession, for user: UserID, besides earlier: String
+        _ session: NewSession, besides earlier: GivenSession
     ) async throws(StorageError) -> SessionAddition {
         try await writes.submit { db in
-            guard let user = try UsersTable.user(user, in: db) else { return .unknownUser }
-            guard try SessionsTable.holds(id: earlier, of: user.id, in: db) else { return .earlierEnded }
+            guard let user = try UsersTable.user(earlier.user, in: db) else { return .unknownUser }
+            guard try SessionsTable.stands(earlier, in: db) else { return .earlierEnded }
             try SessionsTable.insert(session, for: user.id, by: nil, in: db)
-            try SessionsTable.copyOrigin(from: earlier, to: session.id, of: user.id, in: db)
+            try SessionsTable.copyOrigin(from: earlier.id, to: session.id, of: user.id, in: db)
             return .added(user)
         }
     }
@@ -134,14 +144,14 @@ extension SQLStore: Store {
     }
 
     public func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
-        try await writes.submit { db in try SessionsTable.delete(token, in: db) }
+        try await writes.submit { db in try SessionsTable.end(token, in: db) }
     }
 
     public func revokeSession(
         id: String, of user: UserID, recording event: AuditEvent
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            guard try SessionsTable.delete(id: id, of: user, in: db) else { return false }
+            guard try SessionsTable.end(id: id, of: user, in: db) else { return false }
             try AuditTable.insert(event, in: db)
             return true
         }

@@ -17,6 +17,9 @@ struct SQLiteEngine: StoreEngine {
             maximumWaiting: configuration.maximumWaiting)
     }
 
+    /// A file is one server's at a time.
+    var isShared: Bool { false }
+
     /// Nobody tells of what another process does to the file.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) {}
 

@@ -23,6 +23,7 @@ enum Schema {
         Migration("announcements of changed users", postgres: announcements),
         Migration("changes of accounts", AccountChangesTable.schema),
         Migration("server-initiated sign-ins by carrier", AsyncSignInsTable.byCarrier),
+        Migration("recent sign-ins", RecentSignInsTable.schema),
     ]
 
     static let migrator: DatabaseMigrator = {

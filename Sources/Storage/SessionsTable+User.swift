@@ -21,20 +21,13 @@ extension SessionsTable {
         return summaries
     }
 
-    /// Whether a user has the session of an id.
-    static func holds(id: String, of user: UserID, in db: SQLSession) throws -> Bool {
-        var query = try CachedStatement(db, "SELECT 1 FROM sessions WHERE user_id = ? AND id = ?")
-        query.bind(user.number)
-        query.bind(id)
+    /// Whether a session is there that a sign-in gave, and none of the user's has been ended since.
+    static func stands(_ session: GivenSession, in db: SQLSession) throws -> Bool {
+        var query = try CachedStatement(db, selectStanding)
+        query.bind(session.user.number)
+        query.bind(session.id)
+        query.bind(session.endings)
         return try query.next()
-    }
-
-    static func deleteAll(of user: UserID, except id: String, in db: SQLSession) throws -> Int {
-        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id <> ?")
-        statement.bind(user.number)
-        statement.bind(id)
-        try statement.run()
-        return db.changesCount
     }
 
     /// Keeps the later of what is on record and what is told.
@@ -50,6 +43,10 @@ extension SessionsTable {
         SELECT id, client_id, device, created_at, COALESCE(seen_at, created_at) AS seen, \
         CASE WHEN expires_at > refresh_expires_at THEN expires_at ELSE refresh_expires_at END FROM sessions \
         WHERE user_id = ?1 AND (refresh_expires_at > ?2 OR expires_at > ?2) ORDER BY seen DESC, serial DESC LIMIT ?3
+        """
+    private static let selectStanding = """
+        SELECT 1 FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.user_id = ? AND sessions.id = ? AND users.sessions_ended = ?
         """
     private static let updateSeen = """
         UPDATE sessions SET seen_at = ?1 WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1

@@ -48,39 +48,9 @@ enum SessionsTable {
         return SessionAndUser(session: session, user: user)
     }
 
-    static func delete(_ token: TokenHash, in db: SQLSession) throws -> Bool {
-        for sql in [deleteByToken, deleteByLastToken] {
-            var statement = try CachedStatement(db, sql)
-            statement.bind(token)
-            try statement.run()
-            if db.changesCount > 0 { return true }
-        }
-        return false
-    }
-
-    static func delete(id: String, of user: UserID, in db: SQLSession) throws -> Bool {
-        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ? AND id = ?")
-        statement.bind(user.number)
-        statement.bind(id)
-        try statement.run()
-        return db.changesCount > 0
-    }
-
-    /// Ends all sessions of a user; returns how many there were.
-    static func deleteAll(of user: UserID, in db: SQLSession) throws -> Int {
-        var statement = try CachedStatement(db, "DELETE FROM sessions WHERE user_id = ?")
-        statement.bind(user.number)
-        try statement.run()
-        return db.changesCount
-    }
-
     private static let insert = """
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
         refresh_expires_at, device, identity_hash, provider_session_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    private static let deleteByToken = "DELETE FROM sessions WHERE token_hash = ?"
-    private static let deleteByLastToken = """
-        DELETE FROM sessions WHERE serial = (SELECT session FROM last_rotations WHERE token_hash = ?)
         """
     private static let sessionByToken = """
         SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \

@@ -4,6 +4,9 @@ public import Primitives
 ///
 /// "Not found" is a result (nil or a case); an error says only "cannot tell", and must never be taken for "signed out".
 public protocol Store: TransactionStore, ProviderTokenStore {
+    /// Whether other processes write to the same database as a matter of course.
+    var isShared: Bool { get }
+
     /// Signs an identity in: finds its user, or moves one's account to it where a port token says so, or makes one where
     /// `newcomers` allows, and stores the session.
     /// - Returns: The user, or nil for an unknown identity where registration is required, and for one that an account
@@ -13,9 +16,12 @@ public protocol Store: TransactionStore, ProviderTokenStore {
     /// What identities are worth at present, in their order.
     func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding]
 
-    /// Stores one more session for a user, if the one of this id still stands.
+    /// What a sign-in of this fingerprint gave, whichever process did it; nil if there was none, or too long before `now`.
+    func recentSignIn(_ fingerprint: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn?
+
+    /// Stores one more session of a user, if the one that a sign-in gave still stands, and none has been ended since.
     func addSession(
-        _ session: NewSession, for user: UserID, besides earlier: String
+        _ session: NewSession, besides earlier: GivenSession
     ) async throws(StorageError) -> SessionAddition
 
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
@@ -182,6 +188,8 @@ public struct SignInRecord: Sendable {
     public let tokens: NewProviderTokens?
     /// The provider's own session, if it named it (`sid`).
     public var providerSession: ProviderSessionMark?
+    /// Where the very same sign-in may be sent again.
+    public var mark: SignInMark?
 
     public init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
@@ -200,7 +208,7 @@ public struct SignInRecord: Sendable {
 /// Whether a user got one more session.
 public enum SessionAddition: Sendable, Hashable {
     case added(User)
-    /// The earlier one has ended: no session was made.
+    /// The earlier one has ended, or another one since: no session was made.
     case earlierEnded
     case unknownUser
 }
@@ -210,6 +218,8 @@ public struct SignedInUser: Sendable, Hashable {
     public let isNew: Bool
     /// Whether this sign-in has moved the account to another identity.
     public let wasMoved: Bool
+    /// What was taken down for the very same sign-in sent again, if it has a mark.
+    public internal(set) var given: GivenSession?
 
     public init(user: User, isNew: Bool, wasMoved: Bool = false) {
         self.user = user

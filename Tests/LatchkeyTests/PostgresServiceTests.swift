@@ -25,15 +25,26 @@ import Testing
             for process in processes {
                 apps.append(App(port: try await process.port(after: "listening"), apiKey: OperatorStage.apiKey))
             }
-            let signedIn = try await apps[0].signIn(try stage.authorizedResponse())
+            let fields = try stage.authorizedResponse()
+            let signedIn = try await apps[0].signIn(fields)
             let token = try #require(signedIn.token)
+            let user = try await apps[0].me(token).json["user_id"]?.integer
             for app in apps { #expect(try await app.me(token).status == 200) }
+            for app in apps {
+                let again = try #require(try await app.signIn(fields).token)
+                #expect(try await app.me(again).json["user_id"]?.integer == user)
+            }
+            #expect(stage.simulator.log.tokenPosts() == 1)
             let refreshed = try await apps[1].refresh(try #require(signedIn.refreshToken))
             let newer = try #require(refreshed.token)
             for app in apps { #expect(try await app.me(newer).status == 200) }
             #expect(try await apps[2].signOut(newer).status == 200)
             for app in apps { try await until { try await app.me(newer).status == 401 } }
-            for app in apps { #expect(try await app.me(token).status == 401) }
+            for app in apps {
+                #expect(try await app.me(token).status == 401)
+                #expect(try await app.signIn(fields).error == "invalid_grant")
+            }
+            #expect(stage.simulator.log.tokenPosts() == 1)
             for process in processes { process.send(SIGTERM) }
             for process in processes {
                 let ending = await process.ending()

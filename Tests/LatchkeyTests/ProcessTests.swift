@@ -79,6 +79,35 @@ import Testing
         }
     }
 
+    @Test("A sign-in that was answered may be sent again after a kill: the same user, and the carrier is not asked")
+    func killedAfterSignIn() async throws {
+        try await withSimulator { simulator, directory in
+            let environment = environment(simulator, database: directory.path + "/latchkey.db")
+            let requests = try (0..<2).map { _ in try fields(simulator) }
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let app = App(port: try await process.port(after: "listening"))
+            var tokens: [String] = []
+            for request in requests { tokens.append(try #require(try await app.signIn(request).token)) }
+            let user = try await app.me(tokens[0]).json["user_id"]?.integer
+            process.send(SIGKILL)
+            #expect(await process.ending().status == SIGKILL)
+
+            let again = try LatchkeyProcess(["serve"], environment: environment)
+            let reborn = App(port: try await again.port(after: "listening"))
+            let repeated = try await reborn.signIn(requests[0])
+            #expect(repeated.status == 200)
+            #expect(repeated.json["new_user"]?.bool == false)
+            #expect(try await reborn.me(try #require(repeated.token)).json["user_id"]?.integer == user)
+            #expect(try await reborn.me(tokens[0]).json["user_id"]?.integer == user)
+            // Whoever signs out is signed out.
+            #expect(try await reborn.signOut(tokens[0]).status == 200)
+            for request in requests { #expect(try await reborn.signIn(request).error == "invalid_grant") }
+            #expect(simulator.log.tokenPosts() == 2)
+            again.send(SIGTERM)
+            #expect(await again.ending().status == 0)
+        }
+    }
+
     @Test("A refresh that was answered outlasts a kill, and so does its repetition")
     func killedAfterRefresh() async throws {
         try await withSimulator { simulator, directory in

@@ -62,6 +62,9 @@ final class FakeCarrier: Sendable {
         }
     }
 
+    /// The answer of well-behaved discovery.
+    func discovered() -> OutboundResponse { .json(Self.metadata) }
+
     /// The answer of a well-behaved token endpoint.
     func tokens() -> OutboundResponse {
         .json(

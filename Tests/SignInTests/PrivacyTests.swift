@@ -57,8 +57,10 @@ struct PrivacyTests {
         }
         answers.append(try await app.signIn(SignInBody().with("code", "[\"CODE-\"]").with("mccmnc", "\"SUBJECT-\"")))
         answers.append(try await app.post("/auth/zenkey-signin", #"{"code":"CODE-1","code_verifier":"VERIFIER-"#))
-        app.store.fail(with: StorageError(.unavailable, reason: "SUBJECT-"))
-        answers.append(try await app.signIn(SignInBody().code("CODE-store")))
+        for call in [TestStore.Call.signIn, .any] {
+            app.store.fail(call, with: StorageError(.unavailable, reason: "SUBJECT-"))
+            answers.append(try await app.signIn(SignInBody().code("CODE-store")))
+        }
         return answers
     }
 

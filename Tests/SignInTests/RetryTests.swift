@@ -213,9 +213,10 @@ struct RetryTests {
     func storeFailed() async throws {
         let app = try TestApp()
         _ = try await app.token(SignInBody().code("CODE-0"))
-        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        app.store.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
         #expect(try await app.signIn().status == 503)
-        app.store.fail(with: nil)
+        #expect(app.carrier.tokenPosts == 2)
+        app.store.fail(.signIn, with: nil)
         #expect(try await app.signIn().status == 200)
         #expect(app.carrier.tokenPosts == 2)
     }

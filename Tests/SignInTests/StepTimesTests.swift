@@ -36,8 +36,14 @@ struct StepTimesTests {
         let app = try TestApp()
         _ = try await app.token(Self.withAttributes)
         #expect(
-            try steps(app.log.signIns.last) == ["discovery", "token", "keys", "validate", "userinfo", "store"])
+            try steps(app.log.signIns.last) == [
+                "recall", "discovery", "token", "keys", "validate", "userinfo", "store",
+            ])
         _ = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try steps(app.log.signIns.last) == ["recall", "discovery", "token", "validate", "store"])
+        app.clock.advance(bySeconds: 61)
+        _ = try await app.token(SignInBody().code("CODE-3"))
+        // On a database of its own nothing can have been forgotten by now.
         #expect(try steps(app.log.signIns.last) == ["discovery", "token", "validate", "store"])
         let issuing = try TestApp(client: { $0.nonce = .issued })
         let nonce = try #require(try await issuing.post("/auth/zenkey/attempts", "{}").text("nonce"))
@@ -58,7 +64,7 @@ struct StepTimesTests {
         _ = try await app.signIn()
         let line = try #require(app.log.signIns.last)
         #expect(line.metadata["outcome"] == "invalid_grant")
-        #expect(try steps(line) == ["discovery", "token"])
+        #expect(try steps(line) == ["recall", "discovery", "token"])
         #expect(try #require(Double(line.metadata["token_ms"] ?? "")) >= 30)
     }
 
@@ -67,7 +73,8 @@ struct StepTimesTests {
         let app = try TestApp()
         app.carrier.script { $0.claims["aka"] = "\"e30.e30.e30\"" }
         _ = try await app.token()
-        #expect(try steps(app.log.signIns.last) == ["discovery", "token", "keys", "validate", "migrate", "store"])
+        #expect(
+            try steps(app.log.signIns.last) == ["recall", "discovery", "token", "keys", "validate", "migrate", "store"])
     }
 
     @Test("of a transaction")

@@ -13,7 +13,7 @@ struct TestApp: Sendable {
     static let apiKey = "API-key-of-the-test"
     static let otherAPIKey = "API-key-of-somebody-else"
 
-    let clock = ManualClock()
+    let clock: ManualClock
     let uptime = ManualUptime()
     let log = CapturedLog()
     let carrier: FakeCarrier
@@ -23,7 +23,11 @@ struct TestApp: Sendable {
     private let handler: Handler
     private let site: TemporaryDirectory
 
+    /// - Parameters:
+    ///   - other: One whose store, carrier and clock it shares, as another process does.
+    ///   - store: One of its own if there is none.
     init(
+        beside other: TestApp? = nil, store: TestStore? = nil,
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
         client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
@@ -32,15 +36,16 @@ struct TestApp: Sendable {
         site = try TemporaryDirectory(files: [
             "index.html": "<p>hello</p>", "style.css": "p{}", "page.js": ";", "healthz": "file",
         ])
-        carrier = FakeCarrier(clock: clock)
-        store = try TestStore()
+        clock = other?.clock ?? ManualClock()
+        carrier = other?.carrier ?? FakeCarrier(clock: clock)
+        self.store = try other?.store ?? store ?? TestStore()
         var configuration = try Self.configuration(registration: registration, change)
         lifetimes(&configuration.lifetimes)
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
         useCases = UseCases(
-            configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: log.logger,
+            configuration: configuration, relyingParties: ["zenkey": party], store: self.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime)
         api = LatchkeyAPI(
             useCases: useCases,

@@ -5,8 +5,17 @@ import TestSupport
 
 /// An SQLite store of one test that can be made to fail, and that counts and delays the reading of sessions.
 final class TestStore: Store {
+    /// What is to fail.
+    enum Call: Sendable, Hashable {
+        case any
+        case signIn
+        case recentSignIn
+    }
+
     private struct State {
-        var failure: StorageError?
+        var failures: [Call: StorageError] = [:]
+        var recentSignInReads = 0
+        var beforeRecentSignInRead: Gate?
         var sessionReads = 0
         var afterSessionRead: Gate?
         var afterRefreshTokenRead: Gate?
@@ -19,16 +28,25 @@ final class TestStore: Store {
     private let directory: TemporaryDirectory
     private let store: SQLiteStore
     private let state = Mutex(State())
+    let isShared: Bool
 
-    init() throws {
+    /// - Parameter isShared: Whether it is said to have other copies, as PostgreSQL has.
+    init(isShared: Bool = false) throws {
+        self.isShared = isShared
         directory = try TemporaryDirectory()
         var configuration = SQLiteConfiguration(path: directory.path + "/test.db")
         configuration.synchronous = .normal
         store = try SQLiteStore(configuration: configuration)
     }
 
-    /// Fails every call from now on; nil ends that.
-    func fail(with failure: StorageError?) { state.withLock { $0.failure = failure } }
+    /// Fails every call of a kind from now on; nil ends that.
+    func fail(_ call: Call = .any, with failure: StorageError?) { state.withLock { $0.failures[call] = failure } }
+
+    /// How often a sign-in of before was looked for.
+    var recentSignInReads: Int { state.withLock { $0.recentSignInReads } }
+
+    /// Holds that question until the gate is open.
+    func holdRecentSignIns(at gate: Gate?) { state.withLock { $0.beforeRecentSignInRead = gate } }
 
     /// How often a session was looked for.
     var sessionReads: Int { state.withLock { $0.sessionReads } }
@@ -49,14 +67,25 @@ final class TestStore: Store {
     func holdChecks(at gate: Gate?) { state.withLock { $0.beforeCheck = gate } }
 
     func using<Value>(
-        _ call: (SQLiteStore) async throws(StorageError) -> Value
+        _ kind: Call = .any, _ call: (SQLiteStore) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        if let failure = state.withLock({ $0.failure }) { throw failure }
+        if let failure = state.withLock({ $0.failures[.any] ?? $0.failures[kind] }) { throw failure }
         return try await call(store)
     }
 
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
-        try await using { store async throws(StorageError) in try await store.signIn(signIn) }
+        try await using(.signIn) { store async throws(StorageError) in try await store.signIn(signIn) }
+    }
+
+    func recentSignIn(_ fingerprint: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
+        let gate = state.withLock { state in
+            state.recentSignInReads += 1
+            return state.beforeRecentSignInRead
+        }
+        await gate?.pass()
+        return try await using(.recentSignIn) { store async throws(StorageError) in
+            try await store.recentSignIn(fingerprint, at: now)
+        }
     }
 
     func standings(of identities: [Identity]) async throws(StorageError) -> [IdentityStanding] {
@@ -64,10 +93,10 @@ final class TestStore: Store {
     }
 
     func addSession(
-        _ session: NewSession, for user: UserID, besides earlier: String
+        _ session: NewSession, besides earlier: GivenSession
     ) async throws(StorageError) -> SessionAddition {
         try await using { store async throws(StorageError) in
-            try await store.addSession(session, for: user, besides: earlier)
+            try await store.addSession(session, besides: earlier)
         }
     }
 

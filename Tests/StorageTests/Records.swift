@@ -47,10 +47,17 @@ enum Records {
 
     static func signIn(
         _ identity: Identity = identity(), profile: Profile? = nil, session: NewSession? = nil,
-        newcomers: SignInRecord.Newcomers = newcomers()
+        newcomers: SignInRecord.Newcomers = newcomers(), mark: SignInMark? = nil
     ) throws -> SignInRecord {
-        SignInRecord(
+        var record = SignInRecord(
             identity: identity, profile: profile, session: try session ?? self.session(), newcomers: newcomers)
+        record.mark = mark
+        return record
+    }
+
+    /// A mark that counts for a minute.
+    static func mark() -> SignInMark {
+        SignInMark(fingerprint: RandomSource.system.bytes(16), endsAt: now.advanced(bySeconds: 61))
     }
 
     static func pending(

@@ -97,34 +97,6 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A further session is stored for a user, and for nobody else", arguments: StoreKind.all)
-    func addSession(kind: StoreKind) async throws {
-        let (store, holding) = try kind.open()
-        let first = try Records.session()
-        let user = try #require(await store.signIn(Records.signIn(session: first))).user
-        let session = try Records.session()
-        #expect(try await store.addSession(session, for: user.id, besides: first.id) == .added(user))
-        #expect(try await store.session(session.tokenHash, at: Records.now)?.user == user)
-        let orphan = try Records.session()
-        let nobody = UserID(user.id.number + 1)
-        #expect(try await store.addSession(orphan, for: nobody, besides: first.id) == .unknownUser)
-        #expect(try await store.session(orphan.tokenHash, at: Records.now) == nil)
-        withExtendedLifetime(holding) {}
-    }
-
-    @Test("Nor beside a session that has ended, whatever others there are", arguments: StoreKind.all)
-    func addSessionBesideEnded(kind: StoreKind) async throws {
-        let (store, holding) = try kind.open()
-        let identity = Records.identity()
-        let (first, other, late) = (try Records.session(), try Records.session(), try Records.session())
-        let user = try #require(await store.signIn(Records.signIn(identity, session: first))).user
-        _ = try await store.signIn(Records.signIn(identity, session: other))
-        #expect(try await store.revokeSession(first.tokenHash))
-        #expect(try await store.addSession(late, for: user.id, besides: first.id) == .earlierEnded)
-        #expect(try await store.session(late.tokenHash, at: Records.now) == nil)
-        withExtendedLifetime(holding) {}
-    }
-
     @Test("A revoked session is gone at once, and only that one", arguments: StoreKind.all)
     func revoke(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -69,6 +69,9 @@ final class CopiesStage: Sendable {
         try await Self.waitUntilItListens(process)
     }
 
+    /// How often the carriers were asked to redeem a code.
+    var tokenRequests: Int { simulator.log.tokenPosts() }
+
     /// Whether a copy has signed somebody in since it was started, as far as it has said so.
     func hasServed(_ number: Int) -> Bool {
         processes.withLock { $0[number] }.said.contains(Self.sign)
