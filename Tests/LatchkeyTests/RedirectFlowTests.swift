@@ -413,7 +413,8 @@ import Testing
             #expect(done.status == 200)
             #expect(done.text.contains(#"data-origin="https://web.example""#))
             #expect(done.text.contains("&quot;status&quot;:&quot;success&quot;"))
-            #expect(done.response["content-security-policy"]?.contains("script-src 'self'") == true)
+            #expect(done.response["content-security-policy"]?.contains("; script-src 'self'; ") == true)
+            #expect(done.response["referrer-policy"] == "no-referrer")
             let script = try await browser.get("http://127.0.0.1:\(stage.app.port)/auth/popup.js")
             #expect(script.status == 200)
             let noOrigin = try await browser.get(

@@ -74,8 +74,9 @@ struct PostgresFailureTests {
             if number == 1 { try db.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
         }
         #expect(tries.withLock { $0 } == 2)
-        // While it was idle, and for a reader.
+        // While it was idle, and for a reader, who connects for the first read.
         _ = try await store.signIn(Records.signIn(session: session))
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         try terminateAll()
         #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         #expect(try await store.signIn(Records.signIn())?.isNew == true)
