@@ -31,7 +31,7 @@ struct OperatorStage: Sendable {
             "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):\(Self.secret)",
             "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
             "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
-            "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "2s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "2s",
+            "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "8s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "8s",
         ]
     }
 
