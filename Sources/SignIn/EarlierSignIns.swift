@@ -22,8 +22,12 @@ struct EarlierSignIns: Sendable {
     var areLikely: Bool { store.isShared || clock.now() <= startedAt.advanced(bySeconds: window) }
 
     /// What a sign-in goes on record under.
-    func mark(_ fingerprint: SignInFingerprint) -> SignInMark {
-        SignInMark(fingerprint: fingerprint.bytes, endsAt: clock.now().advanced(bySeconds: window + 1))
+    /// - Parameter wasUnknown: Whether the very same sign-in came before, when its user was not on record: who registered
+    ///   since, and signed out of that, has signed out of this, too.
+    func mark(_ fingerprint: SignInFingerprint, ofUnknown wasUnknown: Bool) -> SignInMark {
+        SignInMark(
+            fingerprint: fingerprint.bytes, endsAt: clock.now().advanced(bySeconds: window + 1),
+            endings: wasUnknown ? 0 : nil)
     }
 
     /// What came of a sign-in, and when that was.

@@ -13,8 +13,9 @@ final class RecentSignIns: Sendable {
     enum Result: Sendable {
         /// It gave a session.
         case signedIn(GivenSession)
-        /// The carrier vouched for the user, who is not on record yet.
-        case verified(VerifiedSignIn)
+        /// The carrier vouched for the user, but that gave no session: the user is not on record yet (`isUnknown`), or the
+        /// store failed.
+        case verified(VerifiedSignIn, isUnknown: Bool)
         /// It failed after the code was posted.
         case refused(SignInError)
     }

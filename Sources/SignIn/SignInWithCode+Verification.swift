@@ -11,13 +11,13 @@ extension SignInWithCode {
         case .lead(let nonceWasTaken):
             do throws(SignInError) {
                 let verified = try await verify(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
-                recentSignIns.end(fingerprint, .result(.verified(verified)), at: clock.now())
+                recentSignIns.end(fingerprint, .result(.verified(verified, isUnknown: false)), at: clock.now())
                 return verified
             } catch {
                 recentSignIns.end(fingerprint, ending(of: error), at: clock.now())
                 throw error
             }
-        case .done(.verified(let verified)):
+        case .done(.verified(let verified, _)):
             log.foundEarlierOne()
             return verified
         case .done(.refused(let error)), .failed(let error):

@@ -92,7 +92,7 @@ public struct SignInWithCode: Sendable {
             return outcome
         } catch {
             // The carrier has said yes: the same request sent again goes on from here.
-            recentSignIns.end(fingerprint, .result(.verified(verified)), at: clock.now())
+            recentSignIns.end(fingerprint, .result(.verified(verified, isUnknown: false)), at: clock.now())
             throw error
         }
     }
@@ -125,9 +125,10 @@ public struct SignInWithCode: Sendable {
     }
 
     /// Finds or makes the user, and stores the session. Also says what to remember of that.
+    /// - Parameter wasUnknown: Whether the very same sign-in came before, when there was no such user.
     private func admit(
-        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier, _ fingerprint: SignInFingerprint,
-        _ log: inout SignInLog
+        _ verified: VerifiedSignIn, wasUnknown: Bool = false, _ attempt: SignInAtCarrier,
+        _ fingerprint: SignInFingerprint, _ log: inout SignInLog
     ) async throws(SignInError) -> (SignInOutcome, RecentSignIns.Result) {
         let migration = AccountMigration(store: store)
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
@@ -146,13 +147,16 @@ public struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.providerSession = verified.providerSession
-        record.mark = earlierSignIns.mark(fingerprint)
+        record.mark = earlierSignIns.mark(fingerprint, ofUnknown: wasUnknown)
         let signedIn = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
         guard let signedIn else {
-            // Who is not told to register was refused for nothing else.
-            guard configuration.registration.isRequired, try await migration.standing(of: verified.identity) == .unknown
-            else { throw .identityMoved }
-            return (.mustRegister(try await offerRegistration(verified, attempt)), .verified(verified))
+            switch try await migration.standing(of: verified.identity) {
+            case .unknown where configuration.registration.isRequired:
+                let offer = try await offerRegistration(verified, attempt)
+                return (.mustRegister(offer), .verified(verified, isUnknown: true))
+            case .live: throw .signedOutSince
+            default: throw .identityMoved
+            }
         }
         if signedIn.wasMoved { log.movedAccount() }
         sessions.remember(issued, of: signedIn.user, ticket)
@@ -160,7 +164,7 @@ public struct SignInWithCode: Sendable {
             SignedIn(
                 tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
                 correlationID: attempt.correlationID))
-        return (outcome, signedIn.given.map { .signedIn($0) } ?? .verified(verified))
+        return (outcome, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
     }
 
     /// Answers a request that was sent before from what became of it.
@@ -172,14 +176,15 @@ public struct SignInWithCode: Sendable {
         case .refused(let error):
             let later = try await findEarlier(fingerprint, refused: error, &log)
             return try await answerAgain(later, attempt, fingerprint, &log)
-        case .verified(let verified):
+        case .verified(let verified, let wasUnknown):
             // Who registered with the first answer, and signed out since, meant whoever else holds this request, too.
             if case .live(let user) = try await AccountMigration(store: store).standing(of: verified.identity),
                 recentSignIns.wasSignedOut(user, since: fingerprint, at: clock.now())
             {
                 throw .signedOutSince
             }
-            let (outcome, result) = try await admit(verified, attempt, fingerprint, &log)
+            let (outcome, result) = try await admit(
+                verified, wasUnknown: wasUnknown, attempt, fingerprint, &log)
             recentSignIns.keep(result, for: fingerprint, at: clock.now())
             return outcome
         case .signedIn(let session):

@@ -40,16 +40,18 @@ enum AsyncSignInsTable {
         return db.changesCount > 0
     }
 
-    /// Notes the session that the first answer gave.
-    static func noteSession(_ id: String, of record: AsyncSignInRecord, in db: SQLSession) throws {
-        var statement = try CachedStatement(
-            db, "UPDATE async_sign_ins SET session_id = ? WHERE handle_hash = ? AND session_id IS NULL")
+    /// Notes the session that the first answer gave a user.
+    static func noteSession(
+        _ id: String, of record: AsyncSignInRecord, _ user: UserID, in db: SQLSession
+    ) throws {
+        var statement = try CachedStatement(db, noteSession)
         statement.bind(id)
+        statement.bind(user.number)
         statement.bind(record.handle)
         try statement.run()
     }
 
-    /// Whether an answer before this one gave a session, and that has ended since.
+    /// Whether an answer before this one gave a session, and that or another one of the user's was ended since.
     static func hasEndedSession(_ record: AsyncSignInRecord, in db: SQLSession) throws -> Bool {
         var query = try CachedStatement(db, selectEndedSession)
         query.bind(record.handle)
@@ -177,10 +179,16 @@ enum AsyncSignInsTable {
         WHERE handle_hash = ? AND revision = ?
         """
     private static let select = "SELECT \(columns.joined(separator: ", ")), revision FROM async_sign_ins"
+    private static let noteSession = """
+        UPDATE async_sign_ins SET session_id = ?, sessions_ended = (SELECT sessions_ended FROM users WHERE id = ?) \
+        WHERE handle_hash = ? AND session_id IS NULL
+        """
+    // Of those that were answered before endings were counted, only the session itself tells.
     private static let selectEndedSession = """
         SELECT 1 FROM async_sign_ins AS sign_in JOIN identities USING (issuer, subject) \
-        WHERE handle_hash = ? AND session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sessions \
-        WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id)
+        JOIN users ON users.id = identities.user_id WHERE handle_hash = ? AND session_id IS NOT NULL \
+        AND (users.sessions_ended <> sign_in.sessions_ended OR NOT EXISTS (SELECT 1 FROM sessions \
+        WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id))
         """
     private static let countOfCaller = """
         SELECT count(*) FROM \

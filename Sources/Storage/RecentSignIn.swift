@@ -6,10 +6,14 @@ public struct SignInMark: Sendable, Hashable {
     public let fingerprint: [UInt8]
     /// From when on it is not known any more.
     public let endsAt: Timestamp
+    /// How often sessions of its user have been ended if nothing has happened since the provider vouched for the user; nil
+    /// where that cannot be told. Another number keeps the sign-in from giving a session.
+    public let endings: Int64?
 
-    public init(fingerprint: [UInt8], endsAt: Timestamp) {
+    public init(fingerprint: [UInt8], endsAt: Timestamp, endings: Int64? = nil) {
         self.fingerprint = fingerprint
         self.endsAt = endsAt
+        self.endings = endings
     }
 }
 

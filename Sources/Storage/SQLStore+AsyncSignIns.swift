@@ -30,7 +30,7 @@ extension SQLStore {
             guard try !AsyncSignInsTable.hasEndedSession(record, in: db) else { return .sessionEnded }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
-            try AsyncSignInsTable.noteSession(signIn.session.id, of: record, in: db)
+            try AsyncSignInsTable.noteSession(signIn.session.id, of: record, signedIn.user.id, in: db)
             return .signedIn(signedIn)
         }
     }

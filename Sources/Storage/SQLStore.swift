@@ -79,12 +79,13 @@ extension SQLStore: Store {
     public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { db in
             guard var signedIn = try Self.user(for: signIn, in: db) else { return nil }
+            if let mark = signIn.mark {
+                let given = try RecentSignInsTable.put(mark, signedIn.user.id, session: signIn.session.id, in: db)
+                guard let given else { return nil }
+                signedIn.given = given
+            }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
-            if let mark = signIn.mark {
-                signedIn.given = try RecentSignInsTable.put(
-                    mark, signedIn.user.id, session: signIn.session.id, in: db)
-            }
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)

@@ -9,8 +9,9 @@ public protocol Store: TransactionStore, ProviderTokenStore {
 
     /// Signs an identity in: finds its user, or moves one's account to it where a port token says so, or makes one where
     /// `newcomers` allows, and stores the session.
-    /// - Returns: The user, or nil for an unknown identity where registration is required, and for one that an account
-    ///   was moved away from; then no session was stored. ``standings(of:)`` tells which.
+    /// - Returns: The user, or nil for an unknown identity where registration is required, for one that an account was
+    ///   moved away from, and for a live one if a session of the user's was ended since the very same sign-in came before;
+    ///   then no session was stored. ``standings(of:)`` tells which.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
 
     /// What identities are worth at present, in their order.

@@ -128,6 +128,26 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
+    @Test(
+        "gets none if its user, who had to register, did so at the other and signed out there",
+        arguments: [true, false])
+    func registeredElsewhere(isSignedOut: Bool) async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(store: TestStore(isShared: true), registration: rules)
+        let other = try TestApp(beside: app, registration: rules)
+        let handle = try #require(try await app.signIn().text("state_key"))
+        let tokens = try #require(Tokens(try await other.post("/users", #"{"state_key":"\#(handle)"}"#)))
+        if isSignedOut { #expect(try await other.asUser(.delete, "/auth/token", tokens.token).status == 200) }
+        for _ in 0..<2 {
+            let answer = try await app.signIn()
+            #expect(answer.status == (isSignedOut ? 401 : 200))
+            #expect(answer.error == (isSignedOut ? "invalid_grant" : nil))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
     @Test("does not bring back a user who was erased meanwhile")
     func erased() async throws {
         let (app, other) = try copies()

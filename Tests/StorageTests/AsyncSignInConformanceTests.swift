@@ -114,8 +114,10 @@ struct AsyncSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The end comes again for as long as the session stands that it gave", arguments: StoreKind.all)
-    func endAgain(kind: StoreKind) async throws {
+    @Test(
+        "The end comes again for as long as the session stands that it gave, and no other was ended",
+        arguments: StoreKind.all, [true, false])
+    func endAgain(kind: StoreKind, isItsOwn: Bool) async throws {
         let (store, holding) = try kind.open()
         var record = try record()
         record.phase = .done
@@ -132,7 +134,7 @@ struct AsyncSignInConformanceTests {
             }
             record.revision += 1
         }
-        #expect(try await store.revokeSession(first.tokenHash))
+        #expect(try await store.revokeSession(isItsOwn ? first.tokenHash : elsewhere.tokenHash))
         let late = try Records.session()
         #expect(
             try await store.endAsyncSignIn(record, with: Records.signIn(identity, session: late)) == .sessionEnded)

@@ -345,6 +345,7 @@ struct DatabaseRestoreTests {
             directory,
             """
             DROP TABLE recent_sign_ins; ALTER TABLE users DROP COLUMN sessions_ended;
+            ALTER TABLE async_sign_ins DROP COLUMN sessions_ended;
             DROP INDEX async_sign_ins_by_carrier; DROP TABLE account_changes;
             DROP INDEX sessions_by_provider_session; DROP TABLE logout_tokens;
             ALTER TABLE sessions DROP COLUMN provider_session_hash; ALTER TABLE sessions DROP COLUMN identity_hash;

@@ -10,6 +10,7 @@ private struct Stage: Sendable {
     let second = Identity(issuer: "https://second.example", subject: "7")
     let session: NewSession
     let other: NewSession
+    let mark = Records.mark()
     /// What the sign-in that may be sent again gave.
     let given: GivenSession
     let providerSession = ProviderSession(issuer: "https://second.example", id: "sid-7")
@@ -20,7 +21,7 @@ private struct Stage: Sendable {
         session = try Records.session()
         other = try Records.session(lifetime: 10, refreshLifetime: 10)
         let signedIn = try #require(
-            await store.signIn(Records.signIn(first, session: session, mark: Records.mark())))
+            await store.signIn(Records.signIn(first, session: session, mark: mark)))
         user = signedIn.user
         given = try #require(signedIn.given)
         let link = IdentityLink(
@@ -227,6 +228,36 @@ struct RecentSignInConformanceTests {
         let found = try await store.recentSignIn(mark.fingerprint, at: mark.endsAt)
         #expect(found?.session == given)
         #expect(found?.endsAt == later.endsAt)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "The same done twice gives nothing the second time if a session was ended in between",
+        arguments: StoreKind.engines)
+    func twiceWithAnEnding(kind: StoreKind) async throws {
+        let stage = try await Stage(kind)
+        #expect(try await stage.store.revokeSession(stage.other.tokenHash))
+        let again = try Records.session()
+        #expect(try await stage.store.signIn(Records.signIn(stage.first, session: again, mark: stage.mark)) == nil)
+        #expect(try await stage.store.session(again.tokenHash, at: Records.now) == nil)
+        #expect(try await stage.again() == .earlierEnded)
+        #expect(try await stage.store.standings(of: [stage.first]) == [.live(stage.user.id)])
+    }
+
+    @Test(
+        "One that came before its user was on record gives nothing if a session of theirs was ended since",
+        arguments: StoreKind.engines, [true, false])
+    func cameBefore(kind: StoreKind, isEnded: Bool) async throws {
+        let (store, holding) = try kind.open()
+        let (identity, first, again) = (Records.identity(), try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(identity, session: first))
+        if isEnded { #expect(try await store.revokeSession(first.tokenHash)) }
+        let plain = Records.mark()
+        let mark = SignInMark(fingerprint: plain.fingerprint, endsAt: plain.endsAt, endings: 0)
+        let signedIn = try await store.signIn(Records.signIn(identity, session: again, mark: mark))
+        #expect((signedIn == nil) == isEnded)
+        #expect((try await store.session(again.tokenHash, at: Records.now) == nil) == isEnded)
+        #expect((try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil) == isEnded)
         withExtendedLifetime(holding) {}
     }
 
