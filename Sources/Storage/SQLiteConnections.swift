@@ -37,8 +37,28 @@ struct SQLiteConnections {
         try read(path, configuration) { db in try Schema.validate(db) }
     }
 
-    /// Reads through a connection that cannot write.
+    /// Reads through a connection that cannot write. A change that was interrupted by a crash, which only one that can
+    /// write undoes, is undone before.
     static func read<Value>(
+        _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        do {
+            return try readAsIs(path, configuration, body)
+        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+            try undoInterruption(path, configuration)
+            return try readAsIs(path, configuration, body)
+        }
+    }
+
+    private static func undoInterruption(_ path: String, _ configuration: SQLiteConfiguration) throws {
+        var settings = settings(configuration, readonly: false)
+        settings.journalMode = .default
+        let connection = try DatabaseQueue(path: path, configuration: settings)
+        try connection.unsafeRead { db in _ = try Schema.migrationCount(db) }
+        try connection.close()
+    }
+
+    private static func readAsIs<Value>(
         _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
     ) throws -> Value {
         let connection = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: true))

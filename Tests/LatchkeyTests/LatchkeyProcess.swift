@@ -93,7 +93,7 @@ final class LatchkeyProcess: Sendable {
     }
 
     /// Whether it has ended and all that it said is there.
-    private var hasEnded: Bool { !process.isRunning && isDrained.withLock { $0 } }
+    var hasEnded: Bool { !process.isRunning && isDrained.withLock { $0 } }
 
     var identifier: Int32 { process.processIdentifier }
 
