@@ -25,20 +25,20 @@ let package = Package(
     ],
     targets: [
         // What the Swift modules of the C library do not show, curl's variadic setters, and the macros of zlib and OpenSSL.
-        .target(name: "CSystem"),
-        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
-        .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
-        .target(name: "CPostgres", linkerSettings: [.linkedLibrary("pq")]),
-        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .target(name: "CLatchkeySystem"),
+        .target(name: "CLatchkeyCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CLatchkeyZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CLatchkeyPostgres", linkerSettings: [.linkedLibrary("pq")]),
+        .target(name: "CLatchkeyOpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
         // Values all may use: strict JSON, base64url, secrets, time, randomness.
-        .target(name: "Primitives", dependencies: ["CSystem"]),
+        .target(name: "Primitives", dependencies: ["CLatchkeySystem"]),
 
         // Knows HTTP, and nothing of sign-in.
         .target(
             name: "HTTPServer",
             dependencies: [
-                "COpenSSL", "CSystem", "CZlib", "Primitives",
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -54,13 +54,18 @@ let package = Package(
             ]),
 
         // Knows curl.
-        .target(name: "OutboundHTTP", dependencies: ["CCurl", "OpenIDConnect"]),
+        .target(name: "OutboundHTTP", dependencies: ["CLatchkeyCurl", "OpenIDConnect"]),
+
+        // The records that are stored, and what use cases ask of a store; knows no database.
+        .target(
+            name: "StorageModel",
+            dependencies: ["Primitives", .product(name: "Crypto", package: "swift-crypto")]),
 
         // Knows SQLite and PostgreSQL.
         .target(
             name: "Storage",
             dependencies: [
-                "CPostgres", "Primitives",
+                "CLatchkeyPostgres", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -70,7 +75,7 @@ let package = Package(
         .target(
             name: "SignIn",
             dependencies: [
-                "OpenIDConnect", "Primitives", "Storage",
+                "OpenIDConnect", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -79,7 +84,7 @@ let package = Package(
         .target(
             name: "LatchkeyAPI",
             dependencies: [
-                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn", "Storage",
+                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -121,8 +126,9 @@ let package = Package(
         .target(
             name: "LatchkeyService",
             dependencies: [
-                "CSystem", "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
-                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
+                "CLatchkeySystem", "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
+                "Observability",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -143,7 +149,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CSystem", "OpenIDConnect", "Primitives",
+                "CLatchkeySystem", "OpenIDConnect", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/TestSupport"),
@@ -151,7 +157,7 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "CZlib", "HTTPServer", "TestSupport", "Primitives",
+                "CLatchkeyZlib", "HTTPServer", "TestSupport", "Primitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -166,11 +172,14 @@ let package = Package(
             name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "OpenIDConnect", "Primitives", "TestSupport"]),
         .testTarget(
             name: "StorageTests",
-            dependencies: ["Storage", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(
-            name: "SignInTests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "TestSupport",
+                "Storage", "StorageModel", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "LatchkeyAPITests",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -194,7 +203,7 @@ let package = Package(
             dependencies: [
                 "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyService", "Observability",
-                "OpenIDConnect", "Primitives", "Storage", "TestSupport", "latchkey",
+                "OpenIDConnect", "Primitives", "Storage", "StorageModel", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -207,7 +216,10 @@ let package = Package(
 )
 
 // The targets in C have no Swift settings.
-for target in package.targets where !["CSystem", "CCurl", "CZlib", "COpenSSL", "CPostgres"].contains(target.name) {
+for target in package.targets
+where !["CLatchkeySystem", "CLatchkeyCurl", "CLatchkeyZlib", "CLatchkeyOpenSSL", "CLatchkeyPostgres"].contains(
+    target.name)
+{
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

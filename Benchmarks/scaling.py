@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEY, CLIENT, SECRET, REDIRECT = "key-of-the-scaling-0123456789", "ccid-scaling", "secret-of-the-scaling", "https://app.example/callback"
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 TABLES = ["users", "identities", "sessions"]
-# Sessions at hand in a copy: Sources/SignIn/SessionCache.swift.
+# Sessions at hand in a copy: Sources/SignIn/Sessions/SessionCache.swift.
 AT_HAND = 4_096
 
 parser = argparse.ArgumentParser()

@@ -5,7 +5,7 @@ enum JWKSTarget {
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)
         let keys = JSONWebKeySet(parsing: bytes)
-        let survey = KeySetSurvey(parsing: bytes)
+        let survey = KeySetReport(parsing: bytes)
         demand((keys == nil) == (survey == nil), "what is a key set for one is one for the other")
         guard let keys, let survey else { return }
         demand(keys.count <= JSONWebKeySet.maximumKeys, "keys are few")

@@ -13,7 +13,7 @@ enum MetadataTarget {
         JSONPromise.value(bytes)
         let response = OutboundResponse(status: 200, contentType: "application/json", body: bytes)
         guard let network = MCCMNC("310010"),
-            let document = ProviderAnswer.object(response, maximumBytes: OutboundLimits().discoveryBytes)
+            let document = ProviderResponse.object(response, maximumBytes: OutboundLimits().discoveryBytes)
         else { return }
         _ = DiscoveryRefusal.isLasting(DiscoveryRefusal.error(document))
         _ = try? IssuerMetadata(document, issuer: "https://carrier.example", requirements: requirements)
@@ -24,7 +24,7 @@ enum MetadataTarget {
     private static func check(_ metadata: ProviderMetadata) {
         let endpoints = [
             metadata.authorizationEndpoint, metadata.tokenEndpoint, metadata.userInfoEndpoint, metadata.jwksURI,
-            metadata.serverInitiatedAuthorizationEndpoint,
+            metadata.backchannelAuthenticationEndpoint,
         ]
         for endpoint in endpoints.compactMap(\.self) {
             demand(requirements.trustedHosts.contains(endpoint.host), "every endpoint is on a trusted host")

@@ -21,6 +21,6 @@ enum TokenResponseTarget {
         } catch {
             demand(error.codeMayBeSpent, "after an answer the code is not sent again")
         }
-        _ = try? ServerInitiatedAnswer(response, limits: OutboundLimits())
+        _ = try? BackchannelAuthenticationResponse(response, limits: OutboundLimits())
     }
 }

@@ -63,7 +63,7 @@ extension CarrierSimulator {
         let userInfo = UserInfoEndpoint(simulator: self)
         let resource = ResourceEndpoint(simulator: self)
         let canary = CanaryEndpoint(simulator: self)
-        let serverInitiated = ServerInitiatedEndpoint(simulator: self)
+        let serverInitiated = BackchannelAuthenticationEndpoint(simulator: self)
         let asked = "/carriers/{mccmnc}/server-initiated"
         router.post(asked) { try await serverInitiated.start($0) }
         router.post(asked + "/{auth_req_id}/approve") {

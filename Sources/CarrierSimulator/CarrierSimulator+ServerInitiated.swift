@@ -10,7 +10,7 @@ extension CarrierSimulator {
     }
 
     /// The requests that were taken on at a carrier, oldest first, by the carrier's own ids.
-    public func serverInitiatedRequests(at mccmnc: String) -> [String] {
+    public func backchannelAuthenticationRequests(at mccmnc: String) -> [String] {
         withState { state in state.serverInitiated.all.filter { $0.mccmnc == mccmnc }.map(\.id) }
     }
 
@@ -39,7 +39,8 @@ extension CarrierSimulator {
     }
 
     private func addTokens(
-        to notification: inout Notification, _ request: ServerInitiatedRequest, _ site: CarrierSite, _ user: User
+        to notification: inout Notification, _ request: BackchannelAuthenticationRequest, _ site: CarrierSite,
+        _ user: User
     ) async throws {
         let now = clock.now()
         let grant = Grant(mccmnc: site.mccmnc, terms: request.terms, user: user, approvedAt: now)
@@ -63,7 +64,7 @@ private struct Notification: Sendable {
     var members: JSONMembers
     var token: String
 
-    init(_ request: ServerInitiatedRequest, _ site: CarrierSite) {
+    init(_ request: BackchannelAuthenticationRequest, _ site: CarrierSite) {
         members = ["auth_req_id": .text(request.id)]
         members["state"] = request.state.map(JSON.text)
         token = request.notificationToken

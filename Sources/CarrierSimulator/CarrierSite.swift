@@ -11,7 +11,7 @@ struct CarrierSite: Sendable {
     var mccmnc: String { carrier.mccmnc }
     var issuer: String { "\(base)/\(carrier.isCarrier ? "carriers" : "providers")/\(mccmnc)" }
     var authorizationEndpoint: String { issuer + "/authorize" }
-    var serverInitiatedEndpoint: String { issuer + "/server-initiated" }
+    var backchannelAuthenticationEndpoint: String { issuer + "/server-initiated" }
     var tokenEndpoint: String { issuer + "/token" }
     var userInfoEndpoint: String { issuer + "/userinfo" }
     var endSessionEndpoint: String { issuer + "/logout" }

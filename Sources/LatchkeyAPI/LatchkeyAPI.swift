@@ -19,7 +19,7 @@ public final class LatchkeyAPI: Sendable {
     let files: StaticFiles?
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
-    let publicAddress: PublicAddress
+    let publicAddress: BaseURL
     let compatibility: Compatibility
     let rates: RateGuard
     let isDraining = Atomic(false)
@@ -28,9 +28,9 @@ public final class LatchkeyAPI: Sendable {
     let demonstration: Demonstration?
     let documentPage = DocumentPage()
     let operatorPages: OperatorPages
-    let insiders: Insiders
+    let insiders: AddressAllowlist
     /// Who may see the status page: this very machine.
-    let statusInsiders: Insiders
+    let statusAllowlist: AddressAllowlist
     let statusWatchers = StatusWatchers()
 
     /// - Parameters:
@@ -48,7 +48,7 @@ public final class LatchkeyAPI: Sendable {
     public init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
-        publicAddress: PublicAddress = PublicAddress(), compatibility: Compatibility = Compatibility(),
+        publicAddress: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system,
         version: String = "unreleased", demonstration: Demonstration? = nil, tracer: (any Tracer)? = nil,
@@ -70,8 +70,8 @@ public final class LatchkeyAPI: Sendable {
         self.demonstration = demonstration
         self.operatorPages = operatorPages
         let presentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
-        insiders = Insiders(allowed: operatorPages.allowedAddresses, presentProxies: presentProxies)
-        statusInsiders = Insiders(allowed: OperatorPages().allowedAddresses, presentProxies: presentProxies)
+        insiders = AddressAllowlist(allowed: operatorPages.allowedAddresses, presentProxies: presentProxies)
+        statusAllowlist = AddressAllowlist(allowed: OperatorPages().allowedAddresses, presentProxies: presentProxies)
     }
 
     /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
@@ -91,14 +91,14 @@ public final class LatchkeyAPI: Sendable {
     func handler(with router: Router, _ observe: RequestObserver? = nil) -> Handler {
         let patterns = router.patterns
         return { request in
-            let place = router.place(of: request)
-            return await self.traces.answer(request, at: place.number.map { patterns[$0] }) {
-                await self.respond(to: request, router, place, observe)
+            let match = router.match(request)
+            return await self.traces.answer(request, at: match.number.map { patterns[$0] }) {
+                await self.respond(to: request, router, match, observe)
             }
         }
     }
 
-    /// The patterns of the paths that are answered, by their numbers in ``AnsweredRequest``.
+    /// The patterns of the paths that are answered, by their numbers in ``CompletedRequest``.
     public var routePatterns: [String] { makeRouter().patterns }
 
     /// How much there is to do.
@@ -113,7 +113,7 @@ public final class LatchkeyAPI: Sendable {
     }
 
     private func respond(
-        to received: Request, _ router: Router, _ place: Router.Place, _ observe: RequestObserver?
+        to received: Request, _ router: Router, _ match: Router.Match, _ observe: RequestObserver?
     ) async -> Response {
         let stopwatch = Stopwatch()
         let requestID = requestIDs.next()
@@ -121,7 +121,7 @@ public final class LatchkeyAPI: Sendable {
         request.id = requestID
         var response: Response
         do {
-            response = try await limited(request, router, place)
+            response = try await limited(request, router, match)
         } catch {
             response = render(error).response(requestID: requestID)
         }
@@ -129,24 +129,24 @@ public final class LatchkeyAPI: Sendable {
         let nanoseconds = stopwatch.nanoseconds
         accessLog.write(request, response, requestID: requestID, took: nanoseconds)
         observe?(
-            AnsweredRequest(
-                route: place.number, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
+            CompletedRequest(
+                route: match.number, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
         return response
     }
 
-    private func limited(_ request: Request, _ router: Router, _ place: Router.Place) async throws -> Response {
+    private func limited(_ request: Request, _ router: Router, _ match: Router.Match) async throws -> Response {
         // What tells how the server is, however busy it is.
         if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
-            return try await router.respond(to: request, at: place)
+            return try await router.respond(to: request, at: match)
         }
         guard rates.enter() else { throw APIError.overloaded }
         defer { rates.leave() }
         let notice = try rates.countAddress(of: request)
         if let preflight = await crossOrigin.preflight(request) { return preflight }
-        guard let notice else { return try await router.respond(to: request, at: place) }
+        guard let notice else { return try await router.respond(to: request, at: match) }
         var response: Response
         do {
-            response = try await router.respond(to: request, at: place)
+            response = try await router.respond(to: request, at: match)
         } catch {
             response = render(error).response(requestID: request.id)
         }

@@ -151,7 +151,7 @@ extension Latchkey {
             if answer.status == 401, answer.errorCode == LatchkeyError.Code.invalidGrant.rawValue {
                 try await save(nil)
             }
-            let tokens = try answer.checked(now: pace.now()).decoded(TokenAnswer.self).session(now: pace.now()).tokens
+            let tokens = try answer.checked(now: pace.now()).decoded(TokenResponse.self).session(now: pace.now()).tokens
             try await save(tokens)
             return .success(tokens)
         } catch {
@@ -202,7 +202,7 @@ extension Latchkey {
             let (data, response) = try await transport.send(request)
             return Answer(data: data, response: response)
         } catch {
-            throw .noAnswer(error)
+            throw .noResponse(error)
         }
     }
 

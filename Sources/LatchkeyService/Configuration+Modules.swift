@@ -6,6 +6,7 @@ import OutboundHTTP
 import Primitives
 import SignIn
 import Storage
+import StorageModel
 
 // What an operator decided, in the words of each module.
 
@@ -41,7 +42,7 @@ extension Configuration {
     private func encryptedListeners(_ served: ServerTLS) -> [ListeningPoint] {
         let hosts = tls.hosts.isEmpty ? http.hosts : tls.hosts
         var points = [ListeningPoint(hosts: hosts, port: tls.port, kind: .tls(served))]
-        if let port = tls.redirectPort, let origin = PublicAddress(publicURL?.text).origin {
+        if let port = tls.redirectPort, let origin = BaseURL(publicURL?.text).origin {
             points.append(ListeningPoint(hosts: hosts, port: port, kind: .redirect(origin: origin)))
         }
         return points

@@ -9,6 +9,7 @@ import OutboundHTTP
 public import Primitives
 import SignIn
 import Storage
+import StorageModel
 import Synchronization
 import Tracing
 
@@ -23,7 +24,7 @@ public final class LatchkeyService: Sendable {
     private let store: SQLStore
     private let client: CurlHTTPClient
     let api: LatchkeyAPI
-    private let publicAddress: PublicAddress
+    private let publicAddress: BaseURL
     private let server: Server
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
@@ -76,7 +77,7 @@ public final class LatchkeyService: Sendable {
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
 
         // What they are asked for by.
-        publicAddress = PublicAddress(configuration.publicURL?.text)
+        publicAddress = BaseURL(configuration.publicURL?.text)
         let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
         api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
@@ -178,7 +179,7 @@ public final class LatchkeyService: Sendable {
         let cut = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
         await client.shutdown()
-        await housekeeping.writeSightings()
+        await housekeeping.writeLastSeen()
         do {
             try await store.close()
         } catch {

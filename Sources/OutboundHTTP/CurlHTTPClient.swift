@@ -1,4 +1,4 @@
-import CCurl
+import CLatchkeyCurl
 public import OpenIDConnect
 import Synchronization
 

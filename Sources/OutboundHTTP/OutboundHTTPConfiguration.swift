@@ -1,4 +1,4 @@
-import CCurl
+import CLatchkeyCurl
 
 /// How a ``CurlHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import CSystem
+import CLatchkeySystem
 
 /// Yields unpredictable bytes. Whatever makes tokens is given one, so that tests can repeat it.
 public struct RandomSource: Sendable {

@@ -1,5 +1,5 @@
 import Primitives
-import Storage
+import StorageModel
 import Synchronization
 
 /// Says whether the store can be used, asking it at most once a second and one time at once, however often it is asked

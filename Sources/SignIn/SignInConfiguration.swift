@@ -1,6 +1,6 @@
 public import OpenIDConnect
 public import Primitives
-public import Storage
+public import StorageModel
 
 /// What an operator decides about signing in, as plain values.
 public struct SignInConfiguration: Sendable {
@@ -66,7 +66,7 @@ public struct SignInConfiguration: Sendable {
         public enum Nonce: Sendable, Hashable {
             /// The app's own, or none.
             case client
-            /// Only one that ``Attempts`` handed out, once.
+            /// Only one that ``NonceIssuer`` handed out, once.
             case issued
         }
 
@@ -107,7 +107,7 @@ public struct SignInConfiguration: Sendable {
 
     /// What server-initiated sign-ins are held to; times in seconds.
     public struct ServerInitiated: Sendable, Hashable {
-        public var limits = AsyncSignInLimits()
+        public var limits = BackchannelAuthenticationLimits()
         /// How often a carrier is asked under one handle: each asks the user on their phone.
         public var requests: Int64 = 4
         /// How long a client has at least to get the outcome once the user has approved.

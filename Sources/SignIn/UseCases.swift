@@ -1,7 +1,7 @@
 public import Logging
 public import OpenIDConnect
 public import Primitives
-public import Storage
+public import StorageModel
 
 /// All that a user and an app can do, over one store.
 ///
@@ -12,8 +12,8 @@ public import Storage
 public struct UseCases: Sendable {
     public let signIn: SignInWithCode
     public let registration: Registration
-    public let attempts: Attempts
-    public let asyncSignIn: AsyncSignIn
+    public let attempts: NonceIssuer
+    public let backchannelAuthentication: BackchannelAuthentication
     public let sessions: Sessions
     public let refresh: Refresh
     public let authorizeTransaction: AuthorizeTransaction
@@ -22,9 +22,9 @@ public struct UseCases: Sendable {
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
     public let linkIdentity: LinkIdentity
-    public let backChannelLogout: BackChannelLogout
+    public let backChannelLogout: BackchannelLogout
     public let providerSignOut: ProviderSignOut
-    public let sessionHandover: SessionHandover
+    public let oneTimeSessionCode: OneTimeSessionCode
     public let apiKeys: StoredAPIKeys
     public let resources: ProviderResources
     public let accountChanges: AccountChanges
@@ -40,14 +40,14 @@ public struct UseCases: Sendable {
     ) {
         let recentSignIns = RecentSignIns(window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
-            store: store, cache: SessionCache(), sightings: Sightings(), recentSignIns: recentSignIns,
+            store: store, cache: SessionCache(), sightings: LastSeenTracker(), recentSignIns: recentSignIns,
             lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
             random: random)
-        let desk = RegistrationDesk(
+        let desk = RegistrationOffers(
             rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
             clock: clock, random: random)
         let vault = TokenVault(keys: configuration.vaultKeys)
-        let notes = SealedNotes(store: store, clock: clock)
+        let notes = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
@@ -57,13 +57,13 @@ public struct UseCases: Sendable {
                 store: store, clock: clock, window: configuration.lifetimes.retryWindow),
             desk: desk, vault: vault, notes: notes, clock: clock, random: random,
             logger: logger, observer: observer)
-        asyncSignIn = AsyncSignIn(
+        backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,
             pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
             random: random, logger: logger)
-        attempts = Attempts(configuration: configuration, store: store, clock: clock, random: random)
+        attempts = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(
             store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
@@ -76,8 +76,8 @@ public struct UseCases: Sendable {
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
-        sessionHandover = SessionHandover(notes: notes, random: random)
-        backChannelLogout = BackChannelLogout(
+        oneTimeSessionCode = OneTimeSessionCode(notes: notes, random: random)
+        backChannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
             clock: clock, logger: logger)
         providerSignOut = ProviderSignOut(
@@ -87,6 +87,6 @@ public struct UseCases: Sendable {
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
             link: linkIdentity, notes: notes,
-            handover: sessionHandover, starts: StartRate(), clock: clock, random: random)
+            handover: oneTimeSessionCode, starts: StartRate(), clock: clock, random: random)
     }
 }

@@ -1,3 +1,4 @@
+import CLatchkeySystem
 import Foundation
 import Synchronization
 
@@ -112,7 +113,7 @@ public final class PostgresCluster: Sendable {
     }
 
     /// The state and the parent of a process; nil if there is none.
-    private static func standing(of process: Int32) -> (state: Substring, parent: Int32)? {
+    private static func status(of process: Int32) -> (state: Substring, parent: Int32)? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1,
             let parent = Int32(fields[1])
@@ -120,11 +121,11 @@ public final class PostgresCluster: Sendable {
         return (fields[0], parent)
     }
 
-    private static func runs(_ process: Int32) -> Bool { standing(of: process).map { $0.state != "Z" } ?? false }
+    private static func runs(_ process: Int32) -> Bool { status(of: process).map { $0.state != "Z" } ?? false }
 
     private static func children(of parent: Int32) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return names.compactMap { Int32($0) }.filter { standing(of: $0)?.parent == parent }
+        return names.compactMap { Int32($0) }.filter { status(of: $0)?.parent == parent }
     }
 
     public func start() throws {

@@ -42,7 +42,7 @@ extension APIOperation {
             """,
             parameters: [.provider],
             body: Body(
-                schema: "BackChannelLogout", example: #"{"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"}"#,
+                schema: "BackchannelLogout", example: #"{"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"}"#,
                 isFormOnly: true),
             answers: [.done],
             refusals: [

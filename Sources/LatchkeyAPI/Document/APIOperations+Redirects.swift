@@ -69,7 +69,7 @@ extension APIOperation {
             sent a `code_challenge` at the start.
             """,
             body: Body(
-                schema: "SessionHandover",
+                schema: "OneTimeSessionCode",
                 example: #"{"session_id": "\#(APIExample.handle)", "code_verifier": "\#(APIExample.verifier)"}"#),
             answers: [.handed()],
             refusals: [
@@ -157,7 +157,7 @@ extension APIOperation {
         `action=register&status=partial&state_key=…` or `action=login&status=failure&message=…&error=…`. Where nobody can \
         be told so, the person gets a page.
         """,
-        parameters: [.provider] + APISchema.authorizationAnswerFields.map { .query($0.name, $0.schema) },
+        parameters: [.provider] + APISchema.authorizationResponseFields.map { .query($0.name, $0.schema) },
         answers: [
             onward,
             Answer(

@@ -13,7 +13,7 @@ extension APIOperation {
             "This is `/auth/zenkey/sign-in` under the name that the "
                 + "published example apps call."),
         APIOperation(
-            .post, "/auth/{provider}/attempts", "issueAttempt", .signIn, .key, "Get a nonce for a sign-in",
+            .post, "/auth/{provider}/attempts", "issueNonce", .signIn, .key, "Get a nonce for a sign-in",
             """
             Optional, unless the client is configured with `nonce: issued`: then a sign-in is taken only with a nonce from \
             here, once. The body, if there is one, is not looked at.

@@ -23,13 +23,16 @@ extension APISchema {
                 ])
         ),
         (
-            "BackChannelLogout",
+            "BackchannelLogout",
             object("A logout.", [.required("logout_token", visible("A JWT.", upTo: 16_384))])
         ),
-        ("Registration", registration), ("Refresh", refresh), ("SessionHandover", sessionHandover),
+        ("Registration", registration), ("Refresh", refresh), ("OneTimeSessionCode", oneTimeSessionCode),
         ("ProfileEdit", profileEdit), ("TokenQuestion", tokenQuestion), ("ReceiptToRedeem", receiptToRedeem),
-        ("AsyncSignIn", object("Whom to ask, and what for.", asyncSignInFields, oneGroupOf: networks)),
-        ("AsyncNotification", asyncNotification), ("AuthorizationAnswer", authorizationAnswer),
+        (
+            "BackchannelAuthentication",
+            object("Whom to ask, and what for.", backchannelAuthenticationFields, oneGroupOf: networks)
+        ),
+        ("BackchannelNotification", backchannelNotification), ("AuthorizationAnswer", authorizationResponse),
     ]
 
     private static let networks = [["mccmnc"], ["mcc", "mnc"]]
@@ -152,7 +155,7 @@ extension APISchema {
             .optional("correlation_id", correlationID),
         ])
 
-    private static let sessionHandover = object(
+    private static let oneTimeSessionCode = object(
         "What the app was redirected with.",
         [
             .required("session_id", visible("Also `sessionId`.", upTo: 64, example: APIExample.handle)),
@@ -182,7 +185,7 @@ extension APISchema {
     private static let receiptToRedeem = object(
         "A receipt.", [.required("receipt", visible("A JWT.", upTo: 8192, example: "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"))])
 
-    private static let asyncSignInFields: [Field] =
+    private static let backchannelAuthenticationFields: [Field] =
         [
             .required("client_id", clientID),
             .required(
@@ -199,7 +202,7 @@ extension APISchema {
             .optional("correlation_id", correlationID),
         ] + networkFields
 
-    private static let asyncNotification = object(
+    private static let backchannelNotification = object(
         "How a server-initiated sign-in ended: `id_token`, or `error`.",
         [
             .required("auth_req_id", visible("The carrier's own.", upTo: 512, example: "carrier-request-1")),
@@ -209,10 +212,10 @@ extension APISchema {
             .optional("access_token", visible("For userinfo.", upTo: 8192)),
         ], oneGroupOf: [["id_token"], ["error"]])
 
-    private static let authorizationAnswer = object(
-        "What the carrier sends with the browser.", authorizationAnswerFields.map { .optional($0.name, $0.schema) })
+    private static let authorizationResponse = object(
+        "What the carrier sends with the browser.", authorizationResponseFields.map { .optional($0.name, $0.schema) })
 
-    static let authorizationAnswerFields: [(name: String, schema: APISchema)] = [
+    static let authorizationResponseFields: [(name: String, schema: APISchema)] = [
         ("state", visible("Which sign-in it is.", upTo: 256)),
         ("code", text("The authorization code.", pattern: "^[ -~]*$", lengths: 0...4096)),
         ("error", text("Why there is no code.", example: "access_denied")),

@@ -9,8 +9,9 @@ extension APISchema {
         ("RegistrationNeeded", registrationNeeded), ("User", user), ("Session", session), ("Identity", identity),
         ("LinkedIdentity", linkedIdentity),
         ("Provider", provider), ("Introspection", introspection), ("ApprovedTransaction", approvedTransaction),
-        ("RedeemedReceipt", redeemedReceipt), ("KeySet", keySet), ("AsyncSignInStarted", asyncSignInStarted),
-        ("AsyncSignInWaiting", asyncSignInWaiting),
+        ("RedeemedReceipt", redeemedReceipt), ("KeySet", keySet),
+        ("BackchannelAuthenticationStarted", backchannelAuthenticationStarted),
+        ("BackchannelAuthenticationWaiting", backchannelAuthenticationWaiting),
     ]
 
     private static let error = object("Why a call was refused.", errorFields())
@@ -187,16 +188,17 @@ extension APISchema {
                         ])))
         ])
 
-    private static let asyncHandle = text(
+    private static let backchannelHandle = text(
         "The server's own handle; good for this API key only.", example: APIExample.handle)
 
-    private static let asyncSignInStarted = object(
+    private static let backchannelAuthenticationStarted = object(
         "The user is being asked.",
         [
-            .required("auth_req_id", asyncHandle), .required("expires_in", span("How long the user has", example: 300)),
+            .required("auth_req_id", backchannelHandle),
+            .required("expires_in", span("How long the user has", example: 300)),
             .required("correlation_id", correlationID),
         ])
 
-    private static let asyncSignInWaiting = object(
-        "The user has not answered yet: ask again in a second or more.", [.required("auth_req_id", asyncHandle)])
+    private static let backchannelAuthenticationWaiting = object(
+        "The user has not answered yet: ask again in a second or more.", [.required("auth_req_id", backchannelHandle)])
 }

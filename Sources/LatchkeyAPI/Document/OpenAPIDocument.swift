@@ -141,6 +141,6 @@ package struct OpenAPIDocument: Sendable {
 extension APIOperation {
     /// All calls, in the order in which the document has them.
     static let all: [APIOperation] =
-        ofSignIn + ofRegistration + ofSessions + ofLogout + ofAccount + ofLinking + ofRedirects + ofServerInitiated
+        ofSignIn + ofRegistration + ofSessions + ofLogout + ofAccount + ofLinking + ofRedirects + ofBackchannel
         + ofTransactions + ofServices + ofOperation
 }

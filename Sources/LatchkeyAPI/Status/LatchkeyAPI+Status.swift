@@ -55,7 +55,7 @@ extension LatchkeyAPI {
             guard try await admit(request).isOperator else { throw APIError.notForOperators }
         } else {
             // A page of elsewhere could have its own name lead to this machine, and read what the browser here may.
-            guard statusInsiders.include(request), Self.isNamedLocally(request), !Self.isOfAnotherSite(request) else {
+            guard statusAllowlist.include(request), Self.isNamedLocally(request), !Self.isOfAnotherSite(request) else {
                 throw APIError.nothingThere
             }
         }

@@ -4,7 +4,7 @@ import Primitives
 
 /// Counts requests to providers, and tells how they stand.
 final class CarrierMetrics: Sendable {
-    typealias Source = Standing.Source
+    typealias Source = Status.Source
 
     /// Of one issuer.
     private struct Row: Sendable {
@@ -22,7 +22,7 @@ final class CarrierMetrics: Sendable {
             "the issuer; empty for the carriers' discovery service; `other` beyond \(capacity) of them"),
     ]
     private static let steps = LabelValues(
-        "kind", OutboundRequest.Lane.Step.allCases.map(\.name), "what was asked for")
+        "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was asked for")
 
     private let rows: BoundedRows<Source, Row>
     private let durations: RowTemplate
@@ -55,9 +55,9 @@ final class CarrierMetrics: Sendable {
     /// What a provider's relying party tells.
     func observer(of provider: String, isOfCarriers: Bool) -> RelyingPartyObserver {
         RelyingPartyObserver(
-            request: { [self] lane, ending, nanoseconds in
-                rows[source(of: lane, provider, isOfCarriers)].durations
-                    .observe(nanoseconds, at: lane.step.place, Self.place(of: ending))
+            request: { [self] destination, ending, nanoseconds in
+                rows[source(of: destination, provider, isOfCarriers)].durations
+                    .observe(nanoseconds, at: destination.step.place, Self.place(of: ending))
             },
             keyRefresh: { [self] issuer, wentWell in
                 rows[Source(provider: provider, issuer: issuer)].keyRefreshes.add(at: wentWell ? 0 : 1)
@@ -65,8 +65,9 @@ final class CarrierMetrics: Sendable {
     }
 
     /// Carriers' discovery requests are named for networks, which anybody can name: they count as the discovery service's.
-    private func source(of lane: OutboundRequest.Lane, _ provider: String, _ isOfCarriers: Bool) -> Source {
-        Source(provider: provider, issuer: isOfCarriers && lane.step == .discovery ? "" : lane.carrier)
+    private func source(of destination: OutboundRequest.Destination, _ provider: String, _ isOfCarriers: Bool) -> Source
+    {
+        Source(provider: provider, issuer: isOfCarriers && destination.step == .discovery ? "" : destination.carrier)
     }
 
     private static func place(of ending: RelyingPartyObserver.Ending) -> Int {
@@ -117,14 +118,14 @@ final class CarrierMetrics: Sendable {
     }
 
     /// How each issuer that was met stands.
-    func standings(of parties: [String: RelyingParty], at now: Timestamp) -> [Standing] {
+    func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [Status] {
         let open = openBreakers(of: parties)
         let ages = keyAges(of: parties, at: now)
         return rows.all.compactMap { row in
             let figures = Figures(row.durations)
-            let leftAlone = OutboundRequest.Lane.Step.allCases.filter { open[row.source]?.contains($0) ?? false }
+            let leftAlone = OutboundRequest.Destination.Step.allCases.filter { open[row.source]?.contains($0) ?? false }
             guard figures.answered + figures.failed > 0 || !leftAlone.isEmpty else { return nil }
-            return Standing(
+            return Status(
                 source: row.source, figures: figures, leftAlone: leftAlone.map(\.name),
                 keysFetchedAt: ages[row.source].map { now.advanced(bySeconds: -$0) })
         }
@@ -134,7 +135,7 @@ final class CarrierMetrics: Sendable {
     private func breakers(of parties: [String: RelyingParty]) -> [SampledMetric.Sample] {
         let open = openBreakers(of: parties)
         return rows.all.flatMap { row in
-            OutboundRequest.Lane.Step.allCases.compactMap { step -> SampledMetric.Sample? in
+            OutboundRequest.Destination.Step.allCases.compactMap { step -> SampledMetric.Sample? in
                 let isOpen = open[row.source]?.contains(step) ?? false
                 guard isOpen || row.durations.has(step) else { return nil }
                 return .init(isOpen ? 1 : 0, [row.source.provider, row.source.issuer, step.name])
@@ -142,11 +143,11 @@ final class CarrierMetrics: Sendable {
         }
     }
 
-    private func openBreakers(of parties: [String: RelyingParty]) -> [Source: Set<OutboundRequest.Lane.Step>] {
-        var open: [Source: Set<OutboundRequest.Lane.Step>] = [:]
+    private func openBreakers(of parties: [String: RelyingParty]) -> [Source: Set<OutboundRequest.Destination.Step>] {
+        var open: [Source: Set<OutboundRequest.Destination.Step>] = [:]
         for (provider, party) in parties {
-            for (lane, _) in party.lanesInTrouble {
-                open[known(source(of: lane, provider, party.isOfCarriers)), default: []].insert(lane.step)
+            for (destination, _) in party.failingDestinations {
+                open[known(source(of: destination, provider, party.isOfCarriers)), default: []].insert(destination.step)
             }
         }
         return open
@@ -155,7 +156,7 @@ final class CarrierMetrics: Sendable {
     private func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [Source: Int64] {
         var ages: [Source: Int64] = [:]
         for (provider, party) in parties {
-            for keys in party.keyStandings {
+            for keys in party.keyStatuses {
                 let source = known(Source(provider: provider, issuer: keys.issuer))
                 let age = max(0, now.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)
                 ages[source] = max(age, ages[source] ?? 0)
@@ -171,12 +172,12 @@ final class CarrierMetrics: Sendable {
 
 extension Histogram {
     /// Whether any request of a step was counted.
-    fileprivate func has(_ step: OutboundRequest.Lane.Step) -> Bool {
+    fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
         (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
     }
 }
 
-extension OutboundRequest.Lane.Step {
+extension OutboundRequest.Destination.Step {
     var name: String {
         switch self {
         case .discovery: "discovery"

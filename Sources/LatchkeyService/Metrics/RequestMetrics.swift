@@ -38,7 +38,7 @@ final class RequestMetrics: Sendable {
 
     var metrics: [any Metric] { [total, durations] }
 
-    func count(_ request: AnsweredRequest) {
+    func count(_ request: CompletedRequest) {
         let isNowhere = request.status == 404 || request.status == 405
         let route = request.route ?? (isNowhere ? files + 1 : files)
         let method = Self.place(of: request.method)

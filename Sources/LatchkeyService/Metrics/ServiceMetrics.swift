@@ -7,6 +7,7 @@ import OutboundHTTP
 import Primitives
 import SignIn
 import Storage
+import StorageModel
 
 /// All that a service counts, and what is told of that at `GET /metrics`.
 final class ServiceMetrics: Sendable {

@@ -1,5 +1,6 @@
 import Observability
 import Storage
+import StorageModel
 
 /// Counts the calls to the store.
 final class StoreMetrics: Sendable {

@@ -12,9 +12,9 @@ final class StatusBoard: Sendable {
         let number: Int64
         /// As the counters stood when it began.
         let signInsBefore: ServiceStatus.Outcomes
-        let carriersBefore: [CarrierMetrics.Standing.Source: CarrierMetrics.Figures]
+        let carriersBefore: [CarrierMetrics.Status.Source: CarrierMetrics.Figures]
         var signIns = ServiceStatus.Outcomes()
-        var carriers: [CarrierMetrics.Standing.Source: CarrierMetrics.Figures] = [:]
+        var carriers: [CarrierMetrics.Status.Source: CarrierMetrics.Figures] = [:]
 
         var beginning: Timestamp { Timestamp(secondsSinceEpoch: number * 60) }
     }
@@ -93,19 +93,19 @@ final class StatusBoard: Sendable {
     private var failures: [ServiceStatus.Failure] { state.withLock { $0.failures }.reversed() }
 
     /// How things stand, as far as it is known here.
-    func status(of carriers: [CarrierMetrics.Standing]) -> ServiceStatus {
+    func status(of carriers: [CarrierMetrics.Status]) -> ServiceStatus {
         sample()
         let minutes = state.withLock { $0.minutes }
         var status = ServiceStatus(version: LatchkeyVersion.text, startedAt: startedAt, now: clock.now())
         status.minutes = minutes.map { .init(beginning: $0.beginning, outcomes: $0.signIns) }
         status.failures = failures
-        status.carriers = carriers.map { standing in
-            var carrier = ServiceStatus.Carrier(provider: standing.source.provider, issuer: standing.source.issuer)
-            carrier.leftAlone = standing.leftAlone
-            carrier.keysFetchedAt = standing.keysFetchedAt
-            carrier.all = standing.figures.answers
+        status.carriers = carriers.map { status in
+            var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
+            carrier.leftAlone = status.leftAlone
+            carrier.keysFetchedAt = status.keysFetchedAt
+            carrier.all = status.figures.answers
             carrier.minutes = minutes.map { minute in
-                (minute.beginning, (minute.carriers[standing.source] ?? CarrierMetrics.Figures()).answers)
+                (minute.beginning, (minute.carriers[status.source] ?? CarrierMetrics.Figures()).answers)
             }
             return carrier
         }

@@ -4,6 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
+import StorageModel
 import Synchronization
 
 /// Puts together what the status page tells, from all that count. The server and the API are there only after it, and have it.
@@ -41,7 +42,7 @@ final class StatusSource: Sendable {
 
     private func read() -> ServiceStatus {
         let (api, server) = serving.withLock { ($0.api, $0.server) }
-        var status = board.status(of: metrics.carriers.standings(of: relyingParties, at: clock.now()))
+        var status = board.status(of: metrics.carriers.statuses(of: relyingParties, at: clock.now()))
         status.sessions = sessions.statistics
         if let api { status.load = api.load }
         status.connections = server?.statistics.connections ?? 0

@@ -61,8 +61,8 @@ extension ConformanceRun {
                 "POST", path, headers: ["Content-Type: application/json"], body: App.json(fields))
         }
         guard let handle = started.json["auth_req_id"]?.string else { return started }
-        if !row.faults.contains(.notificationBeforeAnswer) {
-            let id = try #require(stage.simulator.serverInitiatedRequests(at: mccmnc).last)
+        if !row.faults.contains(.notificationBeforeResponse) {
+            let id = try #require(stage.simulator.backchannelAuthenticationRequests(at: mccmnc).last)
             #expect(try await stage.simulator.answer(id, .approved) == row.notified)
         }
         return try await timed { try await stage.app.send("GET", path + "/" + handle) }

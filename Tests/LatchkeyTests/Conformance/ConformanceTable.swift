@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `docs/conformance.md`: what the cases are and what was seen of them.
@@ -6,9 +7,7 @@ enum ConformanceTable {
     /// Set to `write`, the run of all cases writes the table.
     static let variable = "LATCHKEY_CONFORMANCE_TABLE"
 
-    private static let path = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("docs/conformance.md").path
+    private static let path = Repository.path("docs/conformance.md")
 
     static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
 

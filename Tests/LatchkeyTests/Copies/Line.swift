@@ -14,7 +14,7 @@ struct Line {
         _ method: String, _ path: String, token: String? = nil, json: [String: String]? = nil
     ) async throws -> App.Answer {
         let body = json.map { App.json($0) } ?? ""
-        var head = "\(method) \(path) HTTP/1.1\r\nHost: login.example.com\r\nX-API-KEY: \(OperatorStage.apiKey)\r\n"
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: login.example.com\r\nX-API-KEY: \(AdminHarness.apiKey)\r\n"
         if let token { head += "Authorization: Bearer \(token)\r\n" }
         head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         let connection: RawClient

@@ -54,8 +54,7 @@ final class NginxProxy: Sendable {
 
     /// The shipped configuration. Every change has to find its place.
     private func site(before copies: [LoopbackAddress]) throws -> String {
-        let shipped = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Config/nginx/latchkey.conf").standardizedFileURL
+        let shipped = Repository.root.appendingPathComponent("Config/nginx/latchkey.conf")
         var lines = try String(contentsOf: shipped, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false
         ).map(String.init)

@@ -8,11 +8,8 @@ import Testing
 
 /// docs/metrics.md, the dashboard and the alerts: that they tell of the metrics that there are.
 @Suite(.serialized) struct MetricsDocumentTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../..").standardizedFileURL
-
     private func text(_ path: String) throws -> String {
-        try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+        try Repository.text(path)
     }
 
     private func descriptions() async throws -> [MetricDescription] {
@@ -46,7 +43,7 @@ import Testing
         let expected = table(try await descriptions())
         if ProcessInfo.processInfo.environment["LATCHKEY_METRICS_TABLE"] == "write" {
             let new = now.replacingCharacters(in: from.upperBound..<to.lowerBound, with: expected)
-            try new.write(to: Self.root.appendingPathComponent(path), atomically: true, encoding: .utf8)
+            try new.write(to: Repository.root.appendingPathComponent(path), atomically: true, encoding: .utf8)
             return
         }
         let told = now[from.upperBound..<to.lowerBound]
@@ -77,7 +74,7 @@ import Testing
 
     @Test("promtool finds nothing wrong with the alerts, nor with what the dashboard asks")
     func promtool() async throws {
-        let rules = Self.root.appendingPathComponent("Config/prometheus-rules.yaml").path
+        let rules = Repository.root.appendingPathComponent("Config/prometheus-rules.yaml").path
         let alerts = try await Promtool.check(rules: rules)
         #expect(alerts.status == 0, "\(alerts.output)")
 

@@ -4,8 +4,7 @@ import TestSupport
 /// Prometheus' own checker, which `scripts/setup --test` unpacks from Debian's package.
 enum Promtool {
     private static var program: String {
-        let unpacked = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../.build/prometheus/usr/bin/promtool").standardizedFileURL.path
+        let unpacked = Repository.path(".build/prometheus/usr/bin/promtool")
         return FileManager.default.isExecutableFile(atPath: unpacked) ? unpacked : "promtool"
     }
 

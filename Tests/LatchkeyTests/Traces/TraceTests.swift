@@ -55,11 +55,11 @@ import Testing
 
     @Test("The lines about a request of a trace have its id; a bad one stands nowhere")
     func lines() async throws {
-        try await OperatorStage.with { stage in
+        try await AdminHarness.with { stage in
             let path = try stage.write("log: {level: verbose}\n", as: "latchkey.yaml")
             let process = try LatchkeyProcess(
                 ["serve", "--config", path], environment: stage.environment, directory: stage.directory.path)
-            let app = App(port: try await process.port(after: "listening"), apiKey: OperatorStage.apiKey)
+            let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)
             func signIn(_ correlationID: String, _ traceparent: String) async throws -> String {
                 let body = App.json([
                     "client_id": Stage.clientID, "code": "no-such-code", "mccmnc": Stage.mccmnc,

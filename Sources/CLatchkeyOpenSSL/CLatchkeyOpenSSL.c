@@ -1,0 +1,425 @@
+#define _GNU_SOURCE
+#include "CLatchkeyOpenSSL.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#if OPENSSL_VERSION_NUMBER < 0x30000000L
+#error "OpenSSL 3.0 or later is needed"
+#endif
+
+#if !defined(MSG_NOSIGNAL)
+#define MSG_NOSIGNAL 0
+#endif
+
+struct copenssl_context {
+    SSL_CTX *ssl;
+    int64_t not_before;
+    int64_t not_after;
+};
+
+struct copenssl_session {
+    SSL *ssl;
+    const char *reason;
+    int descriptor;
+    // Whether the last read found less than it asked for: the next one would find nothing.
+    unsigned char is_drained;
+    unsigned char ends;
+    unsigned char has_ended;
+    unsigned char is_established;
+    // After a failure nothing more may be sent, not even the end (SSL_shutdown(3)).
+    unsigned char is_broken;
+    unsigned char saw_plain_http;
+    // Messages of the handshake received since it ended, or since the last data.
+    unsigned int messages_in_a_row;
+};
+
+// The socket, as OpenSSL sees it. Its own socket BIO would have the process killed by SIGPIPE, and would ask the socket
+// once more after each record only to hear that there is nothing.
+
+static int socket_read(BIO *bio, char *buffer, int room) {
+    copenssl_session *session = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (room <= 0) return 0;
+    // Of a client that was found to flood the server no more is taken.
+    if (session->is_broken) return -1;
+    if (session->is_drained) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    ssize_t count;
+    do { count = recv(session->descriptor, buffer, (size_t)room, 0); } while (count < 0 && errno == EINTR);
+    if (count > 0) {
+        session->is_drained = count < room && !session->ends;
+    } else if (count == 0) {
+        session->has_ended = 1;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        session->is_drained = 1;
+        BIO_set_retry_read(bio);
+    }
+    return (int)count;
+}
+
+static int socket_write(BIO *bio, const char *bytes, int count) {
+    copenssl_session *session = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (count <= 0) return 0;
+    ssize_t sent;
+    do { sent = send(session->descriptor, bytes, (size_t)count, MSG_NOSIGNAL); } while (sent < 0 && errno == EINTR);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) BIO_set_retry_write(bio);
+    return (int)sent;
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer) {
+    (void)number;
+    (void)pointer;
+    copenssl_session *session = BIO_get_data(bio);
+    switch (command) {
+    case BIO_CTRL_FLUSH: return 1;
+    case BIO_CTRL_EOF: return session != NULL && session->has_ended;
+    default: return 0;
+    }
+}
+
+static int socket_create(BIO *bio) {
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+static BIO_METHOD *socket_method;
+static pthread_once_t socket_method_once = PTHREAD_ONCE_INIT;
+
+static void make_socket_method(void) {
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "latchkey socket");
+    if (method == NULL) return;
+    BIO_meth_set_create(method, socket_create);
+    BIO_meth_set_read(method, socket_read);
+    BIO_meth_set_write(method, socket_write);
+    BIO_meth_set_ctrl(method, socket_control);
+    socket_method = method;
+}
+
+// Contexts
+
+static const unsigned char protocol[] = "\x08http/1.1";
+
+// RFC 7301 section 3.2: a client that offers protocols and not ours is told so and nothing else.
+static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_count, const unsigned char *offered,
+                           unsigned int count, void *unused) {
+    (void)ssl;
+    (void)unused;
+    unsigned char *chosen;
+    if (SSL_select_next_proto(&chosen, out_count, protocol, sizeof protocol - 1, offered, count) !=
+        OPENSSL_NPN_NEGOTIATED) {
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+// Without it a key with a passphrase would be asked for at the terminal.
+static int refuse_passphrase(char *buffer, int room, int writing, void *asked) {
+    (void)buffer;
+    (void)room;
+    (void)writing;
+    *(int *)asked = 1;
+    return -1;
+}
+
+static int64_t seconds(const ASN1_TIME *time) {
+    struct tm parts;
+    memset(&parts, 0, sizeof parts);
+    return time != NULL && ASN1_TIME_to_tm(time, &parts) ? (int64_t)timegm(&parts) : 0;
+}
+
+static BIO *reader(const uint8_t *bytes, size_t count) {
+    return count > INT_MAX ? NULL : BIO_new_mem_buf(bytes, (int)count);
+}
+
+// Whether the last certificate that could not be read was none at all: the end of the text.
+static int is_at_end(void) {
+    unsigned long error = ERR_peek_last_error();
+    return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+static copenssl_fault use_chain(copenssl_context *context, const uint8_t *bytes, size_t count) {
+    BIO *text = reader(bytes, count);
+    if (text == NULL) return COPENSSL_NO_MEMORY;
+    copenssl_fault fault = COPENSSL_SOUND;
+    X509 *certificate = PEM_read_bio_X509(text, NULL, NULL, NULL);
+    if (certificate == NULL) {
+        fault = COPENSSL_CERTIFICATE_UNREADABLE;
+    } else {
+        context->not_before = seconds(X509_get0_notBefore(certificate));
+        context->not_after = seconds(X509_get0_notAfter(certificate));
+        if (SSL_CTX_use_certificate(context->ssl, certificate) != 1) fault = COPENSSL_CERTIFICATE_REFUSED;
+        X509_free(certificate);
+    }
+    while (fault == COPENSSL_SOUND && (certificate = PEM_read_bio_X509(text, NULL, NULL, NULL)) != NULL) {
+        if (SSL_CTX_add0_chain_cert(context->ssl, certificate) != 1) {
+            X509_free(certificate);
+            fault = COPENSSL_CERTIFICATE_REFUSED;
+        }
+    }
+    if (fault == COPENSSL_SOUND && !is_at_end()) fault = COPENSSL_CERTIFICATE_UNREADABLE;
+    BIO_free(text);
+    return fault;
+}
+
+static copenssl_fault use_key(SSL_CTX *ssl, const uint8_t *bytes, size_t count) {
+    BIO *text = reader(bytes, count);
+    if (text == NULL) return COPENSSL_NO_MEMORY;
+    int asked = 0;
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(text, NULL, refuse_passphrase, &asked);
+    BIO_free(text);
+    if (key == NULL) return asked ? COPENSSL_KEY_ENCRYPTED : COPENSSL_KEY_UNREADABLE;
+    int fits = SSL_CTX_use_PrivateKey(ssl, key) == 1 && SSL_CTX_check_private_key(ssl) == 1;
+    EVP_PKEY_free(key);
+    return fits ? COPENSSL_SOUND : COPENSSL_KEY_MISMATCH;
+}
+
+static copenssl_fault trust(SSL_CTX *ssl, const uint8_t *bytes, size_t count) {
+    BIO *text = reader(bytes, count);
+    STACK_OF(X509_NAME) *names = sk_X509_NAME_new_null();
+    copenssl_fault fault = text == NULL || names == NULL ? COPENSSL_NO_MEMORY : COPENSSL_SOUND;
+    X509 *certificate;
+    while (fault == COPENSSL_SOUND && (certificate = PEM_read_bio_X509(text, NULL, NULL, NULL)) != NULL) {
+        X509_NAME *name = X509_NAME_dup(X509_get_subject_name(certificate));
+        if (name == NULL || sk_X509_NAME_push(names, name) == 0) {
+            X509_NAME_free(name);
+            fault = COPENSSL_NO_MEMORY;
+        } else if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), certificate) != 1) {
+            fault = COPENSSL_AUTHORITIES_UNREADABLE;
+        }
+        X509_free(certificate);
+    }
+    if (fault == COPENSSL_SOUND && (!is_at_end() || sk_X509_NAME_num(names) == 0)) {
+        fault = COPENSSL_AUTHORITIES_UNREADABLE;
+    }
+    if (fault == COPENSSL_SOUND) {
+        // What clients are told, so that they know which of theirs to show.
+        SSL_CTX_set_client_CA_list(ssl, names);
+        names = NULL;
+    }
+    sk_X509_NAME_pop_free(names, X509_NAME_free);
+    BIO_free(text);
+    return fault;
+}
+
+// TLS 1.2 with forward secrecy and authenticated encryption alone; those of TLS 1.3 all have both.
+static const char ciphers[] = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+                              "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+                              "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+
+static int set_rules(SSL_CTX *ssl) {
+    static const unsigned char name[] = "latchkey";
+    SSL_CTX_set_security_level(ssl, 2);
+    // An end without a word is an end all the same: HTTP itself tells whether a message is whole.
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                 SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    // Idle connections are many: they keep no buffers.
+    SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_read_ahead(ssl, 1);
+    // Sessions are resumed by tickets, which clients keep.
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_alpn_select_cb(ssl, select_protocol, NULL);
+    if (SSL_CTX_set1_groups_list(ssl, "X25519MLKEM768:X25519:P-256:P-384") != 1 &&
+        SSL_CTX_set1_groups_list(ssl, "X25519:P-256:P-384") != 1) {
+        return 0;
+    }
+    ERR_clear_error();
+    return SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1 && SSL_CTX_set_cipher_list(ssl, ciphers) == 1 &&
+           SSL_CTX_set_session_id_context(ssl, name, sizeof name - 1) == 1;
+}
+
+copenssl_context *copenssl_context_make(const uint8_t *chain, size_t chain_count, const uint8_t *key, size_t key_count,
+                                        const uint8_t *authorities, size_t authorities_count, copenssl_clients clients,
+                                        copenssl_fault *fault, const char **reason) {
+    *fault = COPENSSL_NO_MEMORY;
+    *reason = NULL;
+    copenssl_context *context = calloc(1, sizeof *context);
+    if (context == NULL) return NULL;
+    ERR_clear_error();
+    context->ssl = SSL_CTX_new(TLS_server_method());
+    if (context->ssl != NULL && set_rules(context->ssl)) {
+        *fault = use_chain(context, chain, chain_count);
+        ERR_clear_error();
+        if (*fault == COPENSSL_SOUND) *fault = use_key(context->ssl, key, key_count);
+        if (*fault == COPENSSL_SOUND && clients != COPENSSL_CLIENTS_UNASKED) {
+            ERR_clear_error();
+            *fault = trust(context->ssl, authorities, authorities_count);
+            int required = clients == COPENSSL_CLIENTS_REQUIRED ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+            SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER | required, NULL);
+        }
+    }
+    if (*fault == COPENSSL_SOUND) {
+        ERR_clear_error();
+        return context;
+    }
+    *reason = ERR_reason_error_string(ERR_peek_error());
+    ERR_clear_error();
+    copenssl_context_free(context);
+    return NULL;
+}
+
+void copenssl_context_free(copenssl_context *context) {
+    if (context == NULL) return;
+    SSL_CTX_free(context->ssl);
+    free(context);
+}
+
+int64_t copenssl_context_not_before(const copenssl_context *context) { return context->not_before; }
+
+int64_t copenssl_context_not_after(const copenssl_context *context) { return context->not_after; }
+
+// Sessions
+
+// More messages of the handshake in a row than any client has a reason for once it has ended. Each KeyUpdate (RFC 8446
+// section 4.6.3) costs new keys, and each request for renegotiation an answer.
+static const unsigned int maximum_messages_in_a_row = 32;
+
+static void count_message(int sent, int version, int type, const void *message, size_t count, SSL *ssl, void *argument) {
+    (void)version;
+    (void)message;
+    (void)count;
+    (void)ssl;
+    copenssl_session *session = argument;
+    if (sent || type != SSL3_RT_HANDSHAKE || !session->is_established) return;
+    session->messages_in_a_row += 1;
+    if (session->messages_in_a_row > maximum_messages_in_a_row) {
+        session->is_broken = 1;
+        session->reason = "too many messages after the handshake";
+    }
+}
+
+copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor) {
+    pthread_once(&socket_method_once, make_socket_method);
+    copenssl_session *session = calloc(1, sizeof *session);
+    if (session == NULL) return NULL;
+    session->descriptor = descriptor;
+    session->ssl = SSL_new(context->ssl);
+    BIO *bio = session->ssl != NULL && socket_method != NULL ? BIO_new(socket_method) : NULL;
+    if (bio == NULL) {
+        SSL_free(session->ssl);
+        free(session);
+        ERR_clear_error();
+        return NULL;
+    }
+    BIO_set_data(bio, session);
+    SSL_set_bio(session->ssl, bio, bio);
+    SSL_set_msg_callback(session->ssl, count_message);
+    SSL_set_msg_callback_arg(session->ssl, session);
+    SSL_set_accept_state(session->ssl);
+    return session;
+}
+
+void copenssl_session_free(copenssl_session *session) {
+    if (session == NULL) return;
+    SSL_free(session->ssl);
+    free(session);
+}
+
+void copenssl_ready(copenssl_session *session, int ends) {
+    session->is_drained = 0;
+    session->ends = ends != 0;
+}
+
+// What a call that did not succeed came to.
+static copenssl_outcome outcome(copenssl_session *session, int result) {
+    switch (SSL_get_error(session->ssl, result)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE: return COPENSSL_AGAIN;
+    case SSL_ERROR_ZERO_RETURN: return COPENSSL_ENDED;
+    default: break;
+    }
+    unsigned long error = ERR_peek_error();
+    session->reason = ERR_reason_error_string(error);
+    session->is_broken = 1;
+    if (ERR_GET_LIB(error) == ERR_LIB_SSL) {
+        int reason = ERR_GET_REASON(error);
+        session->saw_plain_http = reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST;
+    }
+    ERR_clear_error();
+    return COPENSSL_FAILED;
+}
+
+copenssl_outcome copenssl_handshake(copenssl_session *session) {
+    ERR_clear_error();
+    int result = SSL_do_handshake(session->ssl);
+    if (result == 1) {
+        session->is_established = 1;
+        return COPENSSL_DONE;
+    }
+    return outcome(session, result);
+}
+
+copenssl_outcome copenssl_read(copenssl_session *session, void *buffer, size_t room, size_t *count) {
+    if (session->is_broken) return COPENSSL_FAILED;
+    ERR_clear_error();
+    int result = SSL_read_ex(session->ssl, buffer, room, count);
+    if (session->is_broken) {
+        ERR_clear_error();
+        return COPENSSL_FAILED;
+    }
+    if (result != 1) return outcome(session, result);
+    session->messages_in_a_row = 0;
+    return COPENSSL_DONE;
+}
+
+copenssl_outcome copenssl_write(copenssl_session *session, const void *bytes, size_t count, size_t *written) {
+    *written = 0;
+    if (session->is_broken) return COPENSSL_FAILED;
+    while (*written < count) {
+        size_t some = 0;
+        ERR_clear_error();
+        int result = SSL_write_ex(session->ssl, (const char *)bytes + *written, count - *written, &some);
+        if (result != 1) {
+            copenssl_outcome failure = outcome(session, result);
+            return failure == COPENSSL_AGAIN && *written > 0 ? COPENSSL_DONE : failure;
+        }
+        *written += some;
+    }
+    return COPENSSL_DONE;
+}
+
+copenssl_outcome copenssl_end(copenssl_session *session) {
+    if (session->is_broken || !session->is_established) return COPENSSL_FAILED;
+    ERR_clear_error();
+    int result = SSL_shutdown(session->ssl);
+    if (result >= 0) return COPENSSL_DONE;
+    return outcome(session, result);
+}
+
+int copenssl_saw_plain_http(const copenssl_session *session) { return session->saw_plain_http; }
+
+const char *copenssl_reason(const copenssl_session *session) { return session->reason; }
+
+int copenssl_client_certificate(const copenssl_session *session, char *subject, size_t room, uint8_t digest[32]) {
+    X509 *certificate = SSL_get1_peer_certificate(session->ssl);
+    if (certificate == NULL) return 0;
+    int found = 0;
+    unsigned int length = 32;
+    BIO *text = BIO_new(BIO_s_mem());
+    if (text != NULL && room > 0 && SSL_get_verify_result(session->ssl) == X509_V_OK &&
+        X509_digest(certificate, EVP_sha256(), digest, &length) == 1 &&
+        X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0) {
+        int count = BIO_read(text, subject, (int)(room > INT_MAX ? INT_MAX : room) - 1);
+        subject[count > 0 ? count : 0] = '\0';
+        found = 1;
+    }
+    BIO_free(text);
+    X509_free(certificate);
+    ERR_clear_error();
+    return found;
+}

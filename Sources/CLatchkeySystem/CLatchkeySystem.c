@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "CLatchkeySystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <malloc.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#if __has_include(<linux/openat2.h>) && defined(SYS_openat2)
+#include <linux/openat2.h>
+#define HAS_OPENAT2 1
+#endif
+#endif
+
+int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
+#if defined(__linux__)
+    return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+#else
+    int descriptor = accept(listener, address, length);
+    if (descriptor >= 0) {
+        fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    }
+    return descriptor;
+#endif
+}
+
+#if defined(O_PATH)
+static const int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+#else
+static const int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+#endif
+
+// Without O_NONBLOCK the opening of a pipe would wait for a writer, before it can be seen that it is one.
+static const int file_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+int csystem_open_folder(const char *path) { return open(path, folder_flags); }
+
+// Folder after folder, none of them by a symbolic link, and never upwards.
+static int open_without_links(int folder, const char *path) {
+    char name[NAME_MAX + 1];
+    int at = folder;
+    for (;;) {
+        size_t length = strcspn(path, "/");
+        int isLast = path[length] == '\0';
+        int opened = -1;
+        if (length == 0 || length > NAME_MAX) {
+            errno = ENOENT;
+        } else {
+            memcpy(name, path, length);
+            name[length] = '\0';
+            if (strcmp(name, "..") == 0) {
+                errno = ENOENT;
+            } else {
+                opened = openat(at, name, (isLast ? file_flags : folder_flags) | O_NOFOLLOW);
+            }
+        }
+        int number = errno;
+        if (at != folder) close(at);
+        errno = number;
+        if (opened < 0 || isLast) return opened;
+        at = opened;
+        path += length + 1;
+    }
+}
+
+int csystem_open_beneath(int folder, const char *path) {
+#if defined(HAS_OPENAT2)
+    struct open_how how = {.flags = (uint64_t)file_flags, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    // Something was renamed meanwhile, so that the kernel could not be sure: it may be the next time.
+    for (int tries = 0; tries < 8; tries++) {
+        long opened = syscall(SYS_openat2, folder, path, &how, sizeof how);
+        if (opened >= 0) return (int)opened;
+        if (errno == ENOSYS || errno == EPERM) return open_without_links(folder, path);
+        if (errno != EAGAIN) return -1;
+    }
+    return -1;
+#else
+    return open_without_links(folder, path);
+#endif
+}
+
+void csystem_limit_heaps(int count, int largest) {
+#if defined(M_ARENA_MAX) && defined(M_MMAP_THRESHOLD)
+    mallopt(M_ARENA_MAX, count);
+    mallopt(M_MMAP_THRESHOLD, largest);
+#else
+    (void)count;
+    (void)largest;
+#endif
+}
+
+int csystem_random(void *buffer, size_t count) {
+#if defined(__linux__)
+    unsigned char *next = buffer;
+    while (count > 0) {
+        ssize_t filled = getrandom(next, count, 0);
+        if (filled < 0) {
+            if (errno == EINTR) continue;
+            return -1;
+        }
+        next += filled;
+        count -= (size_t)filled;
+    }
+#else
+    arc4random_buf(buffer, count);
+#endif
+    return 0;
+}

@@ -1,0 +1,106 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Why a notification was not answered.
+public enum NotificationFailure: String, Error, Sendable {
+    case noConnection
+    case notSent
+    case noResponse
+}
+
+/// Posts to a relying party on this machine, over a connection of its own, with blocking calls on a queue of theirs.
+enum NotificationSender {
+    private static let queue = DispatchQueue(label: "carrier-simulator.notifications", attributes: .concurrent)
+    private static let seconds = 10
+
+    /// - Returns: The status of the answer.
+    static func post(
+        _ body: [UInt8], as type: String = "application/json", bearing token: String? = nil, to url: NotificationURL
+    ) async throws -> Int {
+        let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        let head = """
+            POST \(url.path) HTTP/1.1\r\nHost: 127.0.0.1:\(url.port)\r\nConnection: close\r\n\(authorization)\
+            Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n
+            """
+        let bytes = Array(head.utf8) + body
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try exchange(bytes, port: url.port) }) }
+        }
+    }
+
+    private static func exchange(_ bytes: [UInt8], port: UInt16) throws(NotificationFailure) -> Int {
+        let descriptor = try connected(to: port)
+        defer { close(descriptor) }
+        try send(bytes, to: descriptor)
+        return try status(from: descriptor)
+    }
+
+    private static func connected(to port: UInt16) throws(NotificationFailure) -> CInt {
+        #if canImport(Glibc)
+            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        #elseif canImport(Musl)
+            let descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
+        #else
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        guard descriptor >= 0 else { throw .noConnection }
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw .noConnection
+        }
+        return descriptor
+    }
+
+    private static func send(_ bytes: [UInt8], to descriptor: CInt) throws(NotificationFailure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            // Without the flag a peer that has gone would end the process by a signal.
+            let count = rest.withUnsafeBytes { buffer in
+                #if canImport(Darwin)
+                    write(descriptor, buffer.baseAddress, buffer.count)
+                #elseif canImport(Musl)
+                    Musl.send(descriptor, buffer.baseAddress, buffer.count, MSG_NOSIGNAL)
+                #else
+                    Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
+                #endif
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .notSent }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The three digits of the status line.
+    private static func status(from descriptor: CInt) throws(NotificationFailure) -> Int {
+        var answer: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 512)
+        while answer.count < 12 {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .noResponse }
+            answer += chunk.prefix(count)
+        }
+        guard let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else { throw .noResponse }
+        return status
+    }
+}

@@ -1,0 +1,85 @@
+import Synchronization
+
+/// Counts the open connections, in all and by address, and tells when the last one is gone.
+final class ConnectionLimiter: Sendable {
+    private struct Counts {
+        var total = 0
+        var accepted: UInt64 = 0
+        var turnedAway: UInt64 = 0
+        var byGroup: [String: Int] = [:]
+        var waitingForNone: [@Sendable () -> Void] = []
+    }
+
+    /// Connections beyond the limit that are told so; with more than these even that is too much, and they are closed
+    /// without a word.
+    private static let refusedAtOnce = 128
+
+    private let limits: ServerLimits
+    private let counts = Mutex(Counts())
+
+    init(limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    enum Admission {
+        case welcome
+        /// To be told why not, and closed.
+        case refuse(RequestError)
+        /// To be closed at once; it was not counted.
+        case drop
+    }
+
+    /// Counts a new connection.
+    func add(_ peer: SocketAddress) -> Admission {
+        counts.withLock { counts in
+            let admission = admit(peer, &counts)
+            if case .welcome = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
+            return admission
+        }
+    }
+
+    private func admit(_ peer: SocketAddress, _ counts: inout Counts) -> Admission {
+        guard counts.total < limits.connections + ConnectionLimiter.refusedAtOnce else { return .drop }
+        counts.total += 1
+        guard let perAddress = limits.connectionsPerAddress else {
+            return counts.total > limits.connections ? .refuse(.tooManyConnections) : .welcome
+        }
+        let ofGroup = counts.byGroup[peer.group, default: 0] + 1
+        counts.byGroup[peer.group] = ofGroup
+        if counts.total > limits.connections { return .refuse(.tooManyConnections) }
+        return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .welcome
+    }
+
+    func remove(_ peer: SocketAddress) {
+        let calls = counts.withLock { counts in
+            counts.total -= 1
+            if limits.connectionsPerAddress != nil {
+                let left = counts.byGroup[peer.group, default: 1] - 1
+                counts.byGroup[peer.group] = left > 0 ? left : nil
+            }
+            guard counts.total == 0 else { return [@Sendable () -> Void]() }
+            defer { counts.waitingForNone = [] }
+            return counts.waitingForNone
+        }
+        for call in calls { call() }
+    }
+
+    var total: Int { counts.withLock { $0.total } }
+
+    func write(to statistics: inout ServerStatistics) {
+        counts.withLock { counts in
+            statistics.connections = counts.total
+            statistics.accepted = counts.accepted
+            statistics.turnedAway = counts.turnedAway
+        }
+    }
+
+    /// Calls back once there is no connection, which may be at once.
+    func whenNone(_ call: @escaping @Sendable () -> Void) {
+        let isNone = counts.withLock { counts in
+            if counts.total > 0 { counts.waitingForNone.append(call) }
+            return counts.total == 0
+        }
+        if isNone { call() }
+    }
+}

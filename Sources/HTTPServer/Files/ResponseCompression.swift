@@ -1,0 +1,55 @@
+import HTTPTypes
+
+/// Which answers of handlers go out in the gzip coding.
+///
+/// Compression tells by its length what an answer has in common with what an attacker had put into it (BREACH). So only
+/// answers to GET and HEAD are coded that anybody may keep: none with `Cache-Control: no-store` or `private`, none that
+/// sets a cookie, and to a request that shows who asks none that does not say it is public.
+enum ResponseCompression {
+    /// The answer in the coding that the client likes best, where that is worth it.
+    static func apply(to response: inout Response, for request: Request) {
+        guard response.body.count >= Gzip.worthwhileBytes, response.body.count <= Gzip.maximumBytes,
+            response.status == .ok, request.method == .get || request.method == .head,
+            isForEveryone(response, request), isUncoded(response),
+            MediaTypes.isCompressible(response.headers[.contentType] ?? "")
+        else { return }
+        response.headers.append(HTTPField(name: .vary, value: "Accept-Encoding"))
+        guard AcceptEncoding(request).choosesGzip, let coded = Gzip.compress(response.body, .quick),
+            coded.count < response.body.count
+        else { return }
+        response.body = coded
+        response.headers[.contentEncoding] = "gzip"
+        // Another representation has another tag (RFC 9110 section 8.8.3.3).
+        if let tag = response.headers[.eTag], tag.hasSuffix("\"") {
+            response.headers[.eTag] = tag.dropLast() + "-gzip\""
+        }
+    }
+
+    private static func isForEveryone(_ response: Response, _ request: Request) -> Bool {
+        let directives = Set(FieldList.tokens(response.headers[.cacheControl] ?? ""))
+        guard directives.isDisjoint(with: ["no-store", "private", "no-transform"]),
+            response.headers[.setCookie] == nil
+        else { return false }
+        let isAnonymous =
+            request.headers.count(of: .authorization) == 0 && request.headers.count(of: .cookie) == 0
+        return isAnonymous || directives.contains("public")
+    }
+
+    /// Whether the handler has not looked to the coding itself.
+    private static func isUncoded(_ response: Response) -> Bool {
+        response.headers[.contentEncoding] == nil && response.headers[.contentRange] == nil
+            && !FieldList.tokens(response.headers[.vary] ?? "").contains("accept-encoding")
+    }
+}
+
+/// Fields that are lists of words.
+enum FieldList {
+    /// The elements, in lower case, each without what follows a `=`.
+    static func tokens(_ text: String) -> [String] {
+        text.utf8.split(separator: UInt8(ascii: ",")).map { element in
+            let name = element.drop(while: FieldLine.isWhitespace)
+                .prefix { $0 != UInt8(ascii: "=") && !FieldLine.isWhitespace($0) }
+            return String(decoding: name.map(ASCII.lowercased), as: UTF8.self)
+        }
+    }
+}

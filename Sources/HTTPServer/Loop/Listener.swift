@@ -1,0 +1,130 @@
+import CLatchkeySystem
+import Logging
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Accepts connections and deals them out to the loops in turn.
+final class Listener: LoopMember, @unchecked Sendable {
+    // @unchecked: touched on its loop's queue only, but for what never changes.
+
+    /// So many connections are accepted before the loop looks after others.
+    private static let acceptsPerTurn = 64
+
+    let address: SocketAddress
+    private let descriptor: Int32
+    private let loop: EventLoop
+    private let loops: [EventLoop]
+    private let service: ConnectionService
+    private let logger: Logger
+    private var registration: EventLoop.Registration?
+    private var nextLoop = 0
+    private var isOpen = true
+    /// Whether the system had no descriptor or memory left; the next tick tries again.
+    private var isPaused = false
+
+    init(
+        descriptor: Int32, loop: EventLoop, loops: [EventLoop], service: ConnectionService, logger: Logger
+    ) throws(SystemError) {
+        self.descriptor = descriptor
+        self.loop = loop
+        self.loops = loops
+        self.service = service
+        self.logger = logger
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0 else { throw .last("getsockname") }
+        address = SocketAddress(storage)
+    }
+
+    deinit {
+        if isOpen { SystemCalls.closeDescriptor(descriptor) }
+    }
+
+    /// Begins to accept. On the loop's queue.
+    func open() {
+        do {
+            registration = try loop.register(self, descriptor: descriptor)
+        } catch {
+            logger.error("cannot watch a listening socket", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Takes the connections that wait already, then no more. On the loop's queue.
+    func close() {
+        guard isOpen else { return }
+        while accept() {}
+        isOpen = false
+        if let registration { loop.unregister(registration, descriptor: descriptor) }
+        SystemCalls.closeDescriptor(descriptor)
+    }
+
+    func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { acceptSome() }
+
+    /// Goes on where a lack of descriptors had made it stop.
+    func tick(at now: MonotonicTime) {
+        if isPaused { acceptSome() }
+    }
+
+    func drain() {}
+    func abandon() {}
+
+    private func acceptSome() {
+        guard isOpen else { return }
+        isPaused = false
+        for _ in 0..<Listener.acceptsPerTurn {
+            guard accept() else { return }
+        }
+        loop.execute { self.acceptSome() }
+    }
+
+    /// Takes one connection. False if there is none, or none can be taken now.
+    private func accept() -> Bool {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let accepted = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { csystem_accept(descriptor, $0, &length) }
+        }
+        let number = errno
+        guard accepted >= 0 else { return continues(after: number) }
+        admit(accepted, from: SocketAddress(storage))
+        return true
+    }
+
+    /// Whether the next connection may be asked for after a failure (accept(2), NOTES: errors of the connection are
+    /// reported here too, and must not end the listener).
+    private func continues(after number: Int32) -> Bool {
+        switch number {
+        case EAGAIN, EWOULDBLOCK: return false
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+            let error = SystemError(call: "accept", number: number)
+            logger.warning(
+                "out of descriptors or memory: connections wait to be accepted", metadata: ["error": "\(error)"])
+            isPaused = true
+            return false
+        // The socket itself is of no use: asking again would go on for ever.
+        case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT: return false
+        default: return true
+        }
+    }
+
+    private func admit(_ descriptor: Int32, from peer: SocketAddress) {
+        // Without this, the second small write of an answer would wait for the acknowledgement of the first.
+        try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        let refusal: RequestError?
+        switch service.connections.add(peer) {
+        case .welcome: refusal = nil
+        case .refuse(let error): refusal = error
+        case .drop: return SystemCalls.closeDescriptor(descriptor)
+        }
+        let target = loops[nextLoop]
+        nextLoop = (nextLoop + 1) % loops.count
+        target.execute { [service] in
+            Connection(descriptor: descriptor, peer: peer, loop: target, service: service).open(refusing: refusal)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import CLatchkeySystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// An Internet address and port.
+public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IPv4 or IPv6 address as text, an IPv6 one without brackets.
+    public let host: String
+    public let port: UInt16
+    /// What limits by address count as one address: an IPv4 address, or the /64 that one IPv6 user commonly has.
+    let group: String
+
+    public init(host: String, port: UInt16) {
+        self.init(host: host, port: port, group: host)
+    }
+
+    private init(host: String, port: UInt16, group: String) {
+        self.host = host
+        self.port = port
+        self.group = group
+    }
+
+    public var description: String { host.utf8.contains(ASCII.colon) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+extension SocketAddress {
+    /// What the system says of a socket; an IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) becomes itself.
+    init(_ storage: sockaddr_storage) {
+        self = withUnsafePointer(to: storage) { pointer in
+            if Int32(storage.ss_family) == AF_INET6 {
+                return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) }
+            }
+            return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                let host = SocketAddress.text(AF_INET, [UInt8](of: address.pointee.sin_addr))
+                return SocketAddress(host: host, port: UInt16(bigEndian: address.pointee.sin_port), group: host)
+            }
+        }
+    }
+
+    private init(_ address: sockaddr_in6) {
+        let bytes = [UInt8](of: address.sin6_addr)
+        let port = UInt16(bigEndian: address.sin6_port)
+        if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 255, bytes[11] == 255 {
+            let host = SocketAddress.text(AF_INET, Array(bytes[12...]))
+            self.init(host: host, port: port, group: host)
+        } else {
+            let network = SocketAddress.text(AF_INET6, bytes[..<8] + [UInt8](repeating: 0, count: 8))
+            self.init(host: SocketAddress.text(AF_INET6, bytes), port: port, group: network)
+        }
+    }
+
+    private static func text(_ family: Int32, _ address: [UInt8]) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+            guard let base = buffer.baseAddress,
+                inet_ntop(family, address, base, socklen_t(buffer.count)) != nil
+            else { return "?" }
+            return String(cString: base)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes of a C address structure.
+    fileprivate init<Address>(of value: Address) {
+        self = Swift.withUnsafeBytes(of: value) { [UInt8]($0) }
+    }
+}

@@ -1,0 +1,105 @@
+public import HTTPTypes
+
+/// Picks the handler of a request by method and path.
+///
+/// ```swift
+/// var router = Router()
+/// router.on(.post, "/auth/{provider}/sign-in") { request in … request.parameters["provider"] … }
+/// ```
+///
+/// A literal segment wins over a `{name}`. `HEAD` is answered by the handler of `GET` (the connection leaves the
+/// content out), `OPTIONS` by the list of methods. An unknown path is 404, a known one with another method 405 with
+/// `Allow` (RFC 9110 sections 15.5.5, 15.5.6). Before an unknown path is one, ``files`` are looked through.
+public struct Router: Sendable {
+    /// Routes without parameters, by their path: found with one look.
+    private var literalRoutes: [String: Route] = [:]
+    /// Routes with parameters, the more literal first.
+    private var patternRoutes: [Route] = []
+    /// The patterns of all routes, in the order in which they were added.
+    public private(set) var patterns: [String] = []
+
+    /// Answers where no route is; nil if there is nothing there either.
+    public var files: (@Sendable (Request) async throws -> Response?)?
+
+    public init() {}
+
+    /// Adds a route. A later one for the same method and pattern takes the place of the earlier.
+    public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
+        let segments = pattern.split(separator: "/", omittingEmptySubsequences: true).map { segment in
+            segment.hasPrefix("{") && segment.hasSuffix("}")
+                ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+        }
+        if segments.allSatisfy({ if case .literal = $0 { true } else { false } }) {
+            literalRoutes[pattern, default: Route(segments, number: patterns.count)].set(handler, for: method)
+            if literalRoutes.count + patternRoutes.count > patterns.count { patterns.append(pattern) }
+        } else if let index = patternRoutes.firstIndex(where: { $0.pattern == segments }) {
+            patternRoutes[index].set(handler, for: method)
+        } else {
+            var route = Route(segments, number: patterns.count)
+            patterns.append(pattern)
+            route.set(handler, for: method)
+            patternRoutes.append(route)
+            patternRoutes.sort { $0.literalCount > $1.literalCount }
+        }
+    }
+
+    /// The methods and patterns of all routes, in the order of the patterns.
+    package var routes: [(method: String, pattern: String)] {
+        (Array(literalRoutes.values) + patternRoutes)
+            .flatMap { route in route.methods.map { (method: $0, pattern: route.text) } }
+            .sorted { ($0.pattern, $0.method) < ($1.pattern, $1.method) }
+    }
+
+    public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
+    public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
+    public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }
+    public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
+
+    /// Where a path leads.
+    public struct Match: Sendable {
+        fileprivate let route: Route?
+        fileprivate let parameters: PathParameters
+
+        /// The number of the route's pattern in ``Router/patterns``; nil if no route is there.
+        public var number: Int? { route?.number }
+    }
+
+    /// Finds the route of a request, whatever its method.
+    public func match(_ request: Request) -> Match {
+        if let route = literalRoutes[request.path] { return Match(route: route, parameters: PathParameters()) }
+        let segments = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for route in patternRoutes {
+            guard let parameters = route.match(segments) else { continue }
+            return Match(route: route, parameters: parameters)
+        }
+        return Match(route: nil, parameters: PathParameters())
+    }
+
+    /// Answers a request with its route's handler.
+    /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
+    public func respond(to request: Request) async throws -> Response {
+        try await respond(to: request, at: match(request))
+    }
+
+    /// As ``respond(to:)``, for who has matched the request already.
+    public func respond(to request: Request, at match: Match) async throws -> Response {
+        if request.path == "*" { return Response(status: .noContent) }
+        if let route = match.route {
+            var request = request
+            request.parameters = match.parameters
+            return try await respond(to: request, with: route)
+        }
+        if let response = try await files?(request) { return response }
+        throw HTTPError(
+            .notFound, code: "not_found",
+            message: "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
+    }
+
+    private func respond(to request: Request, with route: Route) async throws -> Response {
+        if let handler = route.handler(for: request.method) { return try await handler(request) }
+        if request.method == .options { return Response(status: .noContent, headers: [.allow: route.allow]) }
+        throw HTTPError(
+            .methodNotAllowed, code: "method_not_allowed",
+            message: "This path does not know the method. Use one of: \(route.allow).", headers: [.allow: route.allow])
+    }
+}

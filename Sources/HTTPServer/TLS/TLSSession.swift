@@ -1,0 +1,80 @@
+import CLatchkeyOpenSSL
+import Primitives
+
+/// TLS on one connection. Used on the connection's loop only.
+final class TLSSession {
+    enum HandshakeResult {
+        case done
+        /// The socket will tell when there is more.
+        case waiting
+        /// The client has begun to speak HTTP without TLS.
+        case plainHTTP
+        /// OpenSSL's word on why.
+        case failed(String)
+    }
+
+    private let pointer: OpaquePointer
+    /// Whether the end has not been told yet, because the socket took nothing.
+    private(set) var endIsDue = false
+    /// Made at the end of the handshake; nil where the client has shown none.
+    private(set) var clientCertificate: ClientCertificate?
+
+    /// Nil if there is no memory for it.
+    init?(_ context: TLSContext, descriptor: Int32) {
+        guard let made = copenssl_session_make(context.pointer, descriptor) else { return nil }
+        pointer = made
+    }
+
+    deinit { copenssl_session_free(pointer) }
+
+    /// The socket has news.
+    func becameReady(peerHasEnded: Bool) { copenssl_ready(pointer, peerHasEnded ? 1 : 0) }
+
+    func handshake() -> HandshakeResult {
+        switch copenssl_handshake(pointer) {
+        case COPENSSL_DONE:
+            clientCertificate = findClientCertificate()
+            return .done
+        case COPENSSL_AGAIN: return .waiting
+        default:
+            if copenssl_saw_plain_http(pointer) != 0 { return .plainHTTP }
+            return .failed(copenssl_reason(pointer).map { String(cString: $0) } ?? "the connection ended")
+        }
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        var count = 0
+        switch copenssl_read(pointer, buffer.baseAddress, buffer.count, &count) {
+        case COPENSSL_DONE: return .bytes(count)
+        case COPENSSL_AGAIN: return .wouldBlock
+        case COPENSSL_ENDED: return .ended
+        default: return .failed(0)
+        }
+    }
+
+    /// Sends as much as the socket takes; the rest has to come next, from the same byte on.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        var count = 0
+        switch copenssl_write(pointer, bytes.baseAddress, bytes.count, &count) {
+        case COPENSSL_DONE: return .bytes(count)
+        case COPENSSL_AGAIN: return .wouldBlock
+        default: return .failed(0)
+        }
+    }
+
+    /// Tells the client that no more will be sent (RFC 8446 section 6.1). True when there is nothing left to do for it.
+    func end() -> Bool {
+        endIsDue = copenssl_end(pointer) == COPENSSL_AGAIN
+        return !endIsDue
+    }
+
+    private func findClientCertificate() -> ClientCertificate? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1025) { subject in
+            var digest = [UInt8](repeating: 0, count: 32)
+            guard let base = subject.baseAddress,
+                copenssl_client_certificate(pointer, base, subject.count, &digest) != 0
+            else { return nil }
+            return ClientCertificate(subject: String(cString: base), fingerprint: digest.hexadecimal)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Primitives
+import Synchronization
+
+/// A token bucket for each of many callers, in a fixed space: the generic cell rate algorithm, which needs one number a
+/// bucket.
+///
+/// A caller is found by a hash in a group of eight slots. Where all are taken, the one that owes least gives way, which
+/// is the one that loses least by being forgotten: whoever is at the limit stays known, however many others come. Nothing
+/// is allocated after the beginning.
+final class BucketTable: Sendable {
+    enum Verdict: Sendable, Hashable {
+        /// So many more may come at once.
+        case admitted(remaining: Int)
+        /// In so many seconds one may come.
+        case refused(retryAfter: Int)
+    }
+
+    private struct Slot {
+        var caller: UInt64 = 0
+        /// When the bucket is full again, in nanoseconds of the uptime.
+        var fullAt: UInt64 = 0
+    }
+
+    private final class Shard: Sendable {
+        let slots: Mutex<[Slot]>
+
+        init(_ count: Int) {
+            slots = Mutex([Slot](repeating: Slot(), count: count))
+        }
+    }
+
+    private static let groupSize = 8
+    private static let shardCount = 8
+
+    let quota: RequestLimits.Quota
+    private let shards: [Shard]
+    private let groupsPerShard: UInt64
+    /// From one request to the next at the steady rate, and for how many at once there is room; nanoseconds.
+    private let interval: UInt64
+    private let room: UInt64
+
+    /// - Parameter groups: Groups of eight slots in each of eight shards: 1 KiB of memory each.
+    init(_ quota: RequestLimits.Quota, groups: Int = 256) {
+        self.quota = quota
+        let count = UInt64(max(1, quota.count))
+        room = UInt64(max(1, quota.seconds)) * 1_000_000_000
+        interval = max(1, room / count)
+        groupsPerShard = UInt64(max(1, groups))
+        shards = (0..<Self.shardCount).map { _ in Shard(max(1, groups) * Self.groupSize) }
+    }
+
+    /// Takes one from a caller's bucket.
+    /// - Parameter caller: A hash that nobody outside can foresee.
+    func take(_ caller: UInt64, at now: Duration) -> Verdict {
+        let now = Self.nanoseconds(now)
+        let shard = shards[Int(caller % UInt64(Self.shardCount))]
+        let start = Int((caller >> 8) % groupsPerShard) * Self.groupSize
+        return shard.slots.withLock { slots in
+            var slot = start
+            for index in start..<start + Self.groupSize {
+                if slots[index].caller == caller, slots[index].fullAt != 0 {
+                    slot = index
+                    break
+                }
+                if slots[index].fullAt < slots[slot].fullAt { slot = index }
+            }
+            if slots[slot].caller != caller { slots[slot] = Slot(caller: caller, fullAt: 0) }
+            let fullAt = max(slots[slot].fullAt, now) + interval
+            guard fullAt - now <= room else {
+                return .refused(retryAfter: Int((fullAt - now - room + 999_999_999) / 1_000_000_000))
+            }
+            slots[slot].fullAt = fullAt
+            return .admitted(remaining: Int((room - (fullAt - now)) / interval))
+        }
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = duration.components
+        // From 1 on: 0 is a slot that was never taken.
+        return UInt64(clamping: seconds) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000) + 1
+    }
+}

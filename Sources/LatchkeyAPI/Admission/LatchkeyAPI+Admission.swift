@@ -1,0 +1,158 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// Who may call a route: the wrappers of ``makeRouter()``, each around a handler.
+extension LatchkeyAPI {
+    /// A route that callers need an API key for, or an allowed origin; looked at before anything else.
+    func keyed(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        { request in try await route(self, request, try await self.admit(request)) }
+    }
+
+    /// As ``keyed(_:)``, for what begins a session or carries one on.
+    func entering(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        let keyed = keyed(route)
+        return { request in
+            try self.rates.countSignIn(of: request)
+            return try await keyed(request)
+        }
+    }
+
+    /// As ``paged(_:)``, for what begins a sign-in that is kept until it ends.
+    func starting(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        paged { api, request in
+            try api.rates.countStart(of: request)
+            return try await route(api, request)
+        }
+    }
+
+    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is kept in cookies: they need no
+    /// API key.
+    func enteringOrPage(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        let keyed = entering(route)
+        return { request in
+            guard let admission = try self.admitPage(request) else { return try await keyed(request) }
+            try self.rates.countSignIn(of: request)
+            return try await route(self, request, admission)
+        }
+    }
+
+    /// As ``signedIn(_:)``, for what changes an account.
+    func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        changing { api, request, _ in try await route(api, request) }
+    }
+
+    func changing(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        signedIn { api, request, admission in
+            if api.rates.limitsChanges {
+                let user = try await api.holder(of: request).user.id
+                try await api.rates.countChange(of: user, with: api.useCases.accountChanges)
+            }
+            return try await route(api, request, admission)
+        }
+    }
+
+    /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
+    func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        signedIn { api, request, _ in try await route(api, request) }
+    }
+
+    func signedIn(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        { request in
+            let admission =
+                self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
+            // Otherwise a key that is for one client could be used on the sessions of all.
+            if admission.clients != nil {
+                try admission.check(try await self.holder(of: request).session.clientID)
+            }
+            return try await route(self, request, admission)
+        }
+    }
+
+    /// A route for the operator's other services: an allowed origin does not take the place of the key.
+    func forServices(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    ) -> Handler {
+        { request in
+            guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
+            return try await route(self, request, try await self.admit(request))
+        }
+    }
+
+    /// A route that a person's browser goes to: what fails is told on a page, or as JSON to whoever asks for that.
+    func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+        { request in
+            do {
+                return try await route(self, request)
+            } catch {
+                let error = self.render(error)
+                guard !request.prefersJSON else { throw error }
+                return BrowserPages.failure(error, below: self.publicAddress.path)
+            }
+        }
+    }
+}
+
+/// Who a request is from.
+extension LatchkeyAPI {
+    /// Lets a request in by its API key, or without one by its origin.
+    /// - Throws: 401; 503 if the store cannot tell whether there is such a key.
+    func admit(_ request: Request) async throws -> Admission {
+        guard let key = request.headers[.apiKey] else {
+            guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
+                throw APIError.invalidAPIKey
+            }
+            return Admission(ground: .origin(origin), clients: grant.clients)
+        }
+        let digest = APIKeyDigest(of: key)
+        guard let grant = try await grant(for: digest) else { throw APIError.invalidAPIKey }
+        if let origins = grant.origins {
+            guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
+                throw APIError.keyNotForOrigin
+            }
+        }
+        try rates.countKey(digest.number)
+        return Admission(ground: .key(key), clients: grant.clients, isOperator: grant.isOperator)
+    }
+
+    private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
+        if let grant = apiKeys.grant(for: digest) { return grant }
+        return try await useCases.apiKeys.grant(for: digest)
+    }
+
+    /// The session that a request shows.
+    func holder(of request: Request) async throws -> SessionAndUser {
+        guard let found = try await useCases.sessions.authenticate(sessionToken(of: request)) else {
+            throw APIError.sessionInvalid
+        }
+        return found
+    }
+
+    /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
+    /// - Throws: 401 without one; 403 if a browser asks for a change, and not from a page of this server.
+    func sessionToken(of request: Request) throws(APIError) -> Secret {
+        guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
+            return try request.bearerToken()
+        }
+        guard
+            request.method == .get || request.method == .head
+                || SameOrigin.isSent(by: request, to: publicAddress.origin)
+        else { throw .crossSiteRequest }
+        return token
+    }
+
+    var cookies: BrowserCookies { BrowserCookies(isSecure: publicAddress.url?.hasPrefix("https://") ?? true) }
+}

@@ -1,0 +1,200 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+import StorageModel
+import Synchronization
+
+/// Refuses what is too much: requests of one address or API key, sign-ins of one address, changes of one account, and
+/// requests at a time.
+///
+/// This machine's own addresses are not limited as addresses: whoever asks from there is a proxy or a program of the
+/// operator's, and a proxy asks for everybody.
+final class RateGuard: Sendable {
+    /// What is counted, and of whom. An object, so that asking for the present one takes one reference.
+    private final class Rules: Sendable {
+        let perAddress: BucketTable?
+        let signInsPerAddress: BucketTable?
+        let startsPerAddress: BucketTable?
+        let perAPIKey: BucketTable?
+        let changesPerUser: BucketTable?
+        let proxies: TrustedProxies
+
+        /// Buckets whose quota stays are kept as they are: a reload forgives nobody.
+        init(_ limits: RequestLimits, after former: Rules? = nil) {
+            func table(_ quota: RequestLimits.Quota?, _ kept: BucketTable?, groups: Int = 256) -> BucketTable? {
+                guard let quota else { return nil }
+                if let kept, kept.quota == quota { return kept }
+                return BucketTable(quota, groups: groups)
+            }
+            perAddress = table(limits.perAddress, former?.perAddress)
+            signInsPerAddress = table(limits.signInsPerAddress, former?.signInsPerAddress)
+            startsPerAddress = table(limits.startsPerAddress, former?.startsPerAddress)
+            perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
+            changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
+            proxies = limits.proxies
+        }
+    }
+
+    private let rules: Mutex<Rules>
+    private let requestsUnderWay: Atomic<Int>
+    private let underWay = Atomic(0)
+    private let shed = Atomic<UInt64>(0)
+    /// Of each of ``limits``, in their order.
+    private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
+    private static let limits = ["address", "sign-ins", "starts", "api-key", "account"]
+    private let uptime: Uptime
+
+    init(_ limits: RequestLimits, uptime: Uptime) {
+        rules = Mutex(Rules(limits))
+        requestsUnderWay = Atomic(limits.requestsUnderWay ?? .max)
+        self.uptime = uptime
+    }
+
+    /// Has other limits hold from now on.
+    func replace(_ limits: RequestLimits) {
+        requestsUnderWay.store(limits.requestsUnderWay ?? .max, ordering: .relaxed)
+        rules.withLock { $0 = Rules(limits, after: $0) }
+    }
+
+    private var current: Rules { rules.withLock { $0 } }
+
+    /// Those trusted now.
+    var proxies: TrustedProxies { current.proxies }
+
+    /// Counts a request in; false if there are too many, and then it was not counted.
+    func enter() -> Bool {
+        guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay.load(ordering: .relaxed) else {
+            leave()
+            shed.wrappingAdd(1, ordering: .relaxed)
+            return false
+        }
+        return true
+    }
+
+    func leave() { underWay.subtract(1, ordering: .relaxed) }
+
+    /// Counts a request of an address.
+    /// - Returns: What the answer tells the client, once less than half is left.
+    /// - Throws: 429.
+    func countAddress(of request: Request) throws(APIError) -> RateNotice? {
+        let rules = current
+        guard let perAddress = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
+        switch perAddress.take(Self.hash(client.high, client.low), at: uptime.elapsed()) {
+        case .refused(let seconds):
+            countRefusal("address")
+            throw .rateLimited("address", perAddress.quota, retryAfter: seconds)
+        case .admitted(let remaining):
+            guard remaining < perAddress.quota.count / 2 else { return nil }
+            return RateNotice(policy: "address", quota: perAddress.quota, remaining: remaining)
+        }
+    }
+
+    /// Counts a sign-in, registration or refresh of an address.
+    /// - Throws: 429.
+    func countSignIn(of request: Request) throws(APIError) {
+        let rules = current
+        guard let table = rules.signInsPerAddress, let client = limitedAddress(of: request, rules) else { return }
+        try count(Self.hash(client.high, client.low), in: table, "sign-ins")
+    }
+
+    /// Counts a sign-in by redirect that begins.
+    /// - Throws: 429.
+    func countStart(of request: Request) throws(APIError) {
+        let rules = current
+        guard let table = rules.startsPerAddress, let client = limitedAddress(of: request, rules) else { return }
+        try count(Self.hash(client.high, client.low), in: table, "starts")
+    }
+
+    /// Counts a request with an API key.
+    /// - Throws: 429.
+    func countKey(_ number: UInt64) throws(APIError) {
+        guard let table = current.perAPIKey else { return }
+        try count(Self.hash(number, 0), in: table, "api-key")
+    }
+
+    /// Counts a change of a user's account: here, where it costs nothing, and with all other copies in the store.
+    /// - Throws: 429; 503 if the store cannot tell.
+    func countChange(of user: UserID, with changes: AccountChanges) async throws {
+        guard let table = current.changesPerUser else { return }
+        try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
+        let allowance = ChangeAllowance(count: table.quota.count, seconds: table.quota.seconds)
+        guard let seconds = try await changes.admit(user, within: allowance) else { return }
+        countRefusal("account")
+        throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))
+    }
+
+    var limitsChanges: Bool { current.changesPerUser != nil }
+
+    private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) {
+        guard case .refused(let seconds) = table.take(caller, at: uptime.elapsed()) else { return }
+        countRefusal(policy)
+        throw .rateLimited(policy, table.quota, retryAfter: seconds)
+    }
+
+    private func countRefusal(_ policy: String) {
+        guard let index = Self.limits.firstIndex(of: policy) else { return }
+        refusals.withLock { $0[index] += 1 }
+    }
+
+    var load: RequestLoad {
+        var load = RequestLoad()
+        load.underWay = underWay.load(ordering: .relaxed)
+        load.shed = shed.load(ordering: .relaxed)
+        load.rateLimited = refusals.withLock { refusals in zip(Self.limits, refusals).map { ($0, $1) } }
+        return load
+    }
+
+    private func limitedAddress(of request: Request, _ rules: Rules) -> IPAddress? {
+        guard let client = rules.proxies.client(of: request), !client.isLoopback else { return nil }
+        return client.network
+    }
+
+    /// By a secret of this process: nobody can find addresses that share a place.
+    private static func hash(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(first)
+        hasher.combine(second)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+/// What a client is told of a limit it comes near to (draft-ietf-httpapi-ratelimit-headers-10).
+struct RateNotice: Sendable {
+    let policy: String
+    let quota: RequestLimits.Quota
+    let remaining: Int
+
+    func mark(_ response: inout Response) {
+        response.headers.append(contentsOf: Self.fields(policy, quota, "r=\(remaining)"))
+    }
+
+    static func fields(_ policy: String, _ quota: RequestLimits.Quota, _ remaining: String) -> HTTPFields {
+        [
+            .rateLimitPolicy: "\"\(policy)\";q=\(quota.count);w=\(quota.seconds)",
+            .rateLimit: "\"\(policy)\";\(remaining)",
+        ]
+    }
+}
+
+extension APIError {
+    /// RFC 6585 section 4.
+    fileprivate static func rateLimited(
+        _ policy: String, _ quota: RequestLimits.Quota, retryAfter seconds: Int
+    ) -> APIError {
+        var headers = RateNotice.fields(policy, quota, "r=0;t=\(seconds)")
+        headers[.retryAfter] = String(seconds)
+        return APIError(
+            .tooManyRequests, "rate_limited", .serverError,
+            "There were too many requests. Wait for \(seconds) s, and send fewer.", headers: headers)
+    }
+
+    static let overloaded = APIError(
+        .serviceUnavailable, "temporarily_unavailable", .serverError,
+        "The server has more to do than it can. Try again in a moment.", headers: [.retryAfter: "1"])
+}
+
+extension HTTPField.Name {
+    fileprivate static let rateLimit = HTTPField.Name("RateLimit") ?? .from
+    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
+}

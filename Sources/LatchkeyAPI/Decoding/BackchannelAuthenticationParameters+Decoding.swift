@@ -1,0 +1,64 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+
+extension BackchannelAuthenticationParameters {
+    /// Reads a server-initiated sign-in from a body's fields (docs/server-initiated.md).
+    /// - Throws: 400 that names everything that is missing or malformed.
+    init(_ fields: BodyFields, provider: String) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let clientID = reader.clientID(required: true)
+        let loginHint = reader.loginHint()
+        let scopes = reader.scopes()
+        let network = reader.network()
+        let redirectURI = reader.redirectURI()
+        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        let context = reader.context()
+        let prompt = reader.prompt()
+        let options = reader.visibleText("options", limit: 255, allowingSpaces: true)
+        guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
+            throw reader.refusal(correlationID)
+        }
+        self.init(
+            provider: provider, clientID: clientID, loginHint: Secret(loginHint), scopes: scopes, network: network,
+            redirectURI: redirectURI)
+        self.acrValues = acrValues
+        self.context = context
+        self.prompt = prompt
+        self.options = options
+        self.correlationID = correlationID
+    }
+}
+
+extension FieldReader {
+    /// In a form, a `+` that is not encoded is a space, and a phone number begins with one.
+    fileprivate mutating func loginHint() -> String? {
+        var demand = "must have visible ASCII characters only"
+        if isForm { demand += " (in a form, + is sent as %2B)" }
+        return value("login_hint", ["loginHint"], limit: 255, required: true, demand: demand) { text in
+            text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
+        }
+    }
+
+    fileprivate mutating func scopes() -> [String] {
+        guard has("scope") else {
+            refuse("scope", "is missing")
+            return []
+        }
+        let before = problems.count
+        let scopes = words("scope", limit: 1024)
+        if problems.count == before, !scopes.contains("openid") { refuse("scope", "must have openid among its words") }
+        return scopes
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
+    fileprivate mutating func prompt() -> [String] {
+        let words = words("prompt", limit: 64)
+        let isKnown = words.allSatisfy { ["none", "login", "consent"].contains($0) }
+        if !isKnown || (words.contains("none") && words.count > 1) {
+            refuse("prompt", "must be none, login or consent")
+        }
+        return words
+    }
+}

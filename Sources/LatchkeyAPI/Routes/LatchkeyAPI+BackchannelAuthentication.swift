@@ -1,0 +1,89 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// Server-initiated sign-in (docs/server-initiated.md).
+extension LatchkeyAPI {
+    private static let provider = "zenkey"
+
+    private var notificationEndpoint: EndpointURL? {
+        publicAddress.url.flatMap {
+            EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
+        }
+    }
+
+    func startBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+        let signIn = try BackchannelAuthenticationParameters(BodyFields(request), provider: Self.provider)
+        try admission.check(signIn.clientID.text)
+        return try await useCases.backchannelAuthentication.start(
+            signIn, for: admission.caller(), notifiedAt: notificationEndpoint
+        ).response
+    }
+
+    func pollBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+        let handle = request.handle
+        switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller()) {
+        case .waiting:
+            var json = JSONObjectWriter(capacity: 64)
+            json.add("auth_req_id", handle.exposed)
+            return .json(.ok, json.finish())
+        case .ended(.signedIn(let signedIn)): return signedIn.response(compatibility.async302 ? .found : .ok)
+        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer)
+        }
+    }
+
+    func retryBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+        let endpoint = notificationEndpoint
+        return try await useCases.backchannelAuthentication.retry(
+            request.handle, for: admission.caller(), notifiedAt: endpoint
+        ).response
+    }
+
+    func cancelBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+        try await useCases.backchannelAuthentication.cancel(request.handle, for: admission.caller())
+        return .emptyObject
+    }
+
+    /// The carrier's callback. The token comes first: whoever has none learns nothing about the rest.
+    func receiveNotification(_ request: Request) async throws -> Response {
+        let token: Secret
+        do throws(APIError) {
+            token = try request.bearerToken()
+        } catch {
+            throw APIError.notificationTokenMissing
+        }
+        let notifier = try await useCases.backchannelAuthentication.authenticate(token)
+        let notification = try BackchannelNotification(BodyFields(request))
+        do throws(SignInError) {
+            try await useCases.backchannelAuthentication.receive(notification, from: notifier)
+        } catch {
+            // It is the carrier's token that does not hold, not its credentials.
+            guard error.code == .invalidIDToken else { throw error }
+            throw APIError(.badRequest, error.code.text, error.errorType, error.description)
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}
+
+extension Request {
+    fileprivate var handle: Secret { Secret(parameters["auth_req_id"] ?? "") }
+}
+
+extension BackchannelAuthenticationStarted {
+    fileprivate var response: Response {
+        var json = JSONObjectWriter(capacity: 160)
+        json.add("auth_req_id", handle.exposed)
+        json.add("expires_in", expiresIn)
+        json.add("correlation_id", correlationID.text)
+        return .json(.ok, json.finish())
+    }
+}
+
+extension APIError {
+    fileprivate static let notificationTokenMissing = APIError(
+        .unauthorized, "invalid_token", .invalidRequest,
+        "The notification token is missing or malformed. Send Authorization: Bearer and the token of the request.",
+        headers: [.wwwAuthenticate: "Bearer"])
+}

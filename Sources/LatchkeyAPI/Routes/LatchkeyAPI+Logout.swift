@@ -1,0 +1,72 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+import StorageModel
+
+/// Logout together with the provider (docs/logout.md).
+extension LatchkeyAPI {
+    /// A provider has no API key: its token says who it is. A form and nothing else (Back-Channel Logout section 2.5).
+    func receiveLogout(_ request: Request) async throws -> Response {
+        guard case .form(let form) = try BodyFields(request) else {
+            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
+        }
+        var reader = FieldReader(.form(form))
+        guard let token = reader.visibleText("logout_token", limit: 16_384, required: true) else {
+            throw reader.refusal()
+        }
+        try await useCases.backChannelLogout(
+            provider: request.provider, logoutToken: Secret(token), requestID: request.id)
+        return .emptyObject
+    }
+
+    func signOutAtProvider(_ request: Request) async throws -> Response {
+        let exit = try exit(of: request, ofClient: try await holder(of: request).session.clientID)
+        try await useCases.sessions.signOut(try sessionToken(of: request))
+        return try await leave(by: exit, request)
+    }
+
+    /// By `POST`, and from this server's own pages only: no picture or link elsewhere signs anybody out. The session token may
+    /// have ended long before.
+    func signOutPageAtProvider(_ request: Request) async throws -> Response {
+        try checkSameOrigin(request)
+        var clientID: String?
+        if let token = cookies.session(of: request) {
+            clientID = try await useCases.sessions.authenticate(token)?.session.clientID
+        }
+        let exit = try exit(of: request, ofClient: clientID)
+        _ = try await signOutPage(request)
+        return try await leave(by: exit, request)
+    }
+
+    private func exit(of request: Request, ofClient clientID: String?) throws -> ProviderSignOut.Exit {
+        let base = try publicURL()
+        var reader = FieldReader(try BodyFields(request))
+        guard
+            let redirectURI = reader.visibleText(
+                "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
+        else { throw reader.refusal() }
+        return try useCases.providerSignOut.exit(
+            by: request.provider, ofClient: clientID,
+            to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+    }
+
+    private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {
+        let location = await useCases.providerSignOut.location(
+            of: exit, returnURL: "\(try publicURL())/auth/\(request.provider)/logged-out")
+        guard request.prefersJSON else { return withoutSession(.redirect(to: location), request) }
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("location", location)
+        return withoutSession(.json(.ok, json.finish()), request)
+    }
+
+    func returnFromLogout(_ request: Request) async throws -> Response {
+        // A look at the place, as link checkers take one, must not spend the state.
+        guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
+        let state = request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
+        guard let location = try await useCases.providerSignOut.finish(at: request.provider, state: state) else {
+            return BrowserPages.signedOut(below: publicAddress.path)
+        }
+        return .redirect(to: location)
+    }
+}

@@ -1,0 +1,116 @@
+import HTTPServer
+import SignIn
+
+/// All routes: what is answered where, by which handler. Who may call one is the wrapper around its handler
+/// (`LatchkeyAPI+Admission.swift`); a route without one is for anybody, or lets callers in itself.
+extension LatchkeyAPI {
+    func makeRouter() -> Router {
+        var router = Router()
+        if let files { router.files = { try await files.respond(to: $0) } }
+        addSignInRoutes(to: &router)
+        addRedirectRoutes(to: &router)
+        addLogoutRoutes(to: &router)
+        addZephrRoutes(to: &router)
+        addAccountRoutes(to: &router)
+        addSessionRoutes(to: &router)
+        addServiceRoutes(to: &router)
+        addTransactionRoutes(to: &router)
+        addBackchannelAuthenticationRoutes(to: &router)
+        addOperationRoutes(to: &router)
+        return router
+    }
+
+    private func addSignInRoutes(to router: inout Router) {
+        router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
+        router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
+        router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueNonce(request) })
+        router.post("/users", enteringOrPage { try await $0.register($1, $2) })
+        router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
+    }
+
+    private func addRedirectRoutes(to router: inout Router) {
+        router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/sign-in", paged { try await $0.showSignInPage($1) })
+        router.post("/sign-out", paged { try await $0.signOutByForm($1) })
+        router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
+        router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
+        let startLink = changing { try await $0.startLink($1) }
+        router.post("/auth/{provider}/link", paged { try await startLink($1) })
+        addCallback("/auth/{provider}/callback", to: &router)
+        addCallback("/auth/{provider}/{client_type}/callback", to: &router)
+        router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
+    }
+
+    private func addCallback(_ path: String, to router: inout Router) {
+        router.get(path, paged { try await $0.finishRedirect($1) })
+        router.post(path, paged { try $0.passOn($1) })
+    }
+
+    private func addLogoutRoutes(to router: inout Router) {
+        // A provider has no API key: its token says who it is.
+        router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
+        let signOut = signedIn { try await $0.signOutAtProvider($1) }
+        router.post("/auth/{provider}/logout") { request in
+            self.isPage(request) ? try await self.signOutPageAtProvider(request) : try await signOut(request)
+        }
+        router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
+    }
+
+    private func addZephrRoutes(to router: inout Router) {
+        guard compatibility.zephr else { return }
+        for prefix in ["/zephr", "/blaize"] {
+            router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
+            addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
+            router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
+        }
+    }
+
+    private func addAccountRoutes(to router: inout Router) {
+        router.get("/users/me", signedIn { try await $0.showUser($1) })
+        router.patch("/users/me", changing { try await $0.editUser($1) })
+        router.delete("/users/me", changing { try await $0.eraseUser($1) })
+        router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
+        router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
+        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
+        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1) })
+    }
+
+    private func addSessionRoutes(to router: inout Router) {
+        router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
+        router.delete("/auth/token", signedIn { try await $0.signOut($1) })
+        router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
+        // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
+    }
+
+    private func addServiceRoutes(to router: inout Router) {
+        router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
+        router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
+        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
+    }
+
+    private func addTransactionRoutes(to router: inout Router) {
+        router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
+        router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
+    }
+
+    private func addBackchannelAuthenticationRoutes(to router: inout Router) {
+        let path = "/auth/zenkey-async-signin"
+        router.post(path, entering { try await $0.startBackchannelAuthentication($1, $2) })
+        // The carriers' way in: they have no API key.
+        router.post(BackchannelAuthentication.notificationPath) { try await self.receiveNotification($0) }
+        router.get(path + "/{auth_req_id}", keyed { try await $0.pollBackchannelAuthentication($1, $2) })
+        router.post(path + "/{auth_req_id}", entering { try await $0.retryBackchannelAuthentication($1, $2) })
+        router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelBackchannelAuthentication($1, $2) })
+    }
+
+    private func addOperationRoutes(to router: inout Router) {
+        router.get("/openapi.json") { self.showDocument($0) }
+        router.get("/metrics") { try await self.showMetrics($0) }
+        router.get("/status") { try await self.showStatus($0) }
+        router.get("/status/events") { try await self.showStatusEvents($0) }
+        router.get("/healthz") { _ in Self.status("ok") }
+        router.get("/readyz") { _ in try await self.readiness() }
+    }
+}

@@ -1,0 +1,50 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+import SignIn
+import StorageModel
+
+/// A user's own sessions: prolonged, listed, ended.
+extension LatchkeyAPI {
+    func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
+        guard !admission.isPage else { return try await refreshPage(request, admission) }
+        var refresh = try RefreshRequest(BodyFields(request), caller: admission.caller())
+        refresh.clients = admission.clients
+        return try await useCases.refresh(refresh).response(.ok)
+    }
+
+    func signOut(_ request: Request) async throws -> Response {
+        guard !isPage(request) else { return try await signOutPage(request) }
+        try await useCases.sessions.signOut(sessionToken(of: request))
+        return withoutSession(.emptyObject, request)
+    }
+
+    func listSessions(_ request: Request) async throws -> Response {
+        let holder = try await holder(of: request)
+        let sessions = try await useCases.sessions.list(for: holder)
+        var json = JSONObjectWriter(capacity: 256 * (sessions.count + 1))
+        json.add("sessions", objects: sessions) { session, json in
+            json.add("id", session.id)
+            json.add("client_id", session.clientID)
+            json.add("device", orNull: session.device)
+            json.add("created_at", session.createdAt.secondsSinceEpoch)
+            json.add("last_seen_at", session.lastSeenAt.secondsSinceEpoch)
+            json.add("expires_at", session.expiresAt.secondsSinceEpoch)
+            json.add("current", session.id == holder.session.id)
+        }
+        return .json(.ok, json.finish())
+    }
+
+    func revokeSession(_ request: Request) async throws -> Response {
+        try await useCases.sessions.revoke(
+            request.parameters["id"] ?? "", for: holder(of: request), requestID: request.id)
+        return .emptyObject
+    }
+
+    func revokeOtherSessions(_ request: Request) async throws -> Response {
+        let count = try await useCases.sessions.revokeOthers(than: holder(of: request), requestID: request.id)
+        var json = JSONObjectWriter(capacity: 32)
+        json.add("revoked", count)
+        return .json(.ok, json.finish())
+    }
+}

@@ -1,0 +1,31 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// Sign-in with a code, the nonces for it, and registration.
+extension LatchkeyAPI {
+    func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
+        let kind = try useCases.signIn.kind(ofProvider: provider)
+        var signIn = try SignInRequest(BodyFields(request), provider: provider, kind: kind)
+        try admission.check(signIn.clientID.text)
+        signIn.device = DeviceName.of(request)
+        switch try await useCases.signIn(signIn) {
+        case .signedIn(let signedIn): return signedIn.response(.ok)
+        case .mustRegister(let offer): throw APIError.mustRegister(offer)
+        }
+    }
+
+    /// The body, if there is one, is not looked at.
+    func issueNonce(_ request: Request) async throws -> Response {
+        try await useCases.attempts.issue(provider: request.provider).response
+    }
+
+    func register(_ request: Request, _ admission: Admission) async throws -> Response {
+        var form = try RegistrationForm(BodyFields(request))
+        form.device = DeviceName.of(request)
+        form.clients = admission.clients
+        return await hand(try await useCases.registration(form), .created, to: admission, request)
+    }
+}

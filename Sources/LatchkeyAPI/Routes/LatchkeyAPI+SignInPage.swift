@@ -1,0 +1,44 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// `/sign-in`, the ways to sign in and how it went, and `/sign-out`: for browsers without scripts.
+extension LatchkeyAPI {
+    private static let pagePath = "/sign-in"
+
+    /// Ends the session that the page shows. Only the page's own form can: no link elsewhere signs anybody out.
+    func signOutByForm(_ request: Request) async throws -> Response {
+        _ = try await signOutPage(request)
+        let page = "\(publicAddress.path)\(Self.pagePath)?action=logout&status=success"
+        return withoutSession(.redirect(to: page), request)
+    }
+
+    func showSignInPage(_ request: Request) async throws -> Response {
+        let base = try publicURL()
+        var page = SignInPage(path: publicAddress.path)
+        page.outcome = SignInPage.Outcome(request.query)
+        if let token = cookies.session(of: request) {
+            page.user = try await useCases.sessions.authenticate(token)?.user
+        }
+        page.canBeProlonged = page.user == nil && cookies.refresh(of: request) != nil
+        page.ways = useCases.redirectSignIn.providers.flatMap { id, provider in
+            let clients = provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
+                .sorted { $0.id.text < $1.id.text }
+            return clients.map { client in
+                let items = [
+                    (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),
+                    (name: "redirect_uri", value: Self.pagePath),
+                ]
+                let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
+                return SignInPage.Way(
+                    name: clients.count == 1 ? provider.name : "\(provider.name) (\(client.id.text))",
+                    location: "\(publicAddress.path)/auth/\(id)/start?\(query)")
+            }
+        }
+        page.address = base + Self.pagePath
+        return page.response
+    }
+}

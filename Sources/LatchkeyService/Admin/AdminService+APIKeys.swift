@@ -1,0 +1,117 @@
+public import LatchkeyConfiguration
+import OpenIDConnect
+public import Primitives
+import SignIn
+import Storage
+import StorageModel
+
+extension AdminService {
+    /// The most lines that ``apiKeys()`` has.
+    private static let maximumListed = 5000
+
+    /// What a new API key is to be good for, as written on the command line.
+    public struct APIKeyRequest: Sendable {
+        public var name: String
+        /// With none, it is good for all.
+        public var clients: [String] = []
+        /// With none, it can be used from anywhere.
+        public var origins: [String] = []
+
+        public init(name: String) {
+            self.name = name
+        }
+    }
+
+    /// Makes an API key, which servers on this database take within ``apiKeyDelay`` seconds. Only its hash is kept.
+    /// - Parameter known: The configured clients: a key for any other is a mistake.
+    /// - Throws: ``OperatorFailure`` for a name that is taken or is none, an unknown client, or what is no origin.
+    public func createAPIKey(_ request: APIKeyRequest, clients known: [String]) async throws -> Secret {
+        guard APIKey.isName(request.name) else {
+            throw OperatorFailure("the name must be 1 to 64 letters, digits and signs of . _ -")
+        }
+        for client in request.clients where !known.contains(client) {
+            throw OperatorFailure("no provider has a client \(client.debugDescription)")
+        }
+        let origins = try request.origins.map { text in
+            guard let origin = Origin(text) else {
+                throw OperatorFailure(
+                    "\(text.debugDescription) is no origin; write https://app.example.com, without a path")
+            }
+            return origin.text
+        }
+        let secret = Secret(RandomSource.system.token())
+        let (now, name) = (clock.now(), request.name)
+        let key = StoredAPIKey(
+            name: name, hash: try hash(of: secret), clients: request.clients.isEmpty ? nil : request.clients,
+            origins: origins.isEmpty ? nil : origins, createdAt: now)
+        let event = AuditEvent(
+            at: now, .apiKeyCreated, user: nil, by: .operating(Self.operatorName),
+            details: AuditDetails { json in
+                json.add("name", name)
+                if let clients = key.clients { json.add("clients", clients) }
+                if let origins = key.origins { json.add("origins", origins) }
+            })
+        let addition = try await storing { () async throws(StorageError) in
+            try await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event)
+        }
+        switch addition {
+        case .added: return secret
+        case .nameTaken: throw OperatorFailure("there is a key \(name) already; revoke it, or choose another name")
+        case .tooMany: throw OperatorFailure("there are \(StoredAPIKeys.limit) keys; revoke some first")
+        }
+    }
+
+    /// As ``createAPIKey(_:clients:)``, for the clients of a configuration.
+    public func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
+        try await createAPIKey(request, clients: configuration.allClients.map(\.id.text))
+    }
+
+    /// For how many seconds a new key may be unknown to a running server, and a revoked one be taken.
+    public static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
+
+    /// The keys in the database, one line each; those of the configuration are not among them.
+    public func apiKeys() async throws -> [String] {
+        let keys = try await storing { () async throws(StorageError) in
+            try await store.apiKeysWithRevoked(limit: Self.maximumListed)
+        }
+        return keys.map(\.line)
+    }
+
+    /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
+    /// - Throws: ``OperatorFailure`` if there is none of this name.
+    public func revokeAPIKey(_ name: String) async throws -> [String] {
+        let now = clock.now()
+        let event = AuditEvent(
+            at: now, .apiKeyRevoked, user: nil, by: .operating(Self.operatorName),
+            details: AuditDetails { $0.add("name", name) })
+        let isRevoked = try await storing { () async throws(StorageError) in
+            try await store.revokeAPIKey(name, at: now, recording: event)
+        }
+        guard isRevoked else {
+            throw OperatorFailure("there is no key of this name that is not revoked; latchkey api-key list shows them")
+        }
+        return ["\(name) is revoked; a running server refuses it within \(Self.apiKeyDelay) seconds."]
+    }
+
+    private func hash(of key: Secret) throws(OperatorFailure) -> TokenHash {
+        guard let hash = TokenHash(APIKeyDigest(of: key.exposed).bytes) else {
+            throw OperatorFailure("the key cannot be hashed")
+        }
+        return hash
+    }
+}
+
+extension StoredAPIKey {
+    fileprivate var line: String {
+        var words = [name, "created=\(UTCTime.text(createdAt))"]
+        if let clients { words.append("clients=\(clients.joined(separator: ","))") }
+        if let origins { words.append("origins=\(origins.joined(separator: ","))") }
+        if let revokedAt { words.append("revoked=\(UTCTime.text(revokedAt))") }
+        return words.joined(separator: " ")
+    }
+}
+
+extension AuditEvent.Kind {
+    static let apiKeyCreated = AuditEvent.Kind("api_key.created")
+    static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")
+}

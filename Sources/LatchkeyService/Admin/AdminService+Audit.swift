@@ -1,0 +1,76 @@
+import Observability
+import Primitives
+import Storage
+import StorageModel
+
+extension AdminService {
+    /// Which events of the audit record an operator wants to see, as written on the command line.
+    public struct AuditSelection: Sendable {
+        public var user: Int64?
+        public var kind: String?
+        /// A moment (`2026-11-21T01:02:03Z`), a day (`2026-11-21`), or an age (`90m`, `24h`, `7d`).
+        public var since: String?
+        /// As ``since``.
+        public var until: String?
+        public var limit = 100
+
+        public init() {}
+    }
+
+    public enum LineFormat: Sendable { case text, json }
+
+    /// The latest events that were selected, the oldest of them first, one line each.
+    /// - Throws: ``OperatorFailure`` for a time that cannot be read, a limit out of range, or a database that fails.
+    public func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
+        guard (1...10_000).contains(selection.limit) else {
+            throw OperatorFailure("the limit must be a number from 1 to 10000")
+        }
+        let query = AuditQuery(
+            user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
+            since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
+        let events = try await storing { () async throws(StorageError) in try await store.auditEvents(query) }
+        return events.reversed().map { $0.line(format) }
+    }
+
+    /// A moment as an operator writes it.
+    private func moment(_ text: String) throws(OperatorFailure) -> Timestamp {
+        if let moment = UTCTime.moment(text) { return moment }
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), text.utf8.count <= 10,
+            text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
+        else {
+            throw OperatorFailure("“\(text)” is no time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 7d")
+        }
+        return clock.now().advanced(bySeconds: -count * unit)
+    }
+}
+
+extension RecordedAuditEvent {
+    func line(_ format: AdminService.LineFormat) -> String {
+        switch format {
+        case .text: textLine
+        case .json: jsonLine
+        }
+    }
+
+    private var textLine: String {
+        var words = [UTCTime.text(event.time), "#\(serial)", event.kind.name]
+        if let user = event.user { words.append("user=\(user.number)") }
+        words.append("by=\(event.actor.name)")
+        if let requestID = event.requestID { words.append("request=\(requestID)") }
+        if event.details != AuditDetails() { words.append(event.details.json) }
+        return words.joined(separator: " ")
+    }
+
+    private var jsonLine: String {
+        var json = JSONObjectWriter()
+        json.add("serial", serial)
+        json.add("time", UTCTime.text(event.time))
+        json.add("kind", event.kind.name)
+        if let user = event.user { json.add("user_id", user.number) }
+        json.add("actor", event.actor.name)
+        json.add("request_id", ifPresent: event.requestID)
+        json.add("details", json: event.details.json)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}

@@ -1,0 +1,113 @@
+import OpenIDConnect
+import Primitives
+import Storage
+import StorageModel
+
+/// What mends accounts by hand. Each says what it would do, and does it only with `applies`.
+extension AdminService {
+    private static let dryRun = ["Nothing was changed. Add --apply to do it."]
+
+    /// The identity that an account is to get.
+    public struct NewIdentity: Sendable {
+        public var issuer: String
+        public var subject: String
+        /// The beginning of the fingerprint of the one that it replaces; nil where the user has one only.
+        public var replacing: String?
+
+        public init(issuer: String, subject: String) {
+            self.issuer = issuer
+            self.subject = subject
+        }
+    }
+
+    /// Has a user sign in with another identity in the place of one of theirs; their sessions end.
+    public func relink(
+        _ user: Int64, to new: NewIdentity, reason: String?, applies: Bool
+    ) async throws -> [String] {
+        try check(reason)
+        let identity = try identity(new)
+        let record = try await account(of: user)
+        let (id, now) = (UserID(user), clock.now())
+        let result = try await storing { () async throws(StorageError) in
+            guard applies else { return try await store.relinkable(id, to: identity, replacing: new.replacing) }
+            return try await store.relink(
+                id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName), reason: reason)
+        }
+        switch result {
+        case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(user))
+        case .success(let former):
+            return [
+                "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
+                "  and no more with \(former.name);", "  sessions ended: \(record.sessionCount).",
+            ] + (applies ? [] : Self.dryRun)
+        }
+    }
+
+    /// Puts an account into another: identities, and what the other's profile lacks. It is erased, and its sessions end.
+    public func merge(_ other: Int64, into user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+        try check(reason)
+        guard other != user else { throw OperatorFailure("name two users: the one that goes, and the one that stays") }
+        let (gone, kept) = (try await account(of: other), try await account(of: user))
+        if applies {
+            let now = clock.now()
+            let isDone = try await storing { () async throws(StorageError) in
+                try await store.merge(
+                    UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason)
+            }
+            guard isDone else { throw OperatorFailure("one of the users has gone meanwhile") }
+        }
+        return [
+            "user \(other) \(applies ? "was" : "would be") put into user \(kept.user.id.number) and erased:",
+            "  identities that go over: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
+        ] + (applies ? [] : Self.dryRun)
+    }
+
+    /// Erases a user: identities, sessions, tokens and profile.
+    public func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+        try check(reason)
+        let record = try await account(of: user)
+        if applies {
+            let event = AuditEvent(
+                at: clock.now(), AuditEvent.Kind("user.erased"), user: UserID(user), by: .operating(Self.operatorName),
+                details: AuditDetails { $0.add("reason", ifPresent: reason) })
+            let isDone = try await storing { () async throws(StorageError) in
+                try await store.deleteUser(UserID(user), recording: event)
+            }
+            guard isDone else { throw OperatorFailure("there is no user \(user)") }
+        }
+        return [
+            "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
+                + "sessions: \(record.sessionCount)."
+        ] + (applies ? [] : Self.dryRun)
+    }
+
+    func check(_ reason: String?) throws(OperatorFailure) {
+        guard (reason?.count ?? 0) <= 280 else { throw OperatorFailure("the reason must have at most 280 characters") }
+    }
+
+    /// As an ID token could have it: a typing error would lock the user out.
+    private func identity(_ new: NewIdentity) throws(OperatorFailure) -> Identity {
+        guard EndpointURL(new.issuer, policy: .allowLoopbackHTTP) != nil else {
+            throw OperatorFailure("the issuer is no https URL; copy it from the carrier's OpenID configuration")
+        }
+        guard (1...255).contains(new.subject.utf8.count), new.subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw OperatorFailure("the subject must be 1 to 255 visible ASCII characters") }
+        if let replacing = new.replacing, replacing.utf8.count < 8 {
+            throw OperatorFailure("give at least 8 digits of the fingerprint")
+        }
+        return Identity(issuer: new.issuer, subject: new.subject)
+    }
+}
+
+extension RelinkObstacle {
+    fileprivate func explanation(_ user: Int64) -> String {
+        switch self {
+        case .unknownUser: "there is no user \(user)"
+        case .unknownIdentity: "user \(user) has no such identity; latchkey users show \(user) lists them"
+        case .severalIdentities: "user \(user) has several identities; name the one to replace by --replacing"
+        case .identityTaken(let owner):
+            "this identity is, or was before it moved, that of user \(owner.number); latchkey users merge puts two "
+                + "accounts together"
+        }
+    }
+}

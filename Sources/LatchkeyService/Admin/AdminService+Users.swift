@@ -1,0 +1,151 @@
+import Foundation
+import Primitives
+import Storage
+import StorageModel
+
+extension AdminService {
+    /// By what a user is looked for; one of them, or issuer and subject together.
+    public struct UserSelection: Sendable {
+        public var number: Int64?
+        public var publicID: String?
+        public var email: String?
+        public var phone: String?
+        public var issuer: String?
+        public var subject: String?
+
+        public init() {}
+
+        fileprivate func search() throws(OperatorFailure) -> UserSearch {
+            var searches: [UserSearch] = []
+            if let number { searches.append(.number(UserID(number))) }
+            if let publicID { searches.append(.publicID(publicID)) }
+            if let email { searches.append(.email(email)) }
+            if let phone { searches.append(.phoneNumber(phone)) }
+            if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
+            guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
+                throw OperatorFailure(
+                    "say whom to find by one of --id, --public-id, --email and --phone, or by --issuer and --subject")
+            }
+            return search
+        }
+    }
+
+    /// The most users that ``find(_:)`` tells of.
+    private static let maximumFound = 20
+
+    /// The users that fit, one line each, without personal data.
+    /// - Throws: ``OperatorFailure`` if it is not said whom to find, or nobody is found.
+    public func find(_ selection: UserSelection) async throws -> [String] {
+        let search = try selection.search()
+        let users = try await storing { () async throws(StorageError) in
+            try await store.users(search, limit: Self.maximumFound + 1)
+        }
+        guard !users.isEmpty else { throw OperatorFailure("there is no such user") }
+        let lines = users.prefix(Self.maximumFound).map { user in
+            "user \(user.id.number) public_id=\(user.publicID) created=\(UTCTime.text(user.createdAt))"
+        }
+        return users.count > Self.maximumFound
+            ? lines + ["… and more; the first \(Self.maximumFound) are shown"] : lines
+    }
+
+    /// An account: identities, moves, sessions.
+    /// - Parameter personal: Also the profile, and subjects instead of fingerprints.
+    public func show(_ user: Int64, personal: Bool) async throws -> [String] {
+        let record = try await account(of: user)
+        var lines = [
+            "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
+            "sessions \(record.sessionCount)",
+        ]
+        if personal { lines += record.user.profile.lines }
+        lines += record.identities.map { $0.line(personal: personal) }
+        lines += record.moves.map(\.line)
+        return lines
+    }
+
+    /// What undoing the move of an account would do; or, with `applies`, does it.
+    ///
+    /// - Parameters:
+    ///   - number: Which of the user's moves; nil for the last that was not undone.
+    ///   - reason: For the audit record, at most 280 characters.
+    ///   - applies: False changes nothing.
+    public func undoMigration(
+        of user: Int64, move number: Int64?, reason: String?, applies: Bool
+    ) async throws -> [String] {
+        try check(reason)
+        let record = try await account(of: user)
+        guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
+            throw OperatorFailure("user \(user) has no migration that could be undone")
+        }
+        let (now, id) = (clock.now(), UserID(user))
+        let result = try await storing { () async throws(StorageError) in
+            guard applies else { return try await store.undoableMove(number, of: id) }
+            return try await store.undoMove(number, of: id, at: now, by: .operating(Self.operatorName), reason: reason)
+        }
+        switch result {
+        case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(number, user))
+        case .success(let undone):
+            return [
+                "move \(number) of \(UTCTime.text(undone.move.movedAt)) \(applies ? "was" : "would be") undone:",
+                "  user \(user) signs in with \(undone.former.name) again,",
+                "  and no more with \(undone.present.name);",
+                "  sessions ended: \(record.sessionCount).",
+            ] + (applies ? [] : ["Nothing was changed. Add --apply to do it."])
+        }
+    }
+
+    func account(of user: Int64) async throws(OperatorFailure) -> AccountRecord {
+        let record = try await storing { () async throws(StorageError) in try await store.account(of: UserID(user)) }
+        guard let record else { throw OperatorFailure("there is no user \(user)") }
+        return record
+    }
+
+    /// Who runs this, as far as the operating system knows.
+    static var operatorName: String {
+        let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
+        let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
+        return plain.isEmpty ? "unknown" : String(String.UnicodeScalarView(plain))
+    }
+}
+
+extension UndoObstacle {
+    fileprivate func explanation(_ number: Int64, _ user: Int64) -> String {
+        switch self {
+        case .unknown: "user \(user) has no move \(number); latchkey users show \(user) lists them"
+        case .alreadyUndone: "move \(number) has been undone already"
+        case .superseded:
+            "move \(number) cannot be undone: a later one took the account on, or the identity was removed since; "
+                + "undo the later one first"
+        }
+    }
+}
+
+extension Identity {
+    /// Without the subject.
+    var name: String { "\(fingerprint.prefix(16))… of \(issuer)" }
+}
+
+extension AccountRecord.KeptIdentity {
+    fileprivate func line(personal: Bool) -> String {
+        let name = personal ? "\(identity.subject) of \(identity.issuer)" : identity.name
+        let arrival = arrivedBy.map { ", came by move \($0)" } ?? ""
+        let departure = movedBy.map { ", left by move \($0)" } ?? ""
+        return "identity \(name) since \(UTCTime.text(createdAt))\(arrival)\(departure)"
+    }
+}
+
+extension IdentityMove {
+    fileprivate var line: String {
+        let undone = undoneAt.map { ", undone \(UTCTime.text($0))" } ?? ""
+        return "move \(number) \(UTCTime.text(movedAt))\(undone)"
+    }
+}
+
+extension Profile {
+    fileprivate var lines: [String] {
+        let fields = [
+            ("username", username), ("name", name), ("given_name", givenName), ("family_name", familyName),
+            ("email", email), ("phone_number", phoneNumber), ("postal_code", postalCode),
+        ]
+        return fields.compactMap { name, value in value.map { "\(name) \($0.debugDescription)" } }
+    }
+}

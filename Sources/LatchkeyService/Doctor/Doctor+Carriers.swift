@@ -1,0 +1,183 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+
+// What the carriers answer, by the relying party's own rules.
+extension Doctor {
+    private struct Question {
+        let network: MCCMNC
+        let clientID: ClientID
+
+        var subject: String { "\(network.text), client \(clientID.text)" }
+    }
+
+    func examineCarriers() async -> [Finding] {
+        guard let discoveryURL = configuration.zenkey.discoveryURL else {
+            guard configuration.providers.isEmpty else { return [] }
+            return [.problem(.discovery, "zenkey.discovery_url is not set", fix: "set it")]
+        }
+        let recorder = ExchangeRecorder(http, clock: clock)
+        var findings: [Finding] = []
+        if networks.isEmpty { findings += await reachDiscovery(discoveryURL, recorder) }
+        var seen: Set<ProviderMetadata> = []
+        for question in questions {
+            // A new one for each: it would remember the network, and not ask again for another client.
+            let relyingParty = RelyingParty(
+                configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: recorder, clock: clock)
+            do throws(OIDCError) {
+                let provider = try await relyingParty.provider(
+                    for: question.network, clientID: question.clientID, correlationID: .random(from: .system))
+                findings.append(.ok(.discovery, question.subject, "discovery answers"))
+                let client = configuration.zenkey.clients.first { $0.id == question.clientID }
+                findings += examineAuthentication(of: client, at: provider, question.subject, key: "zenkey.clients")
+                guard seen.insert(provider).inserted else { continue }
+                findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
+                findings += await examineKeys(of: provider, question.network.text, relyingParty, recorder)
+                findings += await reachEndpoints(of: provider, question.network.text, recorder)
+            } catch {
+                findings.append(Self.finding(error, question.subject, recorder.exchanges.last))
+            }
+        }
+        return findings + ClockExamination(configuration).findings(recorder.exchanges)
+            + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
+    }
+
+    /// Every client is asked about one network, and every network about with one client: what one of them has wrong
+    /// shows, without asking for all pairs.
+    private var questions: [Question] {
+        let clients = configuration.zenkey.clients.map(\.id)
+        guard let firstNetwork = networks.first, let firstClient = clients.first else { return [] }
+        return clients.map { Question(network: firstNetwork, clientID: $0) }
+            + networks.dropFirst().map { Question(network: $0, clientID: firstClient) }
+    }
+
+    /// Each provider beside the carriers is asked for its metadata and keys.
+    func examineProviders() async -> [Finding] {
+        let recorder = ExchangeRecorder(http, clock: clock)
+        var findings: [Finding] = []
+        for known in configuration.providers {
+            let relyingParty = RelyingParty(
+                configuration: configuration.relyingParty(of: known), http: recorder, clock: clock)
+            guard let first = known.clients.first else { continue }
+            do throws(OIDCError) {
+                let provider = try await relyingParty.provider(
+                    for: nil, clientID: first.id, correlationID: .random(from: .system))
+                findings.append(.ok(.metadata, known.id, "the issuer is \(provider.issuer)"))
+                for client in known.clients {
+                    findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
+                }
+                if provider.jwksURI != nil {
+                    findings += await examineKeys(of: provider, known.id, relyingParty, recorder)
+                }
+                findings += await reachEndpoints(of: provider, known.id, recorder)
+            } catch {
+                findings.append(Self.finding(error, known.id, recorder.exchanges.last))
+            }
+        }
+        return findings + ClockExamination(configuration).findings(recorder.exchanges)
+            + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
+    }
+
+    private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {
+        let client = configuration.zenkey.clients.first?.id.text ?? ""
+        let skipped = Finding.warning(
+            .metadata, "no network to ask discovery about, so no metadata or keys were looked at",
+            fix: "name one with --mccmnc, such as --mccmnc 310010")
+        let timeout = configuration.outbound.timeouts.discovery
+        let request = OutboundRequest(
+            method: .get, url: url.appending(query: [("client_id", client)]), timeout: timeout,
+            maximumBodyBytes: 65_536)
+        do throws(OutboundError) {
+            let status = try await recorder.send(request).status
+            guard status < 500 else {
+                let fix = "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
+                return [.problem(.discovery, url.host, "answers \(status)", fix: fix), skipped]
+            }
+            return [.ok(.discovery, url.host, "answers"), skipped]
+        } catch {
+            return [.problem(.discovery, url.host, error.reason, fix: error.code.remedy), skipped]
+        }
+    }
+
+    /// The token request would be refused before it is sent.
+    private func examineAuthentication(
+        of client: Configuration.Client?, at provider: ProviderMetadata, _ subject: String, key: String
+    ) -> [Finding] {
+        guard let client else { return [] }
+        do throws(OIDCError) {
+            try provider.check(client.authentication)
+            return []
+        } catch {
+            let fix = "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
+            return [.problem(.metadata, subject, error.reason, fix: fix)]
+        }
+    }
+
+    private static func finding(
+        _ error: OIDCError, _ subject: String, _ last: ExchangeRecorder.Exchange?
+    ) -> Finding {
+        var message = error.reason
+        if let code = error.carrierError { message += " (\(code))" }
+        if let failure = last?.failure { message += " (\(failure.reason))" }
+        if let status = last?.response?.status, status != 200 { message += " (HTTP status \(status))" }
+        let area: Finding.Area = error.code == .metadataRefused ? .metadata : .discovery
+        let fix = last?.failure?.code.remedy ?? error.code.remedy
+        return .problem(area, subject, message, fix: fix)
+    }
+
+    /// A host that has not been asked yet is asked for its token or userinfo endpoint, with nothing in the request: that
+    /// it answers at all is what counts.
+    private func reachEndpoints(
+        of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
+    ) async -> [Finding] {
+        var findings: [Finding] = []
+        for url in [provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url].compactMap({ $0 }) {
+            let host = "\(url.host):\(url.port)"
+            guard !recorder.exchanges.contains(where: { $0.host == host }) else { continue }
+            let request = OutboundRequest(
+                method: .get, url: url, timeout: configuration.outbound.timeouts.userInfo, maximumBodyBytes: 65_536)
+            do throws(OutboundError) {
+                _ = try await recorder.send(request)
+                findings.append(.ok(.endpoints, subject, "\(host) answers"))
+            } catch {
+                findings.append(.problem(.endpoints, subject, error.reason, fix: error.code.remedy))
+            }
+        }
+        return findings
+    }
+}
+
+extension OIDCError.Code {
+    /// What an operator can do about it.
+    fileprivate var remedy: String {
+        switch self {
+        case .unknownNetwork: "see that the mccmnc is right and its carrier takes part"
+        case .discoveryRefused: "ask whoever runs discovery what its error means"
+        case .clientRefused: "see that the client's id in zenkey.clients is the one that was registered"
+        case .metadataRefused:
+            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; of a provider, see that its issuer is "
+                + "spelled as in its metadata; else tell the carrier or provider"
+        case .unusableResponse: "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
+        case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
+        case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
+            "see that this machine reaches the carrier; try again later"
+        }
+    }
+}
+
+extension OutboundError.Code {
+    /// What an operator can do about it.
+    var remedy: String {
+        switch self {
+        case .timedOut: "see that this machine reaches the host; raise outbound.timeouts if it is only slow"
+        case .unreachable:
+            "see that the name resolves and a firewall lets requests out; set outbound.proxy if one is needed"
+        case .addressRefused:
+            "the address is private or special: set outbound.allow_private_networks if the carrier is really there, "
+                + "or allow_loopback_http for development"
+        case .tls: "tell whoever runs the host; if its authority is your own, set outbound.ca_bundle"
+        case .malformed, .tooLarge: "see that the URL is right; else tell whoever runs the host"
+        case .overloaded, .suspended, .shutDown: "try again"
+        }
+    }
+}

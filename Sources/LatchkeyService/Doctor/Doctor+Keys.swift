@@ -1,0 +1,87 @@
+import OpenIDConnect
+import Primitives
+
+// The keys that a carrier signs with: whether sign-ins can use them, and why not.
+extension Doctor {
+    func examineKeys(
+        of provider: ProviderMetadata, _ subject: String, _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
+    ) async -> [Finding] {
+        let failure: OIDCError?
+        do throws(OIDCError) {
+            _ = try await relyingParty.signingKeys(of: provider)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        let exchange = recorder.exchanges.last { $0.url == provider.jwksURI }
+        let entries = exchange?.response.flatMap { KeySetReport(parsing: $0.body) }?.entries ?? []
+        var findings: [Finding] = []
+        if let failure {
+            let fix = exchange?.failure?.code.remedy
+            var message = failure.check == nil ? failure.reason : "The key set has no usable key."
+            if let reason = exchange?.failure?.reason { message += " (\(reason))" }
+            if let status = exchange?.response?.status, status != 200 { message += " (HTTP status \(status))" }
+            findings.append(
+                .problem(
+                    .keys, subject, message,
+                    fix: fix ?? "tell the carrier: sign-ins with it fail until it publishes usable keys"))
+        } else {
+            findings += usable(entries, provider, subject, relyingParty.idTokenRules)
+        }
+        return findings + entries.compactMap { finding($0, subject) }
+    }
+
+    private func usable(
+        _ entries: [KeySetReport.Entry], _ provider: ProviderMetadata, _ subject: String, _ rules: IDTokenRules
+    ) -> [Finding] {
+        let usable = entries.filter { $0.algorithm != nil }
+        let names = usable.map { "\($0.name) (\($0.algorithm?.rawValue ?? ""), \($0.kind), \($0.bits ?? 0) bits)" }
+        let more = names.count > 8 ? ", …" : ""
+        var findings: [Finding] = [
+            .ok(.keys, subject, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")
+        ]
+        let wanted = provider.signingAlgorithms.intersection(rules.algorithms)
+        let there = Set(usable.compactMap(\.algorithm))
+        if wanted.isDisjoint(with: there) {
+            let names = wanted.map(\.rawValue).sorted().joined(separator: ", ")
+            findings.append(
+                .problem(
+                    .keys, subject, "no key is for the algorithms that tokens may have (\(names))",
+                    fix: "tell the carrier: its metadata and its keys do not go together"))
+        }
+        for algorithm in there.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let nameless = usable.filter { $0.algorithm == algorithm && $0.keyID == nil }
+            guard nameless.count > 1 else { continue }
+            findings.append(
+                .warning(
+                    .keys, subject,
+                    "\(nameless.count) keys for \(algorithm.rawValue) have no kid, so none is used",
+                    fix: "tell the carrier to name its keys"))
+        }
+        return findings
+    }
+
+    /// Keys for other purposes and of other kinds are no mistake, and passed over in silence.
+    private func finding(_ entry: KeySetReport.Entry, _ subject: String) -> Finding? {
+        guard let refusal = entry.refusal, let reason = refusal.reason(entry) else { return nil }
+        return .warning(
+            .keys, subject, "\(entry.name) is not used: \(reason)",
+            fix: "tell the carrier, if it signs with it: such tokens are refused")
+    }
+}
+
+extension KeySetReport.Entry {
+    fileprivate var name: String { keyID.map { "«\($0)»" } ?? "a key without kid" }
+}
+
+extension PublicKey.Refusal {
+    fileprivate func reason(_ entry: KeySetReport.Entry) -> String? {
+        switch self {
+        case .purpose, .kind: nil
+        case .algorithm: "its alg is not one we accept for \(entry.kind)"
+        case .keyID: "its kid is not a text"
+        case .size: "\(entry.kind) of \(entry.bits ?? 0) bits, and 2048 to 8192 are accepted"
+        case .numbers: "its numbers are not those of a proper \(entry.kind) key"
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import LatchkeyConfiguration
+import SignIn
+import Storage
+import StorageModel
+
+extension Doctor {
+    /// Whether the tokens that are stored can be read; nothing if there are none.
+    func examineVault(_ keyCounts: [String: Int]) -> [Finding] {
+        guard !keyCounts.isEmpty else { return [] }
+        let vault = TokenVault(keys: configuration.vaultKeys)
+        let status = VaultStatus(keyCounts, vault)
+        var findings: [Finding] = []
+        if status.lost > 0 {
+            findings.append(
+                .problem(
+                    .database, "vault",
+                    "\(status.lost) rows of tokens are under keys that vault.encryption_keys does not have "
+                        + "(\(status.lostKeys.joined(separator: ", ")))",
+                    fix: "add these keys behind the first; or leave it: they are replaced when their users sign in"))
+        }
+        if status.older > 0 {
+            findings.append(
+                .warning(
+                    .database, "vault", "\(status.older) rows of tokens are under an older key",
+                    fix: "run latchkey vault rotate --apply before you remove that key"))
+        }
+        if status.current > 0 {
+            findings.append(.ok(.database, "vault", "\(status.current) rows of tokens are under the current key"))
+        }
+        return findings
+    }
+}

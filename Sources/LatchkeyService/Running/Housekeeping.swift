@@ -1,0 +1,78 @@
+import Logging
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+
+/// Sees to the signing keys, and removes from the store what has expired: once a minute and in small steps.
+struct Housekeeping: Sendable {
+    private static let pause = Duration.seconds(60)
+    private static let rowsPerStep = 500
+
+    let store: any Store
+    /// How long audit events are kept.
+    let auditRetention: Duration
+    let signingKeys: SigningKeys
+    let sessions: Sessions
+    let clock: WallClock
+    let logger: Logger
+
+    /// Goes on until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            await keepSigningKeys()
+            do {
+                try await Task.sleep(for: Housekeeping.pause)
+                try await purge()
+            } catch let error as StorageError {
+                logger.warning("could not remove what has expired", metadata: ["error": "\(error.code)"])
+            } catch {
+                return
+            }
+        }
+    }
+
+    /// Sees to the signing keys.
+    func keepSigningKeys() async {
+        do throws(SignInError) {
+            try await signingKeys.maintain()
+        } catch {
+            logger.warning("could not see to the signing keys", metadata: ["error": "\(error.code.text)"])
+        }
+    }
+
+    func purge() async throws(StorageError) {
+        await writeLastSeen()
+        let now = clock.now()
+        let end = now.advanced(bySeconds: -auditRetention.components.seconds)
+        var removed = try await repeating { limit async throws(StorageError) in
+            try await store.purgeExpired(at: now, limit: limit)
+        }
+        removed += try await repeating { limit async throws(StorageError) in
+            try await store.purgeAuditEvents(from: end, limit: limit)
+        }
+        if removed > 0 { logger.debug("removed what has expired", metadata: ["rows": "\(removed)"]) }
+    }
+
+    /// Takes down when sessions were last used; also at the end of the process.
+    func writeLastSeen() async {
+        do throws(SignInError) {
+            try await sessions.writeLastSeen()
+        } catch {
+            logger.warning("could not take down when sessions were used", metadata: ["error": "\(error.code.text)"])
+        }
+    }
+
+    /// Takes steps until one finds less than it could have removed.
+    private func repeating(
+        _ step: (_ limit: Int) async throws(StorageError) -> Int
+    ) async throws(StorageError) -> Int {
+        var removed = 0
+        while !Task.isCancelled {
+            let count = try await step(Housekeeping.rowsPerStep)
+            removed += count
+            guard count >= Housekeeping.rowsPerStep else { break }
+        }
+        return removed
+    }
+}

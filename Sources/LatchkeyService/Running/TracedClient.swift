@@ -1,0 +1,51 @@
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import Tracing
+
+/// Sends requests to carriers and providers as spans of the trace that they are sent for, which they are told by
+/// `traceparent` (W3C Trace Context).
+struct TracedClient: HTTPClient {
+    let client: any HTTPClient
+    /// Nil where nobody listens: then a trace is passed on, and none begun.
+    let tracer: (any Tracer)?
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        if let tracer { return try await record(request, with: tracer) }
+        return try await client.send(request.carrying(TraceContext.current?.child()))
+    }
+
+    private func record(
+        _ request: OutboundRequest, with tracer: some Tracer
+    ) async throws(OutboundError) -> OutboundResponse {
+        let span = tracer.startSpan(request.method.rawValue, ofKind: .client)
+        defer { span.end() }
+        // Names of OpenTelemetry's semantic conventions for HTTP. The URL itself says whose sign-in it is.
+        span.updateAttributes { attributes in
+            attributes["http.request.method"] = request.method.rawValue
+            attributes["server.address"] = request.url.host
+            attributes["server.port"] = Int(request.url.port)
+            if let destination = request.destination { attributes["latchkey.step"] = destination.step.name }
+        }
+        do throws(OutboundError) {
+            let response = try await client.send(
+                request.carrying(TraceContext(of: span, tracer) ?? TraceContext.current?.child()))
+            span.updateAttributes { $0["http.response.status_code"] = response.status }
+            if response.status >= 400 { span.setStatus(SpanStatus(code: .error)) }
+            return response
+        } catch {
+            span.updateAttributes { $0["error.type"] = error.code.rawValue }
+            span.setStatus(SpanStatus(code: .error))
+            throw error
+        }
+    }
+}
+
+extension OutboundRequest {
+    fileprivate func carrying(_ context: TraceContext?) -> OutboundRequest {
+        guard let context else { return self }
+        var request = self
+        request.headers.append(("traceparent", context.traceparent))
+        return request
+    }
+}

@@ -1,0 +1,45 @@
+import Primitives
+
+/// Values of a token as an explanation shows them: on one line, and cut where they are long.
+enum DisplayText {
+    private static let maximumCharacters = 120
+
+    /// A text between guillemets; for other values what they are.
+    static func value(_ value: JSONValue?) -> String {
+        switch value {
+        case nil: "absent"
+        case .string(let text): "«\(line(text))»"
+        case .integer, .number: "a number"
+        case .bool: "true or false"
+        case .null: "null"
+        case .object: "an object"
+        case .array(let elements): list(elements)
+        }
+    }
+
+    /// What kind of value stands there, and how long it is: for values that are personal.
+    static func shape(_ value: JSONValue?) -> String {
+        guard case .string(let text) = value else { return value == nil ? "absent" : Self.value(value) }
+        return text.utf8.count == 1 ? "1 byte long" : "\(text.utf8.count) bytes long"
+    }
+
+    /// A text without what could end the line or command a terminal.
+    static func line(_ text: String) -> String {
+        var line = ""
+        for scalar in text.unicodeScalars.prefix(maximumCharacters) {
+            let category = scalar.properties.generalCategory
+            let isControl = category == .control || category == .format || category == .lineSeparator
+            line.unicodeScalars.append(isControl || category == .paragraphSeparator ? "\u{FFFD}" : scalar)
+        }
+        return text.unicodeScalars.count > maximumCharacters ? line + "…" : line
+    }
+
+    private static func list(_ elements: [JSONValue]) -> String {
+        let shown = elements.prefix(3).map { element in
+            if case .array(let inner) = element { return "an array of \(inner.count)" }
+            return value(element)
+        }
+        let rest = elements.count > shown.count ? ", …" : ""
+        return "an array of \(elements.count)" + (shown.isEmpty ? "" : ": \(shown.joined(separator: ", "))\(rest)")
+    }
+}

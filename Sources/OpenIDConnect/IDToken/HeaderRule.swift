@@ -1,0 +1,58 @@
+import Primitives
+
+/// One rule for the header of an ID token. A sign-in and an explanation walk the same list.
+struct HeaderRule: Sendable {
+    let check: IDTokenCheck
+    let isMet: @Sendable (_ header: JSONObject, _ allows: (SigningAlgorithm) -> Bool) -> Bool
+    /// What the header has there, for an explanation.
+    let found: @Sendable (_ header: JSONObject) -> String
+
+    /// In the order in which a sign-in is refused by them.
+    static let all: [HeaderRule] = [
+        // RFC 7515 section 4.1.11: an extension that must be understood, and we understand none. RFC 7797's b64 would
+        // change what is signed.
+        HeaderRule(check: .criticalHeader) { header, _ in
+            header["crit"] == nil && header["b64"] == nil
+        } found: { header in
+            let present = ["crit", "b64"].filter { header[$0] != nil }
+            return present.isEmpty ? "neither crit nor b64 is there" : present.joined(separator: " and ") + " is there"
+        },
+        HeaderRule(naming: .idToken),
+        HeaderRule(check: .algorithm) { header, allows in
+            guard let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) else { return false }
+            return allows(algorithm)
+        } found: { header in
+            "alg is \(DisplayText.value(header["alg"]))"
+        },
+    ]
+}
+
+extension HeaderRule {
+    /// RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) does not pass for this one.
+    fileprivate init(naming type: TokenType) {
+        self.init(check: .type) { header, _ in
+            type.isNamed(by: header["typ"])
+        } found: { header in
+            "typ is \(DisplayText.value(header["typ"]))"
+        }
+    }
+}
+
+extension TokenType {
+    /// What a header of a token of this kind has to meet, in the order in which it is refused.
+    var headerRules: [HeaderRule] {
+        switch self {
+        case .idToken: HeaderRule.all
+        case .portToken: Self.portTokenRules
+        case .logoutToken: Self.logoutTokenRules
+        }
+    }
+
+    private static let logoutTokenRules = HeaderRule.all.map { rule in
+        rule.check == .type ? HeaderRule(naming: .logoutToken) : rule
+    }
+
+    private static let portTokenRules = HeaderRule.all.map { rule in
+        rule.check == .type ? HeaderRule(naming: .portToken) : rule
+    }
+}

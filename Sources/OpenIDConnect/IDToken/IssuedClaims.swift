@@ -1,0 +1,57 @@
+import Primitives
+
+/// What a token claims of who issued it and when, beside what that is held against.
+protocol IssuedClaims {
+    var claims: JSONObject { get }
+    var rules: IDTokenRules { get }
+    /// The provider's, as its metadata spells it.
+    var issuer: String { get }
+    var now: Timestamp { get }
+    /// Nil where the claim is absent or no NumericDate.
+    var issuedAt: Timestamp? { get }
+}
+
+extension IssuedClaims {
+    var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
+
+    var wasIssuedJustNow: Bool {
+        guard let issuedAt else { return false }
+        return !isInFuture(issuedAt)
+            && issuedAt >= now.advanced(bySeconds: -(rules.maximumAgeSeconds + rules.clockSkewSeconds))
+    }
+
+    var isValidAlready: Bool {
+        guard let claim = claims["nbf"] else { return true }
+        guard let start = ClaimValidationContext.numericDate(claim) else { return false }
+        return !isInFuture(start)
+    }
+
+    func isInFuture(_ time: Timestamp) -> Bool {
+        time > now.advanced(bySeconds: rules.clockSkewSeconds)
+    }
+}
+
+// What an explanation tells of them.
+extension IssuedClaims {
+    var foundIssuer: String {
+        let named = "iss is \(DisplayText.value(claims["iss"]))"
+        return hasIssuer ? named : "\(named); the provider's issuer is «\(DisplayText.line(issuer))»"
+    }
+
+    var foundIssue: String {
+        "\(foundTime("iat")); at most \(rules.maximumAgeSeconds) s ago, and \(rules.clockSkewSeconds) s of clock skew, "
+            + "are allowed"
+    }
+
+    /// `exp is 2026-11-21T01:02:03Z, 360 s ago`
+    func foundTime(_ name: String) -> String {
+        guard let value = claims[name] else { return "\(name) is absent" }
+        guard let moment = ClaimValidationContext.numericDate(value) else {
+            return "\(name) is no time: \(DisplayText.value(value))"
+        }
+        let (difference, overflow) = moment.secondsSinceEpoch.subtractingReportingOverflow(now.secondsSinceEpoch)
+        let text = "\(name) is \(UTCTime.text(moment))"
+        if overflow { return text }
+        return difference > 0 ? "\(text), in \(difference) s" : "\(text), \(difference.magnitude) s ago"
+    }
+}

@@ -1,0 +1,44 @@
+import Primitives
+
+/// All entries of a key set, with why each that is not used is passed over: for whoever has to find out.
+package struct KeySetReport: Sendable {
+    package struct Entry: Sendable, Hashable {
+        /// Fit to be printed on one line; nil if there is none, or it is no text.
+        package let keyID: String?
+        /// What the entry says it is: `RSA`, `EC P-256`, …
+        package let kind: String
+        /// Nil for a key that cannot be used.
+        package let algorithm: SigningAlgorithm?
+        /// Of the modulus, or of the curve.
+        package let bits: Int?
+        /// Why it cannot be used.
+        package let refusal: PublicKey.Refusal?
+    }
+
+    package let entries: [Entry]
+
+    /// Nil if it is no key set, or has too many entries, or none.
+    package init?(parsing body: [UInt8]) {
+        guard let values = JSONWebKeySet.entries(of: body) else { return nil }
+        entries = values.map(Entry.init)
+    }
+}
+
+extension KeySetReport.Entry {
+    fileprivate init(_ value: JSONValue) {
+        guard let object = value.object else {
+            self.init(keyID: nil, kind: "no object", algorithm: nil, bits: nil, refusal: .kind)
+            return
+        }
+        let names = [object["kty"]?.string, object["crv"]?.string].compactMap { $0.map(DisplayText.line) }
+        let keyID = object["kid"]?.string.map(DisplayText.line)
+        let kind = names.isEmpty ? "no kty" : names.joined(separator: " ")
+        do throws(PublicKey.Refusal) {
+            let key = try PublicKey(object)
+            self.init(keyID: keyID, kind: kind, algorithm: key.algorithm, bits: key.bits, refusal: nil)
+        } catch {
+            let bits = object["n"]?.string.flatMap { Base64URL.decode($0) }.map { $0.drop { $0 == 0 }.count * 8 }
+            self.init(keyID: keyID, kind: kind, algorithm: nil, bits: bits, refusal: error)
+        }
+    }
+}

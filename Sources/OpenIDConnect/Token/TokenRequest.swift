@@ -1,0 +1,102 @@
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A request to the token endpoint.
+struct TokenRequest {
+    /// What tokens are asked for with.
+    enum Grant {
+        /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
+        case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
+        /// RFC 6749 section 6.
+        case refreshToken(Secret)
+    }
+
+    let grant: Grant
+    let client: ClientCredentials
+    /// Nil for a provider that knows none.
+    let correlationID: CorrelationID?
+
+    /// - Parameter provider: Takes the client's way to prove who it is.
+    /// - Throws: What ``ClientKey`` throws if it cannot sign.
+    func outbound(
+        to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
+    ) throws(OIDCError) -> OutboundRequest {
+        var form = items
+        var headers = [
+            (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),
+        ]
+        switch client.authentication {
+        case .clientSecretBasic(let secret):
+            // The form has no client_id then: one carrier refuses it beside Basic.
+            headers.append(("Authorization", basic(secret)))
+        case .clientSecretPost(let secret):
+            form += [("client_id", client.clientID.text), ("client_secret", secret.exposed)]
+        case .signedClientSecret(let secret):
+            let text = try secret.text(for: client.clientID, now: now)
+            form += [("client_id", client.clientID.text), ("client_secret", text.exposed)]
+        case .privateKeyJWT(let key, let audience):
+            let assertion = ClientAssertion(
+                clientID: client.clientID, audience: provider.text(of: audience), now: now, id: random.token(bytes: 16))
+            form += [
+                ("client_id", client.clientID.text), ("client_assertion_type", ClientAssertion.type),
+                ("client_assertion", try assertion.signed(by: key).exposed),
+            ]
+        }
+        return OutboundRequest(
+            method: .post, url: provider.tokenEndpoint, headers: headers, body: PercentEncoding.form(form),
+            timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes,
+            destination: .init(carrier: provider.issuer, step: .token))
+    }
+
+    private var items: [(name: String, value: String)] {
+        let correlation = correlationID.map { [(name: "correlation_id", value: $0.text)] } ?? []
+        switch grant {
+        case .authorizationCode(let code, let redirectURI, let codeVerifier):
+            let verifier = codeVerifier.map { [(name: "code_verifier", value: $0.secret.exposed)] } ?? []
+            return [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
+                + correlation + verifier
+        case .refreshToken(let token):
+            return [("grant_type", "refresh_token"), ("refresh_token", token.exposed)] + correlation
+        }
+    }
+
+    /// RFC 6749 section 2.3.1: each encoded first, so that a colon in the id stays in the id.
+    private func basic(_ secret: Secret) -> String {
+        var pair: [UInt8] = []
+        PercentEncoding.append(client.clientID.text, to: &pair)
+        pair.append(UInt8(ascii: ":"))
+        PercentEncoding.append(secret.exposed, to: &pair)
+        return "Basic " + Data(pair).base64EncodedString()
+    }
+}
+
+extension ProviderMetadata {
+    func text(of audience: ClientAssertionAudience) -> String {
+        switch audience {
+        case .tokenEndpoint: tokenEndpoint.text
+        case .issuer: issuer
+        }
+    }
+
+    /// A provider that lists what it takes is believed; of one that lists nothing the operator knows it.
+    package func check(_ authentication: ClientAuthentication) throws(OIDCError) {
+        let method = authentication.method
+        guard clientAuthenticationMethods?.contains(method) ?? true else {
+            throw OIDCError(
+                .clientRefused,
+                reason: "The provider does not list \(method.rawValue) among its authentication methods.")
+        }
+        guard case .privateKeyJWT(let key, _) = authentication else { return }
+        guard assertionAlgorithms?.contains(key.algorithm) ?? true else {
+            throw OIDCError(
+                .clientRefused,
+                reason:
+                    "The provider does not list \(key.algorithm.rawValue) among its algorithms for client assertions.")
+        }
+    }
+}

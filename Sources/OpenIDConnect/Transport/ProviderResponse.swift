@@ -1,0 +1,39 @@
+import Primitives
+
+/// Reads providers' answers.
+///
+/// One policy for labels: JSON is read under any Content-Type or none, because carriers label it variously, except
+/// where the label says that it is a page or a form.
+enum ProviderResponse {
+    private static let otherMediaTypes: Set<String> = [
+        "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
+        "application/jwt",
+    ]
+
+    /// The JSON object that an answer of any status carries, or nil if it carries something else.
+    static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
+        value(response, maximumBytes: maximumBytes)?.object
+    }
+
+    /// Whether an answer carries a JSON object or array.
+    static func isDocument(_ response: OutboundResponse, maximumBytes: Int) -> Bool {
+        let value = value(response, maximumBytes: maximumBytes)
+        return value?.object != nil || value?.array != nil
+    }
+
+    private static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
+        guard response.body.count <= maximumBytes else { return nil }
+        if let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) { return nil }
+        return try? JSONValue(parsing: response.body)
+    }
+
+    /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.
+    static func mediaType(_ response: OutboundResponse) -> String? {
+        response.contentType.flatMap(MediaTypeText.essence)
+    }
+
+    /// Error codes that say that the provider does not accept us (RFC 6749 section 5.2).
+    static func concernsClient(_ errorCode: String) -> Bool {
+        errorCode == "invalid_client" || errorCode == "unauthorized_client"
+    }
+}

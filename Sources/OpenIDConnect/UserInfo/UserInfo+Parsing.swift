@@ -1,0 +1,106 @@
+import Primitives
+
+extension UserInfo {
+    /// Reads a userinfo answer (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
+    /// (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with control characters
+    /// are left out.
+    ///
+    /// - Throws: the check ``IDTokenCheck/userInfoSubject`` unless the answer names the subject of the ID token;
+    ///   ``OIDCError/Code/unusableResponse`` if it is no proper answer at all.
+    init(_ response: OutboundResponse, subject: String, limits: OutboundLimits) throws(OIDCError) {
+        guard ProviderResponse.mediaType(response) != "application/jwt" else {
+            throw Self.unusable("The userinfo endpoint answered with a JWT, but plain JSON is registered.")
+        }
+        guard response.status == 200,
+            let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
+        else { throw Self.unusable("The userinfo endpoint did not answer with a JSON object.") }
+        guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
+            throw .failed(.userInfoSubject)
+        }
+        self.init(object)
+    }
+
+    /// Of claims about a user, in either shape; what is no proper attribute is left out.
+    init(_ attributes: JSONObject) {
+        self.init()
+        let nestedName = attributes["name"]?.object
+        name = Self.text(attributes["name"])
+        givenName = Self.text(attributes["given_name"]) ?? Self.text(nestedName?["given_name"])
+        familyName = Self.text(attributes["family_name"]) ?? Self.text(nestedName?["family_name"])
+        email = Self.text(attributes["email"])
+        emailVerified = Self.flag(attributes["email_verified"])
+        phoneNumber = Self.text(attributes["phone_number"]) ?? Self.text(attributes["phone"])
+        phoneNumberVerified = Self.flag(attributes["phone_number_verified"])
+        postalCode = Self.text(attributes["postal_code"]) ?? Self.text(Self.address(attributes)?["postal_code"])
+        birthdate = Self.text(attributes["birthdate"])
+        address = Self.addressText(attributes)
+    }
+
+    /// With some attributes under other names.
+    init(_ object: JSONObject, renamed: [UserEndpoint.Attribute: UserEndpoint.Member]) {
+        self.init(object)
+        for (attribute, member) in renamed {
+            let text = Self.text(member.value(in: object))
+            switch attribute {
+            case .name: name = text
+            case .givenName: givenName = text
+            case .familyName: familyName = text
+            case .email: email = text
+            case .phoneNumber: phoneNumber = text
+            case .postalCode: postalCode = text
+            }
+        }
+    }
+
+    /// A text, or the text that is an object's `value`.
+    private static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
+        let plain = value?.object.map { $0["value"] } ?? value
+        guard let text = plain?.string, (1...maximumBytes).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: isControl)
+        else { return nil }
+        return text
+    }
+
+    /// C0 and C1 controls, DEL, and the two separators that some readers take for line ends.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        default: false
+        }
+    }
+
+    /// A boolean, or one in a text as some carriers write it.
+    private static func flag(_ value: JSONValue?) -> Bool? {
+        switch value {
+        case .bool(let flag): flag
+        case .string("true"): true
+        case .string("false"): false
+        case .object(let nested): nested["value"].flatMap { $0.object == nil ? flag($0) : nil }
+        default: nil
+        }
+    }
+
+    private static func address(_ attributes: JSONObject) -> JSONObject? {
+        let address = attributes["address"]?.object
+        return address?["value"]?.object ?? address
+    }
+
+    /// The address as given in one text, or put together from its parts (Core section 5.1.1).
+    private static func addressText(_ attributes: JSONObject) -> String? {
+        if let whole = text(attributes["address"], maximumBytes: 1024) { return whole }
+        guard let address = address(attributes) else { return nil }
+        if let formatted = address["formatted"]?.string { return text(.string(oneLine(formatted)), maximumBytes: 1024) }
+        let parts = ["street_address", "locality", "region", "postal_code", "country"]
+        let texts = parts.compactMap { text(address[$0]?.string.map { .string(oneLine($0)) }) }
+        return texts.isEmpty ? nil : text(.string(texts.joined(separator: ", ")), maximumBytes: 1024)
+    }
+
+    /// Core section 5.1.1 allows line ends in an address.
+    private static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: ", ")
+    }
+
+    private static func unusable(_ reason: String) -> OIDCError {
+        OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
+    }
+}

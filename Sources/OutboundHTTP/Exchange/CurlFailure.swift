@@ -1,0 +1,69 @@
+import CLatchkeyCurl
+import OpenIDConnect
+
+/// What libcurl's results mean to those who asked.
+enum CurlFailure {
+    static func error(_ result: CURLcode, host: String, mayHaveBeenSent: Bool) -> OutboundError {
+        OutboundError(
+            code(for: result, mayHaveBeenSent: mayHaveBeenSent), mayHaveBeenSent: mayHaveBeenSent,
+            reason: "\(host): \(text(of: result))")
+    }
+
+    /// Results that do not say more than "failed" count by when they came: before the request was sent, nothing was
+    /// reached; after it, the answer was no good.
+    static func code(for result: CURLcode, mayHaveBeenSent: Bool) -> OutboundError.Code {
+        switch result {
+        case CURLE_OPERATION_TIMEDOUT: .timedOut
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_URL_MALFORMAT:
+            .unreachable
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
+            .tls
+        case CURLE_FILESIZE_EXCEEDED: .tooLarge
+        // libcurl's own bounds on what it gathers, such as one header line, end like this.
+        case CURLE_OUT_OF_MEMORY: mayHaveBeenSent ? .tooLarge : .overloaded
+        default: mayHaveBeenSent ? .malformed : .unreachable
+        }
+    }
+
+    /// libcurl's fixed text for a result: nothing of the exchange is in it.
+    static func text(of result: CURLcode) -> String {
+        guard let text = curl_easy_strerror(result) else { return "error \(result.rawValue)" }
+        return String(cString: text)
+    }
+}
+
+extension Transfer {
+    /// The exchange's outcome, once libcurl is done with it.
+    func outcome(_ result: CURLcode, of exchange: Exchange) -> Exchange.Outcome {
+        guard result == CURLE_OK else { return .failure(failure(result, of: exchange)) }
+        guard head.isComplete else {
+            return exchange.failure(.malformed, mayHaveBeenSent: true, "connection ended within the head")
+        }
+        return .success(
+            OutboundResponse(
+                status: ccurl_response_code(easy), contentType: head.contentType, cacheControl: head.cacheControl,
+                retryAfter: head.retryAfter, date: head.date, body: body,
+                certificateExpiry: failureText == nil ? nil : CertificateExpiry.ofPeer(easy)))
+    }
+
+    private func failure(_ result: CURLcode, of exchange: Exchange) -> OutboundError {
+        let host = exchange.request.url.host
+        let wasSent = sendings > 0
+        if isTooLarge { return OutboundError(.tooLarge, mayHaveBeenSent: wasSent, reason: "\(host): answer too large") }
+        if sendings > 1 {
+            return OutboundError(.malformed, mayHaveBeenSent: true, reason: "\(host): connection ended without answer")
+        }
+        if result == CURLE_COULDNT_CONNECT, wasAddressRefused {
+            return OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "\(host): address not allowed")
+        }
+        if result == CURLE_OPERATION_TIMEDOUT, !wasSent, ContinuousClock.now < exchange.deadline {
+            return OutboundError(.unreachable, mayHaveBeenSent: false, reason: "\(host): no connection in time")
+        }
+        let error = CurlFailure.error(result, host: host, mayHaveBeenSent: wasSent)
+        guard error.code == .tls, let text = failureText?.text else { return error }
+        return OutboundError(.tls, mayHaveBeenSent: wasSent, reason: "\(host): \(text)")
+    }
+}

@@ -1,0 +1,152 @@
+import CLatchkeyCurl
+import OpenIDConnect
+
+/// The thread that runs libcurl: takes requests from the inbox, moves transfers on, hands out what is finished.
+///
+/// Everything here belongs to that one thread, so nothing here is locked.
+final class TransferLoop {
+    private typealias Lines = PerHostQueue<HostKey, Exchange>
+
+    private let configuration: OutboundHTTPConfiguration
+    private let inbox: Inbox
+    private let multi: MultiHandle
+    private var lines: Lines
+    private var active: [Transfer] = []
+    private var idle: [Transfer]
+    private var arrivals: [Exchange] = []
+    private var finished: [(exchange: Exchange, outcome: Exchange.Outcome)] = []
+    /// No waiting exchange's deadline is before this.
+    private var firstDeadline: ContinuousClock.Instant?
+
+    init(_ configuration: OutboundHTTPConfiguration, inbox: Inbox, multi: MultiHandle) throws(OutboundHTTPStartError) {
+        self.configuration = configuration
+        self.inbox = inbox
+        self.multi = multi
+        lines = Lines(maximumActive: configuration.perHostConnections, maximumWaiting: configuration.perHostWaiting)
+        // The first one shows that libcurl knows all that is asked of it.
+        idle = [try Transfer(configuration)]
+    }
+
+    /// Runs until the inbox is stopped; then fails what is left and closes all.
+    func run() {
+        while inbox.take(into: &arrivals) {
+            admitArrivals()
+            multi.perform()
+            collectFinished()
+            failExpired()
+            handOutFinished()
+            if inbox.beginSleep() { multi.poll(milliseconds: longestSleep()) }
+        }
+        close()
+    }
+
+    private func admitArrivals() {
+        for exchange in arrivals {
+            switch lines.admit(exchange, at: exchange.host) {
+            case .start: if !start(exchange) { passOn(exchange.host) }
+            case .wait: firstDeadline = min(firstDeadline ?? exchange.deadline, exchange.deadline)
+            case .overloaded: finish(exchange, .overloaded, "too many requests wait for this host")
+            }
+        }
+        arrivals.removeAll(keepingCapacity: true)
+    }
+
+    /// False if the exchange could not be started and is finished already.
+    private func start(_ exchange: Exchange) -> Bool {
+        do throws(OutboundError) {
+            let transfer = try takeTransfer(for: exchange)
+            try transfer.prepare(exchange, now: .now)
+            guard multi.add(transfer.easy) else {
+                transfer.clear()
+                throw OutboundError(.overloaded, mayHaveBeenSent: false, reason: "\(exchange.host.name): not started")
+            }
+            transfer.slot = active.count
+            active.append(transfer)
+            return true
+        } catch {
+            finished.append((exchange, .failure(error)))
+            return false
+        }
+    }
+
+    private func takeTransfer(for exchange: Exchange) throws(OutboundError) -> Transfer {
+        if let transfer = idle.popLast() { return transfer }
+        do {
+            return try Transfer(configuration)
+        } catch {
+            throw OutboundError(.overloaded, mayHaveBeenSent: false, reason: "\(exchange.host.name): \(error.reason)")
+        }
+    }
+
+    /// Gives a place that became free to whoever waits for it.
+    private func passOn(_ host: HostKey) {
+        while let next = lines.leave(host) {
+            if start(next) { return }
+        }
+    }
+
+    private func collectFinished() {
+        while let (easy, result) = multi.nextFinished() {
+            guard let transfer = Transfer.from(ccurl_private(easy)) else { continue }
+            let exchange = transfer.exchange
+            if let exchange { finished.append((exchange, transfer.outcome(result, of: exchange))) }
+            retire(transfer)
+            if let exchange { passOn(exchange.host) }
+        }
+    }
+
+    private func retire(_ transfer: Transfer) {
+        multi.remove(transfer.easy)
+        transfer.clear()
+        active.swapAt(transfer.slot, active.count - 1)
+        active[transfer.slot].slot = transfer.slot
+        active.removeLast()
+        if idle.count < configuration.keptConnections { idle.append(transfer) }
+    }
+
+    private func failExpired() {
+        guard let first = firstDeadline else { return }
+        let now = ContinuousClock.now
+        guard first <= now else { return }
+        for exchange in lines.removeWaiting(where: { $0.deadline <= now }) {
+            finish(exchange, .timedOut, "waited too long")
+        }
+        firstDeadline = lines.waiting.map(\.deadline).min()
+    }
+
+    private func finish(_ exchange: Exchange, _ code: OutboundError.Code, _ reason: String) {
+        finished.append((exchange, exchange.failure(code, reason)))
+    }
+
+    /// Resumes all at once, when libcurl's and this loop's state is in order.
+    private func handOutFinished() {
+        for (exchange, outcome) in finished { exchange.continuation.resume(returning: outcome) }
+        finished.removeAll(keepingCapacity: true)
+    }
+
+    /// libcurl wakes by itself for the timers of what is under way.
+    private func longestSleep() -> Int32 {
+        guard let firstDeadline else { return 60_000 }
+        return Int32(clamping: min(60_000, (firstDeadline - .now).wholeMilliseconds))
+    }
+
+    private func close() {
+        for transfer in active {
+            multi.remove(transfer.easy)
+            if let exchange = transfer.exchange {
+                finished.append(
+                    (exchange, exchange.failure(.shutDown, mayHaveBeenSent: transfer.sendings > 0, Self.shutDown)))
+            }
+        }
+        for exchange in arrivals { finish(exchange, .shutDown, Self.shutDown) }
+        for exchange in lines.removeWaiting(where: { _ in true }) { finish(exchange, .shutDown, Self.shutDown) }
+        active = []
+        idle = []
+        inbox.endWaking()
+        multi.close()
+        handOutFinished()
+        inbox.announceEnd()
+    }
+
+    private static let shutDown = "the client was shut down"
+}

@@ -1,0 +1,64 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// Makes a user of somebody whom a carrier vouched for, and signs them in.
+public struct Registration: Sendable {
+    let rules: RegistrationRules
+    let store: any Store
+    let sessions: Sessions
+    let vault: TokenVault
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+
+    /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
+    ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
+    ///   `temporarily_unavailable`.
+    public func callAsFunction(_ form: RegistrationForm) async throws(SignInError) -> SignedIn {
+        let correlationID = form.correlationID ?? .random(from: random)
+        do throws(SignInError) {
+            let signedIn = try await register(form, correlationID)
+            log("signed_up", .info, correlationID)
+            return signedIn
+        } catch {
+            log(error.code.text, error.fault.logLevel, correlationID)
+            throw error.with(correlationID)
+        }
+    }
+
+    private func register(
+        _ form: RegistrationForm, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignedIn {
+        let handle = try RegistrationOffers.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
+        let now = clock.now()
+        let pending = try await storing { () async throws(StorageError) in
+            try await store.pendingRegistration(handle, at: now)
+        }
+        // One of another client is left as it is, and as good as unknown.
+        guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
+        let profile = try form.profile(completing: pending.profile, rules)
+        let issued = try sessions.issue(for: pending.clientID, on: form.device)
+        let waiting = try vault.waiting(under: form.handle, for: pending.clientID)
+        let ticket = sessions.cache.ticket(at: now)
+        let result = try await storing { () async throws(StorageError) in
+            try await store.register(
+                handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
+                tokens: waiting, at: now)
+        }
+        switch result {
+        case .unknownHandle: throw .unknownHandle
+        case .userAlreadyExists: throw .userAlreadyExists
+        case .registered(let user):
+            sessions.remember(issued, of: user, ticket)
+            return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
+        }
+    }
+
+    private func log(_ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID) {
+        logger.log(
+            level: level, "registration",
+            metadata: ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"])
+    }
+}

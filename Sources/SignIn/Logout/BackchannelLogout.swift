@@ -1,0 +1,91 @@
+import Logging
+import OpenIDConnect
+public import Primitives
+import StorageModel
+
+/// Ends sessions because their provider says that they are over (OpenID Connect Back-Channel Logout 1.0).
+public struct BackchannelLogout: Sendable {
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let sessions: Sessions
+    let store: any Store
+    let clock: WallClock
+    let logger: Logger
+
+    /// What a logout token names is over at once: a session by its `sid`, or all that the identity of its `sub` signed in.
+    /// There may be none, and that is no error.
+    /// - Throws: `not_found` for a provider that has no such logout; `invalid_request` for a token that does not hold or
+    ///   was used before, which says nothing of who there is; `carrier_error` and its kin, and `temporarily_unavailable`,
+    ///   if that cannot be told.
+    public func callAsFunction(
+        provider name: String, logoutToken: Secret, requestID: String
+    ) async throws(SignInError) {
+        guard let provider = configuration.providers[name], let relyingParty = relyingParties[name],
+            provider.kind == .oidc, provider.endsSessions
+        else { throw .unknownProvider }
+        do throws(SignInError) {
+            let ended = try await end(
+                try await verify(logoutToken, Set(provider.clients.keys), relyingParty), requestID)
+            logger.info(
+                "back-channel logout",
+                metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
+        } catch {
+            logger.log(
+                level: error.fault.logLevel, "back-channel logout refused",
+                metadata: [
+                    "provider": "\(name)", "outcome": "\(error.code.text)", "reason": "\(error.description)",
+                    "request_id": "\(requestID)",
+                ])
+            throw error
+        }
+    }
+
+    private func verify(
+        _ token: Secret, _ clients: Set<ClientID>, _ relyingParty: RelyingParty
+    ) async throws(SignInError) -> LogoutToken {
+        do throws(LogoutTokenRefusal) {
+            return try await relyingParty.verify(logoutToken: token, for: clients)
+        } catch {
+            switch error {
+            case .failed(let check): throw .logoutTokenRefused(check)
+            case .unknown(let error): throw SignInError(error)
+            }
+        }
+    }
+
+    /// - Returns: How many sessions there were.
+    private func end(_ token: LogoutToken, _ requestID: String) async throws(SignInError) -> Int {
+        let identity = token.subject.map { Identity(issuer: token.issuer, subject: $0) }
+        let scope: ProviderLogout.Scope
+        if let id = token.sessionID {
+            scope = .session(ProviderSession(issuer: token.issuer, id: id), of: identity)
+        } else if let identity {
+            scope = .identity(identity)
+        } else {
+            throw .logoutTokenRefused(.subject)
+        }
+        // A zero byte is in neither text, so that no two pairs are one.
+        let logout = ProviderLogout(
+            scope, token: try TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
+            at: clock.now(), requestID: requestID)
+        switch try await storing({ () async throws(StorageError) in try await store.end(logout) }) {
+        case .replayed: throw .logoutTokenUsed
+        case .done(let ended):
+            for user in ended.keys { sessions.forget(user) }
+            let count = ended.values.reduce(0, +)
+            sessions.counts.endedByProvider.count(count)
+            return count
+        }
+    }
+}
+
+/// What logouts refuse.
+extension SignInError {
+    static func logoutTokenRefused(_ check: LogoutTokenCheck) -> SignInError {
+        SignInError(
+            .invalidRequest, .invalidRequest, "\(check.demand) (\(check.rawValue)) Nothing was ended.")
+    }
+
+    static let logoutTokenUsed = SignInError(
+        .invalidRequest, .invalidRequest, "The logout token was used before. Send a new one for a new logout.")
+}

@@ -1,0 +1,172 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// What a provider lets one client do for one user: the stored tokens, renewed when they have to be.
+///
+/// A refresh token may be good once only, so no two may send the same one. In this process they share one refresh
+/// (``TokenRefreshes``); towards other processes the row is claimed before, and whoever cannot have it waits and reads
+/// again. New tokens are stored before they are used.
+struct ProviderGrant: Sendable {
+    let user: UserID
+    let provider: String
+    let client: SignInConfiguration.Client
+    let relyingParty: RelyingParty
+    let metadata: ProviderMetadata
+    let correlationID: CorrelationID
+    let store: any Store
+    let vault: TokenVault
+    let refreshes: TokenRefreshes
+    let clock: WallClock
+    let logger: Logger
+
+    /// Between two looks at a row that another process is refreshing.
+    private static let look = Duration.milliseconds(100)
+    /// For 15 seconds in all: as long as another claim lasts, where token requests have their usual time.
+    private static let looks = 150
+    /// Seconds that a claim outlasts the longest token request, for storing what came of it.
+    private static let slack: Int64 = 5
+    /// Between the tries to store what a provider gave.
+    private static let pauses: [Duration] = [.milliseconds(20), .milliseconds(100), .milliseconds(400)]
+
+    /// Tokens that are good as far as anybody knows.
+    /// - Parameter refused: An access token that the provider did not take.
+    /// - Throws: `grant_missing`, `grant_revoked`, `carrier_error`, `carrier_timeout`, `temporarily_unavailable`;
+    ///   `server_error` if what is stored cannot be read.
+    func tokens(besides refused: Secret? = nil) async throws(SignInError) -> ProviderTokens {
+        let record = try await record()
+        let tokens = try open(record)
+        guard tokens.areStale(at: clock.now(), refused: refused) else { return tokens }
+        return try await refreshes.share(record.serial) {
+            do throws(SignInError) {
+                return .success(try await refreshed(besides: refused))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func refreshed(besides refused: Secret?) async throws(SignInError) -> ProviderTokens {
+        let claimSeconds = relyingParty.tokenTimeout.components.seconds + Self.slack
+        for _ in 0..<Self.looks {
+            let record = try await record()
+            let tokens = try open(record)
+            guard tokens.areStale(at: clock.now(), refused: refused) else { return tokens }
+            if let sealed = refreshes.takeUnsaved(record.serial, version: record.version) {
+                _ = try await keep(sealed, record.serial, version: record.version)
+            } else if let refreshToken = tokens.refreshToken {
+                let (now, version) = (clock.now(), record.version)
+                let isOurs = try await storing { () async throws(StorageError) in
+                    try await store.claimProviderTokens(
+                        record.serial, version: version, until: now.advanced(bySeconds: claimSeconds), at: now)
+                }
+                if isOurs {
+                    try await renew(tokens, by: refreshToken, record, version: version + 1)
+                } else {
+                    try? await Task.sleep(for: Self.look)
+                }
+            } else {
+                try await end(record, version: record.version)
+            }
+        }
+        throw .grantContended
+    }
+
+    /// Gets new tokens and stores them.
+    /// - Parameter version: That of the row since it was claimed.
+    private func renew(
+        _ tokens: ProviderTokens, by refreshToken: Secret, _ record: ProviderTokenRecord, version: Int64
+    ) async throws(SignInError) {
+        let response: TokenResponse
+        do throws(OIDCError) {
+            response = try await relyingParty.refresh(
+                refreshToken,
+                client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                provider: metadata, correlationID: correlationID)
+        } catch {
+            if error.code == .carrierRefused, error.carrierError == "invalid_grant" {
+                return try await end(record, version: version)
+            }
+            // If that fails, the claim runs out.
+            try? await store.releaseProviderTokens(record.serial, version: version)
+            throw SignInError(ofResource: error)
+        }
+        let renewed = tokens.renewed(by: response, at: clock.now())
+        let sealed: SealedTokens
+        do throws(TokenVault.Failure) {
+            sealed = try vault.seal(renewed, at: record.place)
+        } catch {
+            throw .internalFault
+        }
+        var version: Int64? = version
+        while let seen = version {
+            if try await keep(sealed, record.serial, version: seen) { return log("refreshed", .info) }
+            version = try await laterVersion(of: record.serial, above: seen, holding: refreshToken)
+        }
+    }
+
+    /// A sign-in that brought no refresh token has crossed the refresh and kept the one that is spent by now: the version of
+    /// its row, in which the new tokens belong. Nil where the user has another refresh token, or none.
+    private func laterVersion(
+        of serial: Int64, above version: Int64, holding refreshToken: Secret
+    ) async throws(SignInError) -> Int64? {
+        let found = try await storing { () async throws(StorageError) in
+            try await store.providerTokens(of: user, provider: provider, clientID: client.id.text)
+        }
+        guard let found, found.serial == serial, found.version > version else { return nil }
+        return try open(found).refreshToken == refreshToken ? found.version : nil
+    }
+
+    /// Stores what a provider gave. False if the row has changed meanwhile, or is gone.
+    private func keep(
+        _ sealed: SealedTokens, _ serial: Int64, version: Int64
+    ) async throws(SignInError) -> Bool {
+        var failure: StorageError?
+        for pause in [nil] + Self.pauses.map(Optional.some) {
+            if let pause { try? await Task.sleep(for: pause) }
+            do throws(StorageError) {
+                return try await store.replaceProviderTokens(serial, version: version, with: sealed)
+            } catch {
+                failure = error
+            }
+        }
+        refreshes.keepUnsaved(sealed, serial, version: version)
+        log("not_stored", .error)
+        throw failure.map { SignInError($0) } ?? .internalFault
+    }
+
+    /// Forgets tokens that the provider takes no more, unless there are others by now.
+    private func end(_ record: ProviderTokenRecord, version: Int64) async throws(SignInError) {
+        let isOver = try await storing { () async throws(StorageError) in
+            try await store.deleteProviderTokens(record.serial, version: version)
+        }
+        guard isOver else { return }
+        log("grant_revoked", .info)
+        throw .grantRevoked
+    }
+
+    private func record() async throws(SignInError) -> ProviderTokenRecord {
+        let found = try await storing { () async throws(StorageError) in
+            try await store.providerTokens(of: user, provider: provider, clientID: client.id.text)
+        }
+        guard let found else { throw .grantMissing }
+        return found
+    }
+
+    private func open(_ record: ProviderTokenRecord) throws(SignInError) -> ProviderTokens {
+        do throws(TokenVault.Failure) {
+            return try vault.open(record)
+        } catch {
+            log(error.rawValue, .error, ["key": "\(record.sealed.keyID)", "row": "\(record.serial)"])
+            throw .tokensUnreadable
+        }
+    }
+
+    private func log(_ outcome: String, _ level: Logger.Level, _ more: Logger.Metadata = [:]) {
+        let metadata: Logger.Metadata = [
+            "provider": "\(provider)", "outcome": "\(outcome)", "correlation_id": "\(correlationID)",
+        ]
+        logger.log(level: level, "provider tokens", metadata: metadata.merging(more) { $1 })
+    }
+}

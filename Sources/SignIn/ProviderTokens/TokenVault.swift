@@ -1,0 +1,104 @@
+import Crypto
+import OpenIDConnect
+import Primitives
+package import StorageModel
+
+/// Encrypts providers' tokens for the store: AES-256-GCM under one of the operator's keys, bound to the row that holds
+/// them, so that nobody who can write to the database has one user's tokens used for another.
+///
+/// The first key encrypts, all decrypt, so that keys can be changed while servers run (docs/providers.md).
+package struct TokenVault: Sendable {
+    /// Why stored tokens cannot be read.
+    package enum Failure: String, Error {
+        /// They are under a key that is not configured.
+        case unknownKey = "unknown_key"
+        /// They were made for another row, or were changed.
+        case unreadable
+        /// There is no key to seal with.
+        case noKey = "no_key"
+    }
+
+    private let keys: [EncryptionKey]
+
+    package init(keys: [EncryptionKey]) {
+        self.keys = keys
+    }
+
+    /// Of the key that encrypts; nil if there is none.
+    package var currentKeyID: String? { keys.first?.id }
+
+    /// Whether what is under a key can be read.
+    package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
+
+    func seal(_ tokens: ProviderTokens, at place: TokenBinding) throws(Failure) -> SealedTokens {
+        var json = JSONObjectWriter(capacity: 512)
+        tokens.write(to: &json)
+        // Whatever can be refreshed is good until the provider says that it is not.
+        return try seal(json.finish(), at: place, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
+    }
+
+    func open(_ record: ProviderTokenRecord) throws(Failure) -> ProviderTokens {
+        guard let json = (try? JSONValue(parsing: try content(of: record)))?.object, let tokens = ProviderTokens(json)
+        else {
+            _ = try content(of: record)
+            throw .unreadable
+        }
+        return tokens
+    }
+
+    /// The same tokens under the key that encrypts now.
+    package func resealed(_ record: ProviderTokenRecord) throws(Failure) -> SealedTokens {
+        try seal(try content(of: record), at: record.place, expiresAt: record.sealed.expiresAt)
+    }
+
+    private func seal(
+        _ content: [UInt8], at place: TokenBinding, expiresAt: Timestamp?
+    ) throws(Failure) -> SealedTokens {
+        guard let key = keys.first else { throw .noKey }
+        let sealed = try? AES.GCM.seal(content, using: key.key, authenticating: Self.binding(place, key.id)).combined
+        guard let sealed else { throw .noKey }
+        return SealedTokens(keyID: key.id, content: Array(sealed), expiresAt: expiresAt)
+    }
+
+    private func content(of record: ProviderTokenRecord) throws(Failure) -> [UInt8] {
+        guard let key = keys.first(where: { $0.id == record.sealed.keyID }) else { throw .unknownKey }
+        guard let box = try? AES.GCM.SealedBox(combined: record.sealed.content),
+            let content = try? AES.GCM.open(
+                box, using: key.key, authenticating: Self.binding(record.place, key.id))
+        else { throw .unreadable }
+        return Array(content)
+    }
+
+    /// What the content is bound to, each part behind its length, so that no two places make the same bytes.
+    private static func binding(_ place: TokenBinding, _ keyID: String) -> [UInt8] {
+        let parts = [
+            "latchkey provider tokens", keyID, String(place.user.number), place.identity.issuer,
+            place.identity.subject, place.provider, place.clientID,
+        ]
+        return parts.flatMap { part in withUnsafeBytes(of: Int64(part.utf8.count).bigEndian, Array.init) + part.utf8 }
+    }
+}
+
+extension TokenVault {
+    /// What stores tokens with a sign-in. A provider may give a refresh token the first time only: then the earlier one
+    /// stays.
+    func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
+        NewProviderTokens(provider: provider, clientID: clientID) { place, earlier in
+            var tokens = tokens
+            if tokens.refreshToken == nil, let earlier {
+                tokens.refreshToken = (try? open(earlier))?.refreshToken
+            }
+            return try seal(tokens, at: place)
+        }
+    }
+
+    /// What stores the tokens that wait for a registration.
+    func waiting(under handle: Secret, for clientID: String) throws(SignInError) -> WaitingProviderTokens {
+        let (note, open) = try EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
+        return WaitingProviderTokens(note: note, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {
+            content in
+            guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
+            return storing(waiting.tokens, of: waiting.provider, for: clientID)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Crypto
+import Primitives
+import StorageModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Keeps things for whoever comes back with a random handle, once: AES-GCM under a key that only the handle gives.
+///
+/// The store has the handle's hash and the sealed content, so that a copy of the database opens none of them.
+struct EncryptedOneTimeStore: Sendable {
+    /// The texts are part of what is stored: copies of another version have to open it, too.
+    enum Purpose: String, Sendable {
+        /// A redirect sign-in under way; its handle is the `state`.
+        case pendingRedirect = "redirect attempt"
+        /// The tokens of an app's new session; the handle is its `session_id`.
+        case oneTimeSessionCode = "session handover"
+        /// A provider's tokens whose user has still to register; the handle is the `state_key`.
+        case waitingTokens = "waiting tokens"
+        /// Where a browser goes that comes back from a provider's logout; the handle is its `state`.
+        case signOut = "sign-out"
+        /// A code that a sign-in by redirect brought; it is kept to be known again, and never taken.
+        case answeredCode = "answered code"
+    }
+
+    let store: any Store
+    let clock: WallClock
+
+    func keep(
+        _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
+    ) async throws(SignInError) {
+        guard let sealed = Self.seal(content, purpose, handle) else { throw .internalFault }
+        let note = OneTimeRecord(
+            handle: try TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
+            expiresAt: clock.now().advanced(bySeconds: seconds))
+        _ = try await storing { () async throws(StorageError) in try await store.addOneTimeRecord(note) }
+    }
+
+    /// Takes down that something has begun that is to happen once.
+    /// - Returns: False if it was taken down before.
+    func begin(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) async throws(SignInError) -> Bool {
+        let note = OneTimeRecord(
+            handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
+        return try await storing { () async throws(StorageError) in try await store.addOneTimeRecord(note) }
+    }
+
+    /// What was kept; nil if the handle is unknown, was used, has expired, or is for something else.
+    func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
+        let hash = try TokenHash(sha256Of: handle.exposed)
+        let now = clock.now()
+        let sealed = try await storing { () async throws(StorageError) in
+            try await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now)
+        }
+        return sealed.flatMap { Self.open($0, purpose, handle) }
+    }
+
+    /// What a note is found by and opened with, for a store that takes it in a transaction of its own.
+    static func opening(
+        _ purpose: Purpose, under handle: Secret
+    ) throws(SignInError) -> (note: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
+        (try TokenHash(sha256Of: handle.exposed), { open($0, purpose, handle) })
+    }
+
+    private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)), info: Array(purpose.rawValue.utf8),
+            outputByteCount: 32)
+    }
+
+    private static func seal(_ content: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
+        (try? AES.GCM.seal(content, using: key(purpose, handle)))?.combined.map(Array.init)
+    }
+
+    private static func open(_ sealed: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+        return (try? AES.GCM.open(box, using: key(purpose, handle))).map(Array.init)
+    }
+}

@@ -1,0 +1,135 @@
+import OpenIDConnect
+public import Primitives
+import StorageModel
+
+extension BackchannelAuthentication {
+    /// A carrier that showed the notification token of a sign-in's latest request.
+    public struct Notifier: Sendable {
+        let record: BackchannelAuthenticationRecord
+        let token: NotificationToken
+    }
+
+    /// Finds the sign-in that a notification token belongs to.
+    ///
+    /// By its hash: how long that takes tells nothing of the tokens there are.
+    /// - Throws: `invalid_token`; `temporarily_unavailable`.
+    public func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
+        guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
+        let token = try NotificationToken(token)
+        let now = clock.now()
+        let record = try await storing { () async throws(StorageError) in
+            try await store.backchannelAuthentication(notification: token.hash, at: now)
+        }
+        guard let record else { throw .notificationTokenUnknown }
+        return Notifier(record: record, token: token)
+    }
+
+    /// Takes a carrier's news. Duplicates and news that come too late change nothing, and are no error.
+    ///
+    /// - Throws: `invalid_request` if it is about another request; `invalid_id_token`, and the sign-in has failed;
+    ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in waits on.
+    public func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
+        let record = notifier.record
+        try await logged(.notification, record.terms) { (log) async throws(SignInError) in
+            let id = try TokenHash(sha256Of: notification.requestID.exposed)
+            guard record.carrierRequest?.isSame(as: id) ?? true,
+                notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
+            else { throw .notificationOfAnother }
+            guard BackchannelAuthenticationStatus(record, at: clock.now()) == .waiting else { return }
+            switch notification.outcome {
+            case .refused(let code):
+                log.begin(.store)
+                try await settle(notifier, id, .refusal) {
+                    $0.failure = BackchannelAuthenticationFailure(carrierCode: code).text
+                }
+            case .approved(let idToken, let accessToken):
+                try await approve(notifier, id, notification, idToken, accessToken, &log)
+            }
+        }
+    }
+
+    private func approve(
+        _ notifier: Notifier, _ id: TokenHash, _ notification: BackchannelNotification, _ idToken: Secret,
+        _ accessToken: Secret?, _ log: inout BackchannelAuthenticationLog
+    ) async throws(SignInError) {
+        log.begin(.discovery)
+        let plan: BackchannelAuthenticationPlan
+        do throws(SignInError) {
+            plan = try await self.plan(notifier.record.terms)
+        } catch {
+            throw .cannotVerifyNotification
+        }
+        guard accessToken != nil || !plan.wantsAttributes else { throw .notificationWithoutAccessToken }
+        let verified: VerifiedSignIn
+        do throws(OIDCError) {
+            verified = try await plan.verify(idToken, accessToken, of: notification.requestID, notifier.token, &log)
+        } catch {
+            log.begin(.store)
+            // "Cannot tell" is not "no": the carrier may send it again.
+            guard let check = error.check else { throw .cannotVerifyNotification }
+            try await settle(notifier, id, .refusal) {
+                $0.failure = BackchannelAuthenticationFailure.idToken(check).text
+            }
+            throw SignInError(error, codeWasPosted: true)
+        }
+        if !verified.portTokens.isEmpty { log.begin(.migrate) }
+        let ported = try await AccountMigration(store: store).formerIdentities(
+            of: verified, for: plan.client.id, plan.relyingParty
+        ) { [log] in log.write($0) }
+        log.begin(.store)
+        let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
+        try await settle(notifier, id, .approval) { record in
+            record.identity = verified.identity
+            record.profile = verified.profile ?? Profile()
+            record.portedFrom = ported
+            record.expiresAt = max(record.expiresAt, collection)
+            record.removedAt = max(record.removedAt, record.expiresAt)
+        }
+    }
+
+    /// Brings a sign-in that still waits for this request's news out of waiting.
+    private func settle(
+        _ notifier: Notifier, _ id: TokenHash, _ event: BackchannelAuthenticationStatus.Event,
+        _ note: (inout BackchannelAuthenticationRecord) -> Void
+    ) async throws(SignInError) {
+        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
+            guard record.notification == notifier.token.hash, record.carrierRequest?.isSame(as: id) ?? true,
+                case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(event)
+            else { return false }
+            record.carrierRequest = id
+            record.phase = phase
+            note(&record)
+            return true
+        }
+    }
+}
+
+extension BackchannelAuthenticationPlan {
+    /// Checks what came with a notification as any ID token is checked, and fetches the attributes asked for.
+    fileprivate func verify(
+        _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken,
+        _ log: inout BackchannelAuthenticationLog
+    ) async throws(OIDCError) -> VerifiedSignIn {
+        var expectation = IDTokenExpectation(
+            clientID: client.id, nonce: token.nonce.exposed, acrValues: acrValues, context: terms.context,
+            accessToken: accessToken)
+        expectation.nonceMayBeMissing = true
+        expectation.requestID = requestID
+        log.begin(.validate)
+        let verified = try await relyingParty.validate(
+            idToken: idToken, expecting: expectation, provider: carrier
+        ) { log.note($0) }
+        guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
+        log.begin(.userinfo)
+        let userInfo = try await relyingParty.userInfo(
+            accessToken: accessToken, about: verified, provider: carrier, correlationID: correlationID)
+        return VerifiedSignIn(verified, userInfo)
+    }
+}
+
+extension TokenHash {
+    /// Compares in a time that depends on nothing.
+    func isSame(as other: TokenHash) -> Bool {
+        zip(bytes, other.bytes).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
+    }
+}

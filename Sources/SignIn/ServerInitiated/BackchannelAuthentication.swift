@@ -1,0 +1,253 @@
+import Logging
+public import OpenIDConnect
+public import Primitives
+import StorageModel
+
+/// Signs users in whom their carrier asks on their phone, at this server's request: nobody is sent to a browser.
+///
+/// ```swift
+/// let started = try await backchannelAuthentication.start(request, for: caller)
+/// // The carrier asks the user, and tells the outcome at the notification endpoint: `receive`.
+/// switch try await backchannelAuthentication.poll(started.handle, for: caller) { case .waiting: … case .ended(let outcome): … }
+/// ```
+public struct BackchannelAuthentication: Sendable {
+    /// Where carriers tell the outcome.
+    public static let notificationPath = "/auth/zenkey-async-signin/notification"
+
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let store: any Store
+    let sessions: Sessions
+    let desk: RegistrationOffers
+    let pace: PollPace
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+    let observer: SignInObserver
+
+    /// Has the carrier ask the user.
+    ///
+    /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if it does not know where it is reached.
+    /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
+    ///   `temporarily_unavailable`.
+    public func start(
+        _ request: BackchannelAuthenticationParameters, for caller: Caller, notifiedAt endpoint: EndpointURL?
+    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
+        let correlationID = request.correlationID ?? .random(from: random)
+        let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
+        return try await logged(.start, terms) { (log) async throws(SignInError) in
+            try await begin(terms, for: caller, endpoint, &log)
+        }
+    }
+
+    /// How the sign-in stands. The first poll after the user's approval makes the session; one that comes within the
+    /// retry window after that makes another, for a client that lost the answer.
+    ///
+    /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
+    ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
+    public func poll(_ handle: Secret, for caller: Caller) async throws(SignInError)
+        -> BackchannelAuthenticationProgress
+    {
+        let found = try await find(handle, caller)
+        guard pace.admits(found.handle) else { throw .polledTooSoon }
+        let step = BackchannelAuthenticationStatus(found, at: clock.now()).after(.poll)
+        if step == .stays, found.phase == .waiting { return .waiting }
+        let outcome = try await logged(.end, found.terms) { (log) async throws(SignInError) in
+            if case .refused(let status) = step { throw refusal(status, found) }
+            return try await end(found, &log)
+        }
+        return .ended(outcome)
+    }
+
+    /// Has the carrier ask the user again, under the same handle. What an earlier request brings counts no more.
+    ///
+    /// - Throws: As ``start(_:for:notifiedAt:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
+    ///   was retried too often.
+    public func retry(
+        _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
+    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
+        let found = try await find(handle, caller)
+        return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
+            try checkRetry(of: found, at: clock.now())
+            log.begin(.discovery)
+            let plan = try await plan(found.terms)
+            log.begin(.store)
+            let token = try NotificationToken(Secret(random.token()))
+            let record = try await change(found) { (record, now) throws(SignInError) in
+                try checkRetry(of: record, at: now)
+                record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
+                return true
+            }
+            return try await ask(plan, record, token, handle, endpoint, &log)
+        }
+    }
+
+    /// Ends a sign-in that is not wanted any more. The carrier's news of it, should it come, changes nothing.
+    ///
+    /// - Throws: `not_found`; `invalid_request` if it is done.
+    public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
+        let found = try await find(handle, caller)
+        try await logged(.cancel, found.terms) { (log) async throws(SignInError) in
+            log.begin(.store)
+            _ = try await change(found) { (record, now) throws(SignInError) in
+                switch BackchannelAuthenticationStatus(record, at: now).after(.cancellation) {
+                case .becomes(let phase):
+                    record.phase = phase
+                    record.forgetUser()
+                    return true
+                case .stays: return false
+                case .refused: throw .backchannelCompleted
+                }
+            }
+        }
+    }
+
+    private func begin(
+        _ terms: BackchannelAuthenticationRecord.Terms, for caller: Caller, _ endpoint: EndpointURL?,
+        _ log: inout BackchannelAuthenticationLog
+    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
+        log.begin(.discovery)
+        let plan = try await plan(terms)
+        log.begin(.store)
+        let handle = Secret(random.token())
+        let token = try NotificationToken(Secret(random.token()))
+        let now = clock.now()
+        // On record before the carrier hears of it: a notification may be quicker than the answer.
+        let record = BackchannelAuthenticationRecord(
+            handle: try TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
+            notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
+        let admission = try await storing { () async throws(StorageError) in
+            try await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now)
+        }
+        switch admission {
+        case .added: return try await ask(plan, record, token, handle, endpoint, &log)
+        case .tooManyOfCaller: throw .tooManyBackchannel
+        case .tooManyForLoginHint: throw .tooManyForUser
+        case .tooManyAtCarrier: throw .tooManyAtCarrier
+        }
+    }
+
+    /// How long a sign-in is on record while its request is on the way to the carrier.
+    private func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
+
+    /// Finds the sign-in of a handle, if it is this caller's.
+    private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        guard handle.exposed.utf8.count == SessionTokens.characters else { throw .backchannelUnknown }
+        let hash = try TokenHash(sha256Of: handle.exposed)
+        let now = clock.now()
+        let record = try await storing { () async throws(StorageError) in
+            try await store.backchannelAuthentication(handle: hash, at: now)
+        }
+        // Another caller's is unknown, so that nobody learns which there are.
+        guard let record, record.caller.isSame(as: caller.hash) else { throw .backchannelUnknown }
+        return record
+    }
+
+    private func checkRetry(of record: BackchannelAuthenticationRecord, at now: Timestamp) throws(SignInError) {
+        if case .refused(let status) = BackchannelAuthenticationStatus(record, at: now).after(.retry) {
+            throw status == .cancelled ? .backchannelCancelled : .backchannelCompleted
+        }
+        guard record.attempt < configuration.serverInitiated.requests else { throw .backchannelTriedTooOften }
+    }
+
+    private func refusal(_ status: BackchannelAuthenticationStatus, _ record: BackchannelAuthenticationRecord)
+        -> SignInError
+    {
+        switch status {
+        case .failed:
+            record.failure.flatMap(BackchannelAuthenticationFailure.init(text:))?.error
+                ?? .refusedBackchannel("unknown_error")
+        case .cancelled: .backchannelCancelled
+        case .expired: .backchannelExpired
+        case .waiting, .approved, .done: .backchannelCompleted
+        }
+    }
+
+    /// Changes a record; again from what it is by then, if somebody else changed it meanwhile.
+    /// - Parameter change: Returns false to leave it as it is.
+    func change(
+        _ found: BackchannelAuthenticationRecord,
+        by change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        var record = found
+        for _ in 0..<8 {
+            let now = clock.now()
+            var changed = record
+            guard try change(&changed, now) else { return record }
+            let replacement = changed
+            let isReplaced = try await storing { () async throws(StorageError) in
+                try await store.replaceBackchannelAuthentication(replacement)
+            }
+            if isReplaced {
+                changed.revision += 1
+                return changed
+            }
+            record = try await reloaded(record)
+        }
+        throw SignInError(StorageError(.overloaded, reason: "a server-initiated sign-in changes all the time"))
+    }
+
+    func reloaded(_ record: BackchannelAuthenticationRecord) async throws(SignInError)
+        -> BackchannelAuthenticationRecord
+    {
+        let now = clock.now()
+        let latest = try await storing { () async throws(StorageError) in
+            try await store.backchannelAuthentication(handle: record.handle, at: now)
+        }
+        guard let latest else { throw .backchannelUnknown }
+        return latest
+    }
+
+    /// Does a step, and writes a line about it. An error gets the sign-in's correlation id.
+    func logged<Value>(
+        _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
+        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+    ) async throws(SignInError) -> Value {
+        var log = BackchannelAuthenticationLog(step, terms, logger, observer: observer)
+        do throws(SignInError) {
+            let value = try await body(&log)
+            log.writeSuccess(value as? SignInOutcome)
+            return value
+        } catch {
+            log.write(error)
+            guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
+            throw error.with(correlationID)
+        }
+    }
+}
+
+extension BackchannelAuthenticationRecord {
+    /// Forgets whom the carrier vouches for, and all that came with that.
+    mutating func forgetUser() {
+        identity = nil
+        profile = Profile()
+        portedFrom = []
+    }
+
+    /// Begins to wait for a request: whatever an earlier one brought is forgotten.
+    fileprivate mutating func becomeWaiting(
+        request number: Int64, _ token: NotificationToken, sendingUntil end: Timestamp
+    ) {
+        phase = .waiting
+        attempt = number
+        notification = token.hash
+        carrierRequest = nil
+        failure = nil
+        forgetUser()
+        expiresAt = end
+        removedAt = max(removedAt, end)
+    }
+}
+
+extension BackchannelAuthenticationRecord.Terms {
+    init(_ request: BackchannelAuthenticationParameters, _ correlationID: CorrelationID) {
+        self.init(
+            provider: request.provider, clientID: request.clientID.text, network: request.network.text,
+            redirectURI: request.redirectURI, scope: request.scopes.joined(separator: " "),
+            loginHint: request.loginHint, correlationID: correlationID.text)
+        acrValues = request.acrValues.isEmpty ? nil : request.acrValues.joined(separator: " ")
+        context = request.context
+        prompt = request.prompt.isEmpty ? nil : request.prompt.joined(separator: " ")
+        options = request.options
+    }
+}

@@ -1,0 +1,56 @@
+import OpenIDConnect
+import Primitives
+
+/// Why a server-initiated sign-in failed, as it is kept until the client asks.
+enum BackchannelAuthenticationFailure: Sendable, Hashable {
+    /// By the carrier's error code.
+    case carrier(String)
+    case idToken(IDTokenCheck)
+    /// The carrier contradicted itself.
+    case contradiction
+
+    /// - Parameter code: As the carrier sent it; what does not read like a code becomes `unknown_error`.
+    init(carrierCode code: String) {
+        self = .carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
+    }
+
+    /// A request that did not get through, or was refused.
+    init(ofSending error: SignInError) {
+        switch error.code {
+        case .refusedByCarrier(let code): self = .carrier(code)
+        default: self = .carrier(error.errorType == .configurationError ? "invalid_client" : "server_error")
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .carrier(let code): "carrier:" + code
+        case .idToken(let check): "id_token:" + check.rawValue
+        case .contradiction: "contradiction"
+        }
+    }
+
+    /// Nil for a text that is none of ours.
+    init?(text: String) {
+        if text == "contradiction" {
+            self = .contradiction
+        } else if text.hasPrefix("carrier:") {
+            self = .carrier(String(text.dropFirst("carrier:".count)))
+        } else if text.hasPrefix("id_token:"), let check = IDTokenCheck(rawValue: String(text.dropFirst(9))) {
+            self = .idToken(check)
+        } else {
+            return nil
+        }
+    }
+
+    var error: SignInError {
+        switch self {
+        case .carrier(let code): .refusedBackchannel(code)
+        case .idToken(let check): SignInError(.failed(check), codeWasPosted: true)
+        case .contradiction:
+            SignInError(
+                .carrierError, .serverError,
+                "The carrier contradicted itself about this sign-in. Start a new sign-in.", fault: .carrier)
+        }
+    }
+}

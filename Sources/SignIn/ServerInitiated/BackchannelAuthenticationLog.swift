@@ -1,0 +1,81 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// Gathers what the line about one step of a server-initiated sign-in tells: of whose app and network, and how it ended;
+/// never of which user.
+struct BackchannelAuthenticationLog {
+    /// What an app, or a carrier, asks for.
+    enum Step: String {
+        case start
+        case end
+        case retry
+        case cancel
+        case notification
+
+        /// Whether a sign-in has failed if it fails.
+        var failureEndsSignIn: Bool { self == .start || self == .end }
+    }
+
+    private let logger: Logger
+    private let step: Step
+    private let terms: BackchannelAuthenticationRecord.Terms
+    private let observer: SignInObserver
+    private var times = StepTimes()
+    private var metadata: Logger.Metadata
+
+    init(
+        _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, _ logger: Logger,
+        observer: @escaping SignInObserver
+    ) {
+        self.logger = logger
+        self.step = step
+        self.terms = terms
+        self.observer = observer
+        metadata = [
+            "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
+            "mccmnc": "\(terms.network)",
+        ]
+    }
+
+    /// Begins to time what has to be done, and ends what was before.
+    mutating func begin(_ step: SignInReport.Step) { times.begin(step) }
+
+    /// The carrier's keys have to be waited for before its ID token can be validated.
+    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
+
+    /// The sign-in has moved an account from another carrier.
+    mutating func movedAccount() { metadata["moved"] = "true" }
+
+    /// Tells at once of a port token that moves no account, and why.
+    func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
+
+    /// - Parameter outcome: Of the whole sign-in, where it has come to its end.
+    consuming func writeSuccess(_ outcome: SignInOutcome?) {
+        let nanoseconds = times.end()
+        if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
+        metadata["outcome"] = "ok"
+        times.write(to: &metadata, all: nanoseconds)
+        logger.info("server-initiated sign-in", metadata: metadata)
+    }
+
+    consuming func write(_ error: SignInError) {
+        let nanoseconds = times.end()
+        if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error, nanoseconds) }
+        metadata["outcome"] = "\(error.code.text)"
+        metadata["error_type"] = "\(error.errorType.rawValue)"
+        times.write(to: &metadata, all: nanoseconds)
+        if let check = error.check { metadata["check"] = "\(check.rawValue)" }
+        logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
+    }
+
+    private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
+        observer(
+            SignInReport(
+                kind: .serverInitiated, provider: error?.code == .notFound ? nil : terms.provider,
+                // What has come to an end was begun, and so is of a network that discovery knows.
+                network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
+                fault: error?.fault, steps: times.steps, nanoseconds: nanoseconds))
+    }
+}

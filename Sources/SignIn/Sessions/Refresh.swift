@@ -1,0 +1,151 @@
+import Logging
+public import OpenIDConnect
+public import Primitives
+import StorageModel
+
+/// A session's tokens to be exchanged for new ones (RFC 6749 section 6).
+public struct RefreshRequest: Sendable {
+    public var refreshToken: Secret
+    /// The client the session must be of, if the app says so.
+    public var clientID: String?
+    public var caller: Caller
+    /// The clients whose sessions the caller may refresh; nil for all.
+    public var clients: Set<String>?
+    public var correlationID: CorrelationID?
+
+    public init(refreshToken: Secret, caller: Caller) {
+        self.refreshToken = refreshToken
+        self.caller = caller
+    }
+}
+
+/// Exchanges refresh tokens, each once (RFC 9700 section 4.14.2).
+///
+/// An app that lost the answer, or two of its windows at the same moment, may make the very same exchange again within
+/// a few seconds: all get the same new tokens. Any other use of a spent token says that two hold it, and ends the session.
+public struct Refresh: Sendable {
+    let sessions: Sessions
+    let store: any Store
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+
+    /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked or spent, or of another client;
+    ///   `temporarily_unavailable`, which says nothing of the token.
+    public func callAsFunction(_ request: RefreshRequest) async throws(SignInError) -> SignedIn {
+        let correlationID = request.correlationID ?? .random(from: random)
+        do throws(SignInError) {
+            return try await refresh(request, correlationID)
+        } catch {
+            log("refresh refused", error.fault.logLevel, correlationID, ["outcome": "\(error.code.text)"])
+            throw error.with(correlationID)
+        }
+    }
+
+    private func refresh(
+        _ request: RefreshRequest, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignedIn {
+        guard let shown = PresentedRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
+        let presented = try shown.hashes
+        // A second look is needed if somebody else is faster with the same token; it cannot be live after that.
+        for _ in 0..<2 {
+            let now = clock.now()
+            let ticket = sessions.cache.ticket(at: now)
+            let state = try await storing { () async throws(StorageError) in
+                try await store.refreshToken(presented, at: now)
+            }
+            switch state {
+            case .unknown: throw .refreshTokenInvalid
+            case .live(let found):
+                try check(found.session, request)
+                sessions.sightings.note(found.session, at: now)
+                guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
+                return signedIn(found, tokens, "refreshed", correlationID)
+            case .justSpent(let found, let last) where last.caller == request.caller.hash:
+                try check(found.session, request)
+                let successor = SuccessorTokens(of: shown, salt: last.salt)
+                sessions.counts.refreshedAgain.count()
+                // The refresh token ended later than the session by as much as when it was made, a few seconds ago.
+                let ends = sessions.lifetimes.of(found.session.clientID)
+                    .ends(ofSessionMadeAt: found.session.createdAt, at: now)
+                let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)
+                return signedIn(found, tokens, "refreshed_again", correlationID)
+            case .justSpent(let found, _), .spent(let found):
+                // Who may not deal with the client cannot end its sessions either.
+                guard request.clients?.contains(found.session.clientID) ?? true else { throw .refreshTokenInvalid }
+                try await revoke(found, correlationID)
+                throw .refreshTokenInvalid
+            }
+        }
+        throw .refreshContended
+    }
+
+    /// A token of another client is refused and left as it is: the client it belongs to has done nothing wrong.
+    private func check(_ session: Session, _ request: RefreshRequest) throws(SignInError) {
+        guard request.clientID == nil || request.clientID == session.clientID,
+            request.clients?.contains(session.clientID) ?? true
+        else { throw .refreshTokenInvalid }
+    }
+
+    /// Nil if somebody else was faster.
+    private func rotate(
+        _ found: SessionAndUser, _ shown: PresentedRefreshToken, _ presented: RefreshTokenHashes,
+        _ request: RefreshRequest,
+        _ ticket: SessionCache.Ticket
+    ) async throws(SignInError) -> SessionTokens? {
+        let now = clock.now()
+        let lifetimes = sessions.lifetimes.of(found.session.clientID)
+        let ends = lifetimes.ends(ofSessionMadeAt: found.session.createdAt, at: now)
+        guard ends.refresh > now else { throw .refreshTokenInvalid }
+        let salt = random.bytes(32)
+        let successor = SuccessorTokens(of: shown, salt: salt)
+        let rotation = RefreshTokenRotation(
+            presented: presented,
+            successor: .init(
+                tokenHash: try TokenHash(sha256Of: successor.token),
+                refreshTokenHash: try TokenHash(sha256Of: successor.refreshToken), expiresAt: ends.access,
+                refreshExpiresAt: ends.refresh),
+            last: LastRotation(salt: salt, caller: request.caller.hash),
+            graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
+        // Where the old token has less time left than the cache would give it.
+        defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
+        let isDone = try await storing { () async throws(StorageError) in try await store.rotate(rotation) }
+        guard isDone else { return nil }
+        sessions.counts.refreshed.count()
+        sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
+        return successor.tokens(expiringAt: ends, now: now)
+    }
+
+    /// Ends a session of which a spent refresh token was shown.
+    private func revoke(_ found: SessionAndUser, _ correlationID: CorrelationID) async throws(SignInError) {
+        // Also when the store fails, because it may have revoked the session before it did.
+        defer { sessions.forget(found.user.id) }
+        let event = AuditEvent(
+            at: clock.now(), .refreshTokenReused, user: found.user.id, by: .latchkey, requestID: correlationID.text,
+            details: found.session.auditDetails)
+        let isRevoked = try await storing { () async throws(StorageError) in
+            try await store.revokeSession(id: found.session.id, of: found.user.id, recording: event)
+        }
+        guard isRevoked else { return }
+        sessions.counts.reused.count()
+        log(
+            "a spent refresh token was shown; its session is revoked", .warning, correlationID,
+            ["client_id": "\(found.session.clientID)", "session_id": "\(found.session.id)"])
+    }
+
+    private func signedIn(
+        _ found: SessionAndUser, _ tokens: SessionTokens, _ outcome: String, _ correlationID: CorrelationID
+    ) -> SignedIn {
+        log(
+            "refresh", .info, correlationID, ["client_id": "\(found.session.clientID)", "outcome": "\(outcome)"])
+        return SignedIn(tokens: tokens, userID: found.user.id, isNew: false, correlationID: correlationID)
+    }
+
+    private func log(
+        _ message: Logger.Message, _ level: Logger.Level, _ correlationID: CorrelationID, _ metadata: Logger.Metadata
+    ) {
+        guard logger.logLevel <= level else { return }
+        logger.log(
+            level: level, message, metadata: metadata.merging(["correlation_id": "\(correlationID)"]) { $1 })
+    }
+}

@@ -1,0 +1,107 @@
+import Primitives
+import StorageModel
+import Synchronization
+
+/// Sessions that were read or made lately, so that most requests of a signed-in app need no database.
+///
+/// An entry answers for five seconds; that is how long a revocation by another process may go unnoticed where the store
+/// does not tell of it (``Sessions/hear(_:)``). What this process revokes is gone at once: a read that was under way meanwhile cannot put it back (see ``Ticket``).
+final class SessionCache: Sendable {
+    /// For how many seconds an entry answers.
+    static let freshness: Int64 = 5
+
+    /// Says how things stood before the store was asked. What was read is put in only if nothing was removed since.
+    struct Ticket: Sendable {
+        fileprivate let removals: UInt64
+        fileprivate let time: Timestamp
+    }
+
+    enum Look: Sendable {
+        case hit(SessionAndUser)
+        case miss(Ticket)
+    }
+
+    private struct Entry: Sendable {
+        let session: Session
+        let readAt: Timestamp
+        /// Of the user it was put in with.
+        let version: UInt64
+
+        func answers(at now: Timestamp) -> Bool {
+            // A clock that was set back makes every entry old.
+            readAt <= now && now < readAt.advanced(bySeconds: SessionCache.freshness) && now < session.expiresAt
+        }
+    }
+
+    private struct VersionedUser: Sendable {
+        let user: User
+        let version: UInt64
+    }
+
+    private struct State {
+        var sessions: GenerationalCache<TokenHash, Entry>
+        /// Apart from the sessions, so that with one user all their sessions go; those that stay behind have another
+        /// version than the user when he comes back.
+        var users: GenerationalCache<UserID, VersionedUser>
+        var removals: UInt64 = 0
+        var hits: UInt64 = 0
+        var misses: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let capacity: Int
+
+    /// - Parameter capacity: The most sessions, and the most users, that are kept.
+    init(capacity: Int = 4_096) {
+        self.capacity = capacity
+        state = Mutex(
+            State(sessions: GenerationalCache(capacity: capacity), users: GenerationalCache(capacity: capacity)))
+    }
+
+    func look(_ token: TokenHash, at now: Timestamp) -> Look {
+        state.withLock { state in
+            if let entry = state.sessions[token], entry.answers(at: now),
+                let known = state.users[entry.session.userID], known.version == entry.version
+            {
+                state.hits &+= 1
+                return .hit(SessionAndUser(session: entry.session, user: known.user))
+            }
+            state.misses &+= 1
+            return .miss(Ticket(removals: state.removals, time: now))
+        }
+    }
+
+    /// How many looks there were, by what they found.
+    var looks: (hits: UInt64, misses: UInt64) { state.withLock { ($0.hits, $0.misses) } }
+
+    /// To be had before the store is asked for what will be put in.
+    func ticket(at now: Timestamp) -> Ticket {
+        state.withLock { Ticket(removals: $0.removals, time: now) }
+    }
+
+    func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket) {
+        state.withLock { state in
+            guard state.removals == ticket.removals else { return }
+            let version = state.users[found.user.id]?.version ?? state.removals
+            state.sessions.put(Entry(session: found.session, readAt: ticket.time, version: version), for: token)
+            state.users.put(VersionedUser(user: found.user, version: version), for: found.user.id)
+        }
+    }
+
+    /// Removes everything, since anything may have changed.
+    func removeAll() {
+        state.withLock { state in
+            state.removals &+= 1
+            state.sessions = GenerationalCache(capacity: capacity)
+            state.users = GenerationalCache(capacity: capacity)
+        }
+    }
+
+    /// Removes a user, and so all the user's sessions, whatever tokens they are at hand under.
+    func remove(_ user: UserID) {
+        state.withLock { state in
+            state.removals &+= 1
+            state.users.remove(user)
+        }
+    }
+}

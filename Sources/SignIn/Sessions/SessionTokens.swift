@@ -1,0 +1,50 @@
+public import Primitives
+import StorageModel
+
+/// What a signed-in app holds: two random texts of 256 bits, of which the store has only the hashes.
+public struct SessionTokens: Sendable, Hashable {
+    /// 43 characters of base64url.
+    public let token: Secret
+    /// 43 characters of base64url, and 87 after the first exchange; see `PresentedRefreshToken`.
+    public let refreshToken: Secret
+    /// Seconds until ``token`` ends.
+    public let expiresIn: Int64
+    /// Seconds until ``refreshToken`` ends.
+    public let refreshExpiresIn: Int64
+
+    /// The length of a text of 256 bits in base64url.
+    static let characters = 43
+}
+
+/// A session made but not stored yet.
+struct IssuedSession: Sendable {
+    let tokens: SessionTokens
+    let record: NewSession
+
+    init(
+        clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp,
+        random: RandomSource
+    ) throws(SignInError) {
+        // One call of the random source for all three.
+        let bytes = random.bytes(32 + 32 + 16)
+        let token = Base64URL.encode(bytes.prefix(32))
+        let refreshToken = Base64URL.encode(bytes.dropFirst(32).prefix(32))
+        let ends = lifetimes.ends(ofSessionMadeAt: now, at: now)
+        tokens = SessionTokens(
+            token: Secret(token), refreshToken: Secret(refreshToken),
+            expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch,
+            refreshExpiresIn: ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch)
+        record = NewSession(
+            id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: try TokenHash(sha256Of: token),
+            refreshTokenHash: try TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
+            expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
+    }
+
+    /// The session as it is on record once it belongs to a user.
+    func session(of user: User) -> SessionAndUser {
+        let session = Session(
+            id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
+            expiresAt: record.expiresAt)
+        return SessionAndUser(session: session, user: user)
+    }
+}

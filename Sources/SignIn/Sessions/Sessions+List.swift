@@ -1,0 +1,81 @@
+import Primitives
+public import StorageModel
+
+/// What a user can see and do of their own sessions. Each is for the holder of a session that was looked up before.
+extension Sessions {
+    /// How many sessions a list has at most.
+    public static let listLimit = 200
+
+    /// The user's sessions, the latest seen first; the holder's own is seen now.
+    /// - Throws: `temporarily_unavailable`.
+    public func list(for holder: SessionAndUser) async throws(SignInError) -> [SessionSummary] {
+        let now = clock.now()
+        let sessions = try await storing { () async throws(StorageError) in
+            try await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit)
+        }
+        return sessions.map { session in
+            let seen = session.id == holder.session.id ? now : sightings.lastTime(session.id)
+            return session.seen(at: seen)
+        }
+    }
+
+    /// Ends one of the user's sessions.
+    /// - Throws: `not_found` if the user has none of this id, whether anybody else has or not;
+    ///   `temporarily_unavailable`.
+    public func revoke(
+        _ id: String, for holder: SessionAndUser, requestID: String
+    ) async throws(SignInError) {
+        let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
+        guard id.utf8.count <= 64, try await revoke(id, of: holder.user.id, recording: event) else {
+            throw .noSuchSession
+        }
+    }
+
+    /// Ends all of the user's sessions but the holder's. Returns how many there were.
+    /// - Throws: `temporarily_unavailable`.
+    public func revokeOthers(than holder: SessionAndUser, requestID: String) async throws(SignInError) -> Int {
+        let event = event(.otherSessionsRevoked, holder.user.id, by: .user, requestID) {
+            $0.add("kept_session_id", holder.session.id)
+        }
+        defer { forget(holder.user.id) }
+        let count = try await storing { () async throws(StorageError) in
+            try await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event)
+        }
+        counts.revoked.count(count)
+        return count
+    }
+
+    /// Takes down in the store when sessions were last used. Called from time to time.
+    /// - Throws: `temporarily_unavailable`; what could not be taken down is forgotten.
+    public func writeLastSeen() async throws(SignInError) {
+        let sightings = sightings.takeUnwritten()
+        guard !sightings.isEmpty else { return }
+        try await storing { () async throws(StorageError) in try await store.recordLastSeen(sightings) }
+    }
+
+    func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
+        // Also when the store fails, because it may have revoked the session before it did.
+        defer { forget(user) }
+        let isRevoked = try await storing { () async throws(StorageError) in
+            try await store.revokeSession(id: id, of: user, recording: event)
+        }
+        if isRevoked { counts.revoked.count() }
+        return isRevoked
+    }
+
+    func event(
+        _ kind: AuditEvent.Kind, _ user: UserID, by actor: AuditEvent.Actor, _ requestID: String,
+        _ details: (inout JSONObjectWriter) -> Void
+    ) -> AuditEvent {
+        AuditEvent(
+            at: clock.now(), kind, user: user, by: actor, requestID: requestID, details: AuditDetails(details))
+    }
+}
+
+extension SessionSummary {
+    fileprivate func seen(at time: Timestamp?) -> SessionSummary {
+        guard let time, time > lastSeenAt else { return self }
+        return SessionSummary(
+            id: id, clientID: clientID, device: device, createdAt: createdAt, lastSeenAt: time, expiresAt: expiresAt)
+    }
+}

@@ -1,0 +1,131 @@
+import Logging
+import OpenIDConnect
+public import Primitives
+public import StorageModel
+
+/// Has a signed-in user's approval of a transaction confirmed by the carrier (step-up), and gives a receipt for it.
+///
+/// The app asked the carrier for a code with the transaction's text as `context`; the carrier showed it to the user and
+/// authenticated them anew. The code must lead to an ID token of the very user who is signed in here, with that context,
+/// one of the asked-for authentication contexts, and an authentication that is not old. No refusal touches the session.
+public struct AuthorizeTransaction: Sendable {
+    let configuration: SignInConfiguration
+    let relyingParties: [String: RelyingParty]
+    let store: any Store
+    let keys: SigningKeys
+    let onceOnly: OnceOnly
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+    let observer: SignInObserver
+
+    /// - Parameters:
+    ///   - request: With a context and `acr_values`.
+    ///   - token: The token of the user's session.
+    ///   - session: What the token was found to be.
+    /// - Throws: As ``SignInWithCode``; also if the ID token is of another user, context or level of assurance, or the user
+    ///   did not authenticate lately.
+    public func callAsFunction(
+        _ request: SignInRequest, token: Secret, session: SessionAndUser
+    ) async throws(SignInError) -> AuthorizedTransaction {
+        let correlationID = request.correlationID ?? .random(from: random)
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
+        do throws(SignInError) {
+            let atCarrier = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
+            guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
+            log.foundProvider()
+            // First, because without a key the code would be spent for nothing.
+            let key = try await keys.signer()
+            let idToken = try await verify(atCarrier, &log)
+            log.begin(.store)
+            let receipt = try await record(idToken, context: context, atCarrier, token, session)
+            let transaction = AuthorizedTransaction(
+                receipt: receipt, signedReceipt: try receipt.signed(by: key),
+                expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
+            log.write(.authorized)
+            return transaction
+        } catch {
+            log.write(error)
+            throw error.with(correlationID)
+        }
+    }
+
+    private func verify(
+        _ atCarrier: SignInAtCarrier, _ log: inout SignInLog
+    ) async throws(SignInError) -> VerifiedIDToken {
+        log.begin(.discovery)
+        let carrier = try await atCarrier.findCarrier()
+        if atCarrier.client.nonce == .issued {
+            log.begin(.attempt)
+            try await takeNonce(of: atCarrier.request)
+        }
+        log.begin(.token)
+        let tokens = try await exchangeCode(atCarrier, at: carrier)
+        log.begin(.validate)
+        return try await atCarrier.validate(
+            tokens, from: carrier, maximumAuthenticationAge: configuration.transactions.maximumAuthenticationAge
+        ) { log.note($0) }
+    }
+
+    /// Once for each code, so that the same request may be sent again when the code did not reach the carrier.
+    private func takeNonce(of request: SignInRequest) async throws(SignInError) {
+        let deed = try TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
+        guard onceOnly.begin(deed) else { return }
+        do throws(SignInError) {
+            try await store.takeIssuedNonce(of: request, at: clock.now())
+        } catch {
+            onceOnly.undo(deed)
+            throw error
+        }
+    }
+
+    private func exchangeCode(
+        _ atCarrier: SignInAtCarrier, at carrier: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        let code = try TokenHash(sha256Of: Self.name(ofCodeIn: atCarrier.request))
+        guard onceOnly.begin(code) else { throw .codeUsed }
+        do throws(SignInError) {
+            return try await atCarrier.exchangeCode(at: carrier)
+        } catch {
+            if !error.codeMayBeSpent { onceOnly.undo(code) }
+            throw error
+        }
+    }
+
+    /// Checks that it is the same user, whose session still stands, and makes the receipt: in one step of the store.
+    private func record(
+        _ idToken: VerifiedIDToken, context: String, _ atCarrier: SignInAtCarrier, _ token: Secret,
+        _ session: SessionAndUser
+    ) async throws(SignInError) -> Receipt {
+        guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
+        let now = clock.now()
+        let receipt = Receipt(
+            id: random.token(bytes: 16), issuer: configuration.transactions.issuer, subject: session.user.publicID,
+            clientID: atCarrier.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
+            expiresAt: now.advanced(bySeconds: configuration.transactions.receiptLifetime))
+        let record = ReceiptRecord(
+            id: try TokenHash(sha256Of: receipt.id),
+            code: try TokenHash(sha256Of: Self.name(ofCodeIn: atCarrier.request)),
+            expiresAt: receipt.expiresAt)
+        let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
+        let hash = try TokenHash(sha256Of: token.exposed)
+        let admission: ReceiptAdmission
+        do throws(StorageError) {
+            admission = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+        } catch {
+            throw .receiptNotRecorded
+        }
+        switch admission {
+        case .recorded: return receipt
+        case .unknownSession: throw .sessionUnknown
+        case .otherUser: throw SignInError(.failed(.sameUser), codeWasPosted: true)
+        case .codeUsed: throw .codeUsed
+        }
+    }
+
+    /// One text for one code of one carrier: neither a provider's name nor a network's digits have a space in them, and
+    /// a code has no line break.
+    private static func name(ofCodeIn request: SignInRequest) -> String {
+        "\(request.provider) \(request.network?.text ?? "") \(request.code.exposed)"
+    }
+}

@@ -1,0 +1,44 @@
+import Logging
+import OpenIDConnect
+public import Primitives
+import StorageModel
+
+/// Checks a receipt for one of the operator's services, and spends it: it is good once.
+public struct RedeemReceipt: Sendable {
+    let keys: SigningKeys
+    let store: any TransactionStore
+    let clock: WallClock
+    let logger: Logger
+
+    /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
+    /// - Throws: `invalid_token` for a receipt that is not one of ours, has expired, or was spent;
+    ///   `temporarily_unavailable`, and then it may have been spent.
+    public func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
+        do throws(SignInError) {
+            let receipt = try await redeem(text, clients)
+            logger.info("receipt redeemed", metadata: ["client_id": "\(receipt.clientID)"])
+            return receipt
+        } catch {
+            logger.log(
+                level: error.fault.logLevel, "receipt refused",
+                metadata: ["outcome": "\(error.code.text)", "reason": "\(error.description)"])
+            throw error
+        }
+    }
+
+    private func redeem(_ text: Secret, _ clients: Set<String>?) async throws(SignInError) -> Receipt {
+        guard let receipt = Receipt(text, signedByOneOf: try await keys.published()),
+            clients?.contains(receipt.clientID.text) ?? true
+        else { throw .unknownReceipt }
+        let now = clock.now()
+        guard now < receipt.expiresAt else { throw .expiredReceipt }
+        let id = try TokenHash(sha256Of: receipt.id)
+        let result = try await storing { () async throws(StorageError) in try await store.redeemReceipt(id, at: now) }
+        switch result {
+        case .redeemed: return receipt
+        case .alreadyRedeemed: throw .usedReceipt
+        case .expired: throw .expiredReceipt
+        case .unknown: throw .unknownReceipt
+        }
+    }
+}

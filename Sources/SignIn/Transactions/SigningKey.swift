@@ -1,0 +1,72 @@
+import Crypto
+import Primitives
+import StorageModel
+
+/// The public half of a key that receipts are signed with: a point of P-256, for ES256.
+public struct PublicSigningKey: Sendable, Hashable {
+    /// The thumbprint of RFC 7638, so that two keys never share it by chance.
+    public let id: String
+    /// The coordinates in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
+    public let x: String
+    public let y: String
+
+    private let point: [UInt8]
+
+    /// - Parameter point: 64 bytes.
+    init(id: String, point: [UInt8]) {
+        self.id = id
+        self.point = point
+        x = Base64URL.encode(point.prefix(32))
+        y = Base64URL.encode(point.dropFirst(32))
+    }
+
+    /// Whether the 64 bytes of a signature (RFC 7518 section 3.4) are this key's for what was signed.
+    func verifies(_ signature: [UInt8], for signed: [UInt8]) -> Bool {
+        guard let key = try? P256.Signing.PublicKey(rawRepresentation: point),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+        else { return false }
+        return key.isValidSignature(signature, for: SHA256.hash(data: signed))
+    }
+}
+
+/// A key to sign receipts with.
+struct SigningKey: Sendable {
+    let id: String
+    private let privateKey: P256.Signing.PrivateKey
+
+    /// A new key.
+    init() {
+        self.init(P256.Signing.PrivateKey())
+    }
+
+    /// The key of 32 bytes; nil if they are none.
+    init?(rawRepresentation bytes: [UInt8]) {
+        guard let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else { return nil }
+        self.init(key)
+    }
+
+    private init(_ key: P256.Signing.PrivateKey) {
+        privateKey = key
+        id = Self.thumbprint(of: Array(key.publicKey.rawRepresentation))
+    }
+
+    /// To be kept secret.
+    var rawRepresentation: [UInt8] { Array(privateKey.rawRepresentation) }
+
+    /// 64 bytes.
+    var publicPoint: [UInt8] { Array(privateKey.publicKey.rawRepresentation) }
+
+    func sign(_ bytes: [UInt8]) throws -> [UInt8] {
+        Array(try privateKey.signature(for: SHA256.hash(data: bytes)).rawRepresentation)
+    }
+
+    /// RFC 7638 section 3: the hash of the required members, in the order of their names.
+    private static func thumbprint(of point: [UInt8]) -> String {
+        var json = JSONObjectWriter(capacity: 160)
+        json.add("crv", "P-256")
+        json.add("kty", "EC")
+        json.add("x", Base64URL.encode(point.prefix(32)))
+        json.add("y", Base64URL.encode(point.dropFirst(32)))
+        return Base64URL.encode(SHA256.hash(data: json.finish()).withUnsafeBytes { Array($0) })
+    }
+}

@@ -1,0 +1,151 @@
+import Logging
+import Primitives
+import StorageModel
+import Synchronization
+
+/// The keys that receipts are signed with: made, published, used and removed as `SigningKeySchedule` decides.
+///
+/// They are kept in the store, so that all processes on it sign with the same ones, and for a minute in memory. Making
+/// one is settled by the store: of several processes that do so at once, one succeeds and the others take its key.
+public final class SigningKeys: Sendable {
+    /// For how many seconds whoever verifies may keep the published keys.
+    public static let cacheLifetime: Int64 = 3600
+    /// For how many seconds the store is not asked again, and for how many it can be done without.
+    private static let freshness: Int64 = 60
+    private static let staleLifetime: Int64 = 3600
+
+    private struct Held: Sendable {
+        let keys: [StoredKey]
+        let readAt: Timestamp
+
+        func isYounger(than seconds: Int64, at now: Timestamp) -> Bool {
+            readAt <= now && now < readAt.advanced(bySeconds: seconds)
+        }
+    }
+
+    private let store: any TransactionStore
+    private let schedule: SigningKeySchedule
+    private let protection: KeyProtection
+    private let clock: WallClock
+    private let logger: Logger
+    private let held = Mutex<Held?>(nil)
+
+    init(
+        store: any TransactionStore, configuration: SignInConfiguration.Transactions, clock: WallClock, logger: Logger
+    ) {
+        self.store = store
+        schedule = SigningKeySchedule(lifetime: configuration.keyLifetime)
+        protection = KeyProtection(keys: configuration.encryptionKeys)
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// All that anything that still holds may be signed with, and those that will sign next.
+    /// - Throws: `temporarily_unavailable`.
+    public func published() async throws(SignInError) -> [PublicSigningKey] {
+        try await keys().map { PublicSigningKey(id: $0.record.id, point: $0.record.publicKey) }
+    }
+
+    /// Adds the next key when it is due, and removes those that are over. To be called at least once an hour.
+    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be made.
+    public func maintain() async throws(SignInError) {
+        _ = try await maintained(at: clock.now())
+    }
+
+    /// The key to sign with.
+    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be made.
+    func signer() async throws(SignInError) -> SigningKey {
+        let now = clock.now()
+        let keys = try await keys()
+        guard let chosen = schedule.signer(among: keys.map(\.scheduled), at: now),
+            let key = keys.first(where: { $0.record.id == chosen.id })?.signing
+        else { throw .internalFault }
+        return key
+    }
+
+    /// Those held in memory, or read again; with one that can sign among them.
+    private func keys() async throws(SignInError) -> [StoredKey] {
+        let now = clock.now()
+        let held = held.withLock { $0 }
+        if let held, held.isYounger(than: Self.freshness, at: now) { return held.keys }
+        do throws(SignInError) {
+            let read = try await read()
+            guard schedule.signer(among: read.map(\.scheduled), at: now) != nil else {
+                return try await maintained(at: now)
+            }
+            hold(read, now)
+            return read
+        } catch {
+            // Keys come and go by the day: those of a while ago are still right.
+            guard let held, held.isYounger(than: Self.staleLifetime, at: now) else { throw error }
+            return held.keys
+        }
+    }
+
+    private func maintained(at now: Timestamp) async throws(SignInError) -> [StoredKey] {
+        var keys = try await read()
+        if let start = schedule.startOfNext(after: keys.map(\.scheduled), at: now) {
+            try await add(signingFrom: start, after: keys.last?.record.id, at: now)
+            keys = try await read()
+        }
+        let outdated = schedule.outdated(among: keys.map(\.scheduled), at: now).map(\.id)
+        if !outdated.isEmpty {
+            try await storing { () async throws(StorageError) in try await store.removeSigningKeys(outdated) }
+            for id in outdated { logger.info("signing key removed", metadata: ["kid": "\(id)"]) }
+            keys.removeAll { outdated.contains($0.record.id) }
+        }
+        hold(keys, now)
+        return keys
+    }
+
+    private func add(signingFrom start: Timestamp, after newest: String?, at now: Timestamp) async throws(SignInError) {
+        let key = SigningKey()
+        guard let stored = try? protection.protect(key.rawRepresentation, of: key.id) else { throw .internalFault }
+        let record = SigningKeyRecord(
+            id: key.id, publicKey: key.publicPoint, privateKey: stored, createdAt: now, signsFrom: start)
+        let isFirst = try await storing { () async throws(StorageError) in
+            try await store.addSigningKey(record, after: newest)
+        }
+        guard isFirst else { return }
+        logger.info(
+            "signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(max(0, start.seconds(since: now)))"])
+    }
+
+    private func read() async throws(SignInError) -> [StoredKey] {
+        let records = try await storing { () async throws(StorageError) in try await store.signingKeys() }
+        let keys = records.map { StoredKey($0, protection) }
+        for key in keys where key.signing == nil {
+            logger.error(
+                "a signing key cannot be decrypted; put the encryption key it was made under back into the configuration",
+                metadata: ["kid": "\(key.record.id)"])
+        }
+        return keys
+    }
+
+    private func hold(_ keys: [StoredKey], _ now: Timestamp) {
+        held.withLock { $0 = Held(keys: keys, readAt: now) }
+    }
+}
+
+/// A key on record, and what this process can do with it.
+private struct StoredKey: Sendable {
+    let record: SigningKeyRecord
+    /// Nil if it is encrypted by a key that this process does not have.
+    let signing: SigningKey?
+    let scheduled: SigningKeySchedule.Key
+
+    init(_ record: SigningKeyRecord, _ protection: KeyProtection) {
+        self.record = record
+        signing = protection.open(record.privateKey, of: record.id).flatMap(SigningKey.init(rawRepresentation:))
+        scheduled = SigningKeySchedule.Key(
+            id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
+            isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))
+    }
+}
+
+extension Timestamp {
+    fileprivate func seconds(since other: Timestamp) -> Int64 {
+        let (difference, overflow) = secondsSinceEpoch.subtractingReportingOverflow(other.secondsSinceEpoch)
+        return overflow ? 0 : difference
+    }
+}

@@ -1,0 +1,132 @@
+import Primitives
+package import StorageModel
+import Synchronization
+
+/// Brings callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
+/// cooperative threads.
+///
+/// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
+/// waits, and goes together in the next batch: one wake-up and one lock for many callers.
+package final class WorkQueue: Sendable {
+    /// Is told of each call how long it took and why it failed, if it did.
+    typealias Observer = @Sendable (_ nanoseconds: UInt64, StorageError.Code?) -> Void
+
+    private struct State {
+        var waiting: [any DatabaseWork] = []
+        var idle: [any ConnectionExecutor]
+        var isClosed = false
+        var awaitingRest: [CheckedContinuation<Void, Never>] = []
+        var batches = 0
+        var observer: Observer?
+    }
+
+    private enum Admission {
+        case waits
+        case wakes(any ConnectionExecutor)
+        case refused(StorageError)
+    }
+
+    private let executorCount: Int
+    private let maximumBatch: Int
+    private let maximumWaiting: Int
+    private let state: Mutex<State>
+
+    init(executors: [any ConnectionExecutor], maximumBatch: Int, maximumWaiting: Int) {
+        executorCount = executors.count
+        self.maximumBatch = max(1, maximumBatch)
+        self.maximumWaiting = max(1, maximumWaiting)
+        state = Mutex(State(idle: executors))
+    }
+
+    /// Has every call from now on told of.
+    func observe(_ observer: @escaping Observer) { state.withLock { $0.observer = observer } }
+
+    /// How many callers wait for a connection.
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// How many batches have been begun.
+    package var batchCount: Int { state.withLock { $0.batches } }
+
+    /// Does something on a connection and returns its result. Cancelling the calling task does not stop it.
+    package func submit<Success: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws -> Success
+    ) async throws(StorageError) -> Success {
+        let stopwatch = Stopwatch()
+        let result = await withCheckedContinuation { caller in
+            admit(AwaitedWork(for: caller, body))
+        }
+        guard let observe = state.withLock({ $0.observer }) else { return try result.get() }
+        do throws(StorageError) {
+            let value = try result.get()
+            observe(stopwatch.nanoseconds, nil)
+            return value
+        } catch {
+            observe(stopwatch.nanoseconds, error.code)
+            throw error
+        }
+    }
+
+    /// Takes no more work, and returns when all that was admitted is done and every connection is idle.
+    func drain() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let hasToWait = state.withLock { state in
+                state.isClosed = true
+                guard !isAtRest(state) else { return false }
+                state.awaitingRest.append(continuation)
+                return true
+            }
+            if !hasToWait { continuation.resume() }
+        }
+    }
+
+    private func admit(_ work: any DatabaseWork) {
+        let admission = state.withLock { state -> Admission in
+            if state.isClosed { return .refused(StorageError(.closed, reason: "the store has been closed")) }
+            guard state.waiting.count < maximumWaiting else {
+                return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
+            }
+            state.waiting.append(work)
+            return state.idle.popLast().map { .wakes($0) } ?? .waits
+        }
+        switch admission {
+        case .waits: break
+        case .wakes(let executor): executor.enqueue { run in self.serve(executor, run) }
+        case .refused(let error): work.fail(error)
+        }
+    }
+
+    /// Runs batch after batch until nothing waits.
+    private func serve(_ executor: any ConnectionExecutor, _ run: ([any DatabaseWork]) -> Void) {
+        while let batch = nextBatch(for: executor) { run(batch) }
+    }
+
+    /// What waits, up to a batch; nil if nothing does: then the connection is idle.
+    private func nextBatch(for executor: any ConnectionExecutor) -> [any DatabaseWork]? {
+        let (batch, resting) = state.withLock { state -> ([any DatabaseWork]?, [CheckedContinuation<Void, Never>]) in
+            guard state.waiting.isEmpty else {
+                state.batches += 1
+                return (takeBatch(from: &state.waiting), [])
+            }
+            state.idle.append(executor)
+            guard isAtRest(state) else { return (nil, []) }
+            defer { state.awaitingRest = [] }
+            return (nil, state.awaitingRest)
+        }
+        for continuation in resting { continuation.resume() }
+        return batch
+    }
+
+    private func takeBatch(from waiting: inout [any DatabaseWork]) -> [any DatabaseWork] {
+        guard waiting.count > maximumBatch else {
+            defer { waiting = [] }
+            return waiting
+        }
+        let batch = Array(waiting.prefix(maximumBatch))
+        waiting.removeFirst(maximumBatch)
+        return batch
+    }
+
+    private func isAtRest(_ state: borrowing State) -> Bool {
+        state.waiting.isEmpty && state.idle.count == executorCount
+    }
+}

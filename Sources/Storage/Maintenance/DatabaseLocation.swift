@@ -1,0 +1,104 @@
+import GRDB
+import StorageModel
+
+/// Where a database is, of whatever kind.
+public enum DatabaseLocation: Sendable {
+    case sqlite(SQLiteConfiguration)
+    case postgres(PostgresConfiguration)
+
+    /// What has been done to its tables and what is to be done.
+    func steps() throws(StorageError) -> DatabaseSteps {
+        switch self {
+        case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
+        case .postgres(let postgres): try DatabaseSteps(of: postgres)
+        }
+    }
+
+    func isSame(as other: DatabaseLocation) -> Bool {
+        switch (self, other) {
+        case (.sqlite(let one), .sqlite(let other)):
+            guard let one = WholeFile.Attributes(one.path), let other = WholeFile.Attributes(other.path) else {
+                return false
+            }
+            return one.isSameFile(as: other)
+        case (.postgres(let one), .postgres(let other)): return one.url == other.url
+        default: return false
+        }
+    }
+
+    /// Does something in one transaction of a database that no server has open; nobody else writes into it meanwhile.
+    ///
+    /// - Parameter name: What to call the database in errors.
+    /// - Throws: Whatever `body` throws, and ``StorageError``; then nothing that it did is stored. ``UnknownOutcome`` if
+    ///   that cannot be told.
+    func alone<Value>(
+        as name: String, _ tables: [TableShape], _ body: (SQLSession) throws -> Value
+    ) throws -> Value {
+        switch self {
+        case .sqlite(let sqlite): try Self.alone(with: sqlite, name, body)
+        case .postgres(let postgres): try Self.alone(with: postgres, name, tables, body)
+        }
+    }
+
+    /// Nobody answered whether a transaction was stored.
+    struct UnknownOutcome: Error {
+        let reason: String
+    }
+
+    private static func inUse(_ name: String) -> StorageError {
+        StorageError(.unavailable, reason: "servers have \(name) open; stop all that use it first")
+    }
+
+    private static func alone<Value>(
+        with configuration: SQLiteConfiguration, _ name: String, _ body: (SQLSession) throws -> Value
+    ) throws -> Value {
+        if WholeFile.isLockedByOthers(configuration.path) { throw inUse(name) }
+        let connections = try SQLiteConnections(configuration)
+        defer {
+            for reader in connections.readers { try? reader.close() }
+            try? connections.writer.close()
+        }
+        return try connections.writer.writeWithoutTransaction { db in
+            do {
+                try db.execute(sql: "BEGIN IMMEDIATE")
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                throw inUse(name)
+            }
+            do {
+                let value = try body(.sqlite(db))
+                try db.execute(sql: "COMMIT")
+                return value
+            } catch {
+                if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+                throw error
+            }
+        }
+    }
+
+    private static func alone<Value>(
+        with configuration: PostgresConfiguration, _ name: String, _ tables: [TableShape],
+        _ body: (SQLSession) throws -> Value
+    ) throws -> Value {
+        try PostgresSchema.bringUpToDate(configuration)
+        var outcome: Result<Value, UnknownOutcome>?
+        try PostgresSchema.withConnection(configuration) { connection in
+            guard try PostgresPresence.takeAlone(on: connection) else { throw inUse(name) }
+            // What is read has to be of one moment; and the other database may need long for its part.
+            try connection.script(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 0")
+            // Before anything is read: only then the moment begins.
+            try connection.script("LOCK TABLE \(tables.map(\.name).joined(separator: ", ")) IN EXCLUSIVE MODE")
+            let value = try body(.postgres(connection))
+            do {
+                guard try connection.commit() else {
+                    throw StorageError(.unavailable, reason: "the PostgreSQL server undid the transaction")
+                }
+                outcome = .success(value)
+            } catch let error as PostgresError where error.endsConnection {
+                outcome = .failure(UnknownOutcome(reason: error.reason))
+            }
+        }
+        guard let outcome else { throw StorageError(.unavailable, reason: "nothing was done") }
+        return try outcome.get()
+    }
+}

@@ -1,0 +1,148 @@
+import Primitives
+import StorageModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Files that are there as a whole or not at all: written under a name of their own, flushed, and then named.
+enum WholeFile {
+    /// Makes an empty file for its owner's eyes only, beside the one that it is to become.
+    static func make(for path: String) throws(StorageError) -> String {
+        let temporary = "\(path).part-\(RandomSource.system.token(bytes: 9))"
+        let descriptor = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw unavailable(
+                "the file \(path) cannot be made: \(errno == ENOENT ? "its directory does not exist" : said)")
+        }
+        close(descriptor)
+        return temporary
+    }
+
+    /// Removes a file that has not come to its name, and what SQLite may have put beside it.
+    static func discard(_ temporary: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
+    }
+
+    /// Gives a file its name, once all of it is on the disk.
+    /// - Parameter replaces: Whether a file that has the name gives way. Otherwise it stays, and this fails.
+    static func name(_ temporary: String, _ path: String, replaces: Bool) throws(StorageError) {
+        try flush(temporary)
+        if replaces {
+            guard rename(temporary, path) == 0 else { throw unavailable("the file \(path) cannot be named: \(said)") }
+        } else {
+            // Unlike rename(2), link(2) fails where there is a file by now.
+            guard link(temporary, path) == 0 else {
+                throw unavailable(
+                    errno == EEXIST ? "there is a file \(path)" : "the file \(path) cannot be named: \(said)")
+            }
+            unlink(temporary)
+        }
+        try flush(directory(of: path))
+    }
+
+    /// Gives a file another name, where there is one.
+    static func move(_ path: String, to other: String) throws(StorageError) {
+        guard rename(path, other) == 0 || errno == ENOENT else {
+            throw unavailable("the file \(path) cannot be moved: \(said)")
+        }
+    }
+
+    /// Sees that a file or directory is on the disk as it is.
+    private static func flush(_ path: String) throws(StorageError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unavailable("\(path) cannot be opened: \(said)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StorageError(.full, reason: "\(path) cannot be written: \(said)") }
+    }
+
+    /// Copies the content of a file into one that is there and empty.
+    static func copy(_ path: String, into target: String) throws(StorageError) {
+        // Without O_NONBLOCK the opening of a pipe would wait for a writer.
+        let source = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard source >= 0 else { throw unavailable("the file \(path) cannot be read: \(said)") }
+        defer { close(source) }
+        let sink = open(target, O_WRONLY | O_CLOEXEC)
+        guard sink >= 0 else { throw unavailable("the file \(target) cannot be written: \(said)") }
+        defer { close(sink) }
+        var chunk = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = read(source, &chunk, chunk.count)
+            if count == 0 { return }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw unavailable("the file \(path) cannot be read: \(said)")
+            }
+            try write(chunk[..<count], to: sink, target)
+        }
+    }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to sink: CInt, _ target: String) throws(StorageError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { unsafe in
+                #if canImport(Glibc)
+                    Glibc.write(sink, unsafe.baseAddress, unsafe.count)
+                #elseif canImport(Musl)
+                    Musl.write(sink, unsafe.baseAddress, unsafe.count)
+                #else
+                    Darwin.write(sink, unsafe.baseAddress, unsafe.count)
+                #endif
+            }
+            guard count >= 0 else {
+                if errno == EINTR { continue }
+                throw StorageError(.full, reason: "the file \(target) cannot be written: \(said)")
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// What is at a path: its size, and what tells it from any other file; nil if nothing is.
+    struct Attributes: Hashable {
+        let device: UInt64
+        let number: UInt64
+        let size: Int64
+        let isRegular: Bool
+
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt64(status.st_dev)
+            number = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            isRegular = status.st_mode & S_IFMT == S_IFREG
+        }
+
+        func isSameFile(as other: Attributes) -> Bool { device == other.device && number == other.number }
+    }
+
+    static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Whether another process holds any of SQLite's locks on a database (https://www.sqlite.org/lockingv3.html), as
+    /// every connection does that has read it.
+    ///
+    /// To be asked before this process opens the database: closing a file takes away the locks that it has there.
+    static func isLockedByOthers(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = 0x4000_0000
+        lock.l_len = 512
+        guard fcntl(descriptor, F_GETLK, &lock) == 0 else { return false }
+        return lock.l_type != Int16(F_UNLCK)
+    }
+
+    private static var said: String { String(cString: strerror(errno)) }
+
+    private static func unavailable(_ reason: String) -> StorageError { StorageError(.unavailable, reason: reason) }
+}

@@ -1,0 +1,308 @@
+import CLatchkeyPostgres
+import Primitives
+import StorageModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A connection to a PostgreSQL server, made when it is needed and made again after it was lost.
+///
+/// libpq is used without blocking calls: every wait has an end, whatever the server and the network do. It is all done on
+/// one queue.
+package final class PostgresConnection {
+    let configuration: PostgresConfiguration
+    private let gate: ReconnectGate
+    private var handle: OpaquePointer?
+    /// The names of the statements that the server has prepared for this connection, by their text.
+    private var prepared: [String: String] = [:]
+    /// How many rows the statement that was run last has changed.
+    private(set) var changesCount = 0
+
+    init(_ configuration: PostgresConfiguration, gate: ReconnectGate) {
+        self.configuration = configuration
+        self.gate = gate
+    }
+
+    deinit {
+        PQfinish(handle)
+    }
+
+    func close() {
+        PQfinish(handle)
+        handle = nil
+        prepared = [:]
+    }
+
+    /// The connection's descriptor, to wait on; nil where there is none.
+    var descriptor: CInt? {
+        guard let handle else { return nil }
+        let descriptor = PQsocket(handle)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    /// Such as 150018; 0 without a connection.
+    var serverVersion: CInt { handle.map { PQserverVersion($0) } ?? 0 }
+
+    // MARK: Connecting
+
+    /// Sees that there is a connection to work with.
+    func connect() throws(PostgresError) {
+        if let handle, PQstatus(handle) == CONNECTION_OK { return }
+        close()
+        if let obstacle = gate.obstacle { throw unreachable(obstacle) }
+        do throws(PostgresError) {
+            try open()
+            gate.noteSuccess()
+        } catch {
+            close()
+            gate.noteFailure(error.reason)
+            throw error
+        }
+    }
+
+    private func open() throws(PostgresError) {
+        // What libpq says of a URL that it does not understand has all of the URL in it.
+        guard let options = PQconninfoParse(configuration.url.exposed, nil) else {
+            throw unreachable("the URL is not one that libpq understands")
+        }
+        PQconninfoFree(options)
+        let deadline = ContinuousClock.now + configuration.connectTimeout
+        let milliseconds = "\(configuration.statementTimeout.milliseconds)"
+        // What the URL says comes later, and wins. The password of a URL is in libpq's memory from here on.
+        let settings = [
+            ("application_name", "latchkey"), ("client_encoding", "UTF8"), ("keepalives_idle", "30"),
+            ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", milliseconds),
+            ("dbname", configuration.url.exposed),
+        ]
+        guard let opened = CStrings.with(settings, { PQconnectStartParams($0, $1, 1) }) else {
+            throw unreachable("there is no memory for a connection")
+        }
+        handle = opened
+        // An answer beyond what was asked for, such as a notice, goes to nobody's standard error.
+        PQsetNoticeProcessor(opened, { _, _ in }, nil)
+        var state = PGRES_POLLING_WRITING
+        while PQstatus(opened) != CONNECTION_BAD {
+            switch state {
+            case PGRES_POLLING_OK: return try prepareSession(opened)
+            case PGRES_POLLING_READING: try wait(POLLIN, until: deadline, "for the server to take the connection")
+            case PGRES_POLLING_WRITING: try wait(POLLOUT, until: deadline, "for the server to take the connection")
+            default: break
+            }
+            state = PQconnectPoll(opened)
+        }
+        throw unreachable(message(of: opened))
+    }
+
+    private func prepareSession(_ handle: OpaquePointer) throws(PostgresError) {
+        guard PQsetnonblocking(handle, 1) == 0 else { throw unreachable(message(of: handle)) }
+        let milliseconds = configuration.statementTimeout.milliseconds
+        // A transaction whose client is gone gives its locks back.
+        try script(
+            """
+            SET statement_timeout = \(milliseconds);
+            SET idle_in_transaction_session_timeout = \(2 * milliseconds);
+            SET client_min_messages = error
+            """)
+    }
+
+    private func unreachable(_ reason: String) -> PostgresError {
+        PostgresError(
+            state: nil, reason: "the PostgreSQL server cannot be reached: \(reason)", endsConnection: true)
+    }
+
+    /// What libpq says, on one line. It names host, port and user, and no password.
+    private func message(of handle: OpaquePointer) -> String {
+        guard let text = PQerrorMessage(handle) else { return "for an unknown reason" }
+        let lines = String(cString: text).split(whereSeparator: \.isNewline).map { $0.drop { $0 == "\t" || $0 == " " } }
+        return lines.isEmpty ? "for an unknown reason" : lines.joined(separator: " ")
+    }
+
+    // MARK: Statements
+
+    /// Runs statements without values, to which nothing comes back that would be of use.
+    func script(_ sql: String) throws(PostgresError) {
+        _ = try run(sql) { handle in PQsendQuery(handle, sql) }
+    }
+
+    /// Ends a transaction; false if the server has undone it instead.
+    func commit() throws(PostgresError) -> Bool {
+        let result = try run("COMMIT") { handle in PQsendQuery(handle, "COMMIT") }
+        return result.command == "COMMIT"
+    }
+
+    /// Runs a statement that the server keeps prepared.
+    func run(_ sql: String, _ values: [PostgresValue]) throws(PostgresError) -> PostgresResult {
+        let name = try prepare(sql, values)
+        let lengths = values.map { CInt(clamping: $0.bytes?.count ?? 0) }
+        let formats = [CInt](repeating: 1, count: values.count)
+        let result = try run(sql) { handle in
+            CStrings.with(values.map(\.bytes)) { pointers in
+                PQsendQueryPrepared(handle, name, CInt(values.count), pointers, lengths, formats, 1)
+            }
+        }
+        changesCount = result.changesCount
+        return result
+    }
+
+    private func prepare(_ sql: String, _ values: [PostgresValue]) throws(PostgresError) -> String {
+        if let name = prepared[sql] { return name }
+        let name = "s\(prepared.count)"
+        let types = values.map(\.kind.rawValue)
+        let text = PostgresStatementText.translate(sql)
+        _ = try run(sql) { handle in PQsendPrepare(handle, name, text, CInt(values.count), types) }
+        prepared[sql] = name
+        return name
+    }
+
+    private func run(
+        _ sql: String, _ send: (OpaquePointer) -> CInt
+    ) throws(PostgresError) -> PostgresResult {
+        guard let handle, PQstatus(handle) == CONNECTION_OK else {
+            throw PostgresError(
+                state: nil, reason: "there is no connection to the PostgreSQL server", endsConnection: true)
+        }
+        // The server is the first to give up a statement; then the connection stays.
+        let deadline = ContinuousClock.now + configuration.statementTimeout + .seconds(1)
+        do throws(PostgresError) {
+            guard send(handle) == 1 else { throw lost(handle) }
+            try flush(handle, until: deadline)
+            return try lastResult(handle, of: sql, until: deadline)
+        } catch {
+            if error.endsConnection { close() }
+            throw error
+        }
+    }
+
+    private func flush(_ handle: OpaquePointer, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        while true {
+            switch PQflush(handle) {
+            case 0: return
+            case 1:
+                // The server may want to be read before it reads.
+                let events = try wait(POLLIN | POLLOUT, until: deadline, "for the server to take a statement")
+                if events & POLLIN != 0, PQconsumeInput(handle) != 1 { throw lost(handle) }
+            default: throw lost(handle)
+            }
+        }
+    }
+
+    /// Of the results of what was sent, the last, or the first that is a failure.
+    private func lastResult(
+        _ handle: OpaquePointer, of sql: String, until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> PostgresResult {
+        var last: PostgresResult?
+        var failure: PostgresError?
+        while true {
+            while PQisBusy(handle) == 1 {
+                try wait(POLLIN, until: deadline, "for the answer to: \(sql)")
+                guard PQconsumeInput(handle) == 1 else { throw failure ?? lost(handle) }
+            }
+            guard let pointer = PQgetResult(handle) else { break }
+            let result = PostgresResult(pointer)
+            if failure == nil { failure = result.failure(of: sql) }
+            last = result
+        }
+        if let failure {
+            guard PQstatus(handle) == CONNECTION_OK else {
+                throw PostgresError(state: failure.state, reason: failure.reason, endsConnection: true)
+            }
+            throw failure
+        }
+        guard let last else { throw lost(handle) }
+        return last
+    }
+
+    private func lost(_ handle: OpaquePointer) -> PostgresError {
+        PostgresError(
+            state: nil, reason: "the connection to the PostgreSQL server was lost: \(message(of: handle))",
+            endsConnection: true)
+    }
+
+    /// Takes in what the server sends by itself, and returns the contents of the notifications among it.
+    func notifications() throws(PostgresError) -> [String] {
+        guard let handle, PQconsumeInput(handle) == 1 else {
+            defer { close() }
+            throw handle.map(lost) ?? unreachable("there is no connection")
+        }
+        var contents: [String] = []
+        while let notification = PQnotifies(handle) {
+            contents.append(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+        return contents
+    }
+
+    @discardableResult
+    private func wait(
+        _ events: CInt, until deadline: ContinuousClock.Instant, _ purpose: String
+    ) throws(PostgresError) -> CInt {
+        guard let descriptor else { return POLLERR }
+        var waiting = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        while true {
+            let left = (deadline - ContinuousClock.now).milliseconds
+            guard left > 0 else {
+                throw PostgresError(
+                    state: nil, reason: "the PostgreSQL server did not answer in time (waited \(purpose))",
+                    endsConnection: true, isSilence: true)
+            }
+            let ready = poll(&waiting, 1, CInt(clamping: left))
+            if ready > 0 { return CInt(waiting.revents) }
+            // An error other than an interruption comes out of libpq's next call.
+            if ready < 0 && errno != EINTR { return POLLERR }
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded up, so that a wait for the rest of a time is never for nothing.
+    var milliseconds: Int64 {
+        components.seconds * 1_000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}
+
+/// Arrays as C takes them, for the length of a call.
+private enum CStrings {
+    /// Two arrays of NUL-terminated texts that end with a null pointer.
+    static func with<Value>(
+        _ pairs: [(String, String)],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+    ) -> Value {
+        let keys = pairs.map { strdup($0.0) }
+        let values = pairs.map { strdup($0.1) }
+        defer {
+            for pointer in keys { free(pointer) }
+            for pointer in values { free(pointer) }
+        }
+        let end: UnsafePointer<CChar>? = nil
+        return (keys.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { keys in
+            (values.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { values in
+                body(keys.baseAddress, values.baseAddress)
+            }
+        }
+    }
+
+    /// An array of pointers to values; null for NULL.
+    static func with<Value>(
+        _ values: [[UInt8]?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+    ) -> Value {
+        // All values in one piece of memory, and one byte more, so that an empty value has a place, too.
+        let memory = UnsafeMutablePointer<CChar>.allocate(capacity: values.reduce(1) { $0 + ($1?.count ?? 0) })
+        defer { memory.deallocate() }
+        var place = memory
+        let pointers = values.map { value -> UnsafePointer<CChar>? in
+            guard let value else { return nil }
+            let start = place
+            for byte in value {
+                place.pointee = CChar(bitPattern: byte)
+                place += 1
+            }
+            return UnsafePointer(start)
+        }
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+    }
+}

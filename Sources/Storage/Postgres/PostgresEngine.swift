@@ -1,0 +1,62 @@
+import StorageModel
+
+/// A database that a PostgreSQL server keeps for any number of processes: half of a pool of connections writes, and half
+/// reads.
+struct PostgresEngine: StoreEngine {
+    let writes: WorkQueue
+    let reads: WorkQueue
+    private let executors: [PostgresConnectionExecutor]
+    private let listener: PostgresListener
+
+    /// Connects, and brings the tables up to date. Blocks while it does.
+    init(_ configuration: PostgresConfiguration) throws(StorageError) {
+        let gate = ReconnectGate()
+        try PostgresSchema.bringUpToDate(configuration)
+        let size = min(max(configuration.poolSize, 2), 256)
+        let writers = (0..<size / 2).map { number in
+            PostgresConnectionExecutor(configuration, gate: gate, "writer-\(number)", runBatch: PostgresCommit.run)
+        }
+        let readers = (size / 2..<size).map { number in
+            PostgresConnectionExecutor(configuration, gate: gate, "reader-\(number)", runBatch: PostgresRead.run)
+        }
+        executors = writers + readers
+        listener = PostgresListener(configuration)
+        writes = WorkQueue(
+            executors: writers, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting)
+        reads = WorkQueue(executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting)
+    }
+
+    var isShared: Bool { true }
+
+    func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener.start(onChange) }
+
+    func close() throws(StorageError) {
+        listener.stop()
+        for executor in executors { executor.close() }
+    }
+}
+
+/// Reads outside of transactions, as on SQLite: each statement sees what was committed before it.
+enum PostgresRead {
+    static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
+        for work in batch {
+            do {
+                try read(work, on: connection)
+                work.succeed()
+            } catch {
+                work.fail(StorageError(error))
+            }
+        }
+    }
+
+    /// That a connection was lost while it was idle shows only when it is used: a read is done again on another one.
+    private static func read(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
+        try connection.connect()
+        do {
+            try work.run(on: .postgres(connection))
+        } catch let error as PostgresError where error.isLoss {
+            try connection.connect()
+            try work.run(on: .postgres(connection))
+        }
+    }
+}

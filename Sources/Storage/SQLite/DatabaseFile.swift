@@ -1,0 +1,83 @@
+package import StorageModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The database's file, before SQLite opens it.
+///
+/// SQLite alone would say "unable to open database file" to all of this, or open read-only what it may not write.
+package struct DatabaseFile {
+    /// As SQLite is to be given it: it takes a path that begins with `file:` or `:` for something else than a file.
+    package let path: String
+
+    package init(_ path: String) throws(StorageError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw StorageError(.unavailable, reason: "the database path is empty or has a NUL character in it")
+        }
+        self.path = path.hasPrefix("/") ? path : "./" + path
+    }
+
+    /// Sees that there is a file which may be read and written, and makes an empty one, for the owner only, where there
+    /// is none. SQLite gives the files it puts beside it the same mode.
+    /// - Returns: Whether the file has content.
+    func prepare() throws(StorageError) -> Bool {
+        guard let size = try size() else {
+            try create()
+            return false
+        }
+        return size > 0
+    }
+
+    /// Its size in bytes, after seeing that it may be read and written; nil if it is not there.
+    func size() throws(StorageError) -> Int64? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw unavailable("cannot be looked at: \(lastProblem)") }
+            return nil
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw unavailable(status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a file")
+        }
+        // Not opened to find out: closing a file takes away the locks that this process has on it.
+        guard access(path, R_OK | W_OK) == 0 else { throw unavailable("cannot be read and written: \(lastProblem)") }
+        return Int64(status.st_size)
+    }
+
+    /// How many bytes there is room for on its disk, after seeing that files may be made beside it: SQLite needs some.
+    func freeBytes() throws(StorageError) -> UInt64 {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        guard access(directory, W_OK | X_OK) == 0 else {
+            throw unavailable("cannot be kept: its directory cannot be written to: \(lastProblem)")
+        }
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { throw unavailable("cannot be looked at: \(lastProblem)") }
+        return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+    }
+
+    private func create() throws(StorageError) {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+            return
+        }
+        switch errno {
+        // Another process was quicker; or a link leads nowhere, and SQLite would make a file there that all may read.
+        case EEXIST:
+            guard access(path, F_OK) == 0 else { throw unavailable("is a link to a file that is not there") }
+        case ENOENT: throw unavailable("cannot be made: its directory does not exist; make that first")
+        default: throw unavailable("cannot be made: \(lastProblem)")
+        }
+    }
+
+    private var lastProblem: String { String(cString: strerror(errno)) }
+
+    private func unavailable(_ problem: String) -> StorageError {
+        StorageError(.unavailable, reason: "the database \(path) \(problem)")
+    }
+}

@@ -1,0 +1,272 @@
+import GRDB
+import StorageModel
+
+/// The tables, as named migrations in the order they were invented. One that has been published is never changed:
+/// what should be otherwise comes as a further migration.
+enum Schema {
+    static let migrations = [
+        Migration("1 users, identities, sessions", users, sessions, waiting),
+        Migration("audit events", auditEvents, sqlite: auditGuard, postgres: auditGuardOnPostgres),
+        Migration("refresh token rotation", rotation),
+        Migration("sealed notes", oneTimeRecords),
+        Migration("transactions: signing keys, receipts", transactions),
+        Migration("moved identities", moves),
+        Migration("devices and last sight of sessions", sight),
+        Migration("server-initiated sign-ins", BackchannelAuthenticationsTable.schema),
+        // NULL until somebody asks for a list: a sign-in has no use for it.
+        Migration("ids of identities", "ALTER TABLE identities ADD COLUMN id TEXT"),
+        Migration("API keys", APIKeysTable.schema),
+        Migration("former identities of server-initiated sign-ins", BackchannelAuthenticationsTable.formerIdentities),
+        // NULL until the first answer; of those answered before this migration, for their last minute.
+        Migration("sessions of server-initiated sign-ins", "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT"),
+        Migration("provider tokens", ProviderTokensTable.schema),
+        Migration("origins of sessions, logout tokens", SessionOrigins.schema),
+        Migration("announcements of changed users", postgres: announcements),
+        Migration("changes of accounts", AccountChangesTable.schema),
+        Migration("server-initiated sign-ins by carrier", BackchannelAuthenticationsTable.byCarrier),
+        Migration("recent sign-ins", RecentSignInsTable.schema),
+    ]
+
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        for migration in migrations {
+            migrator.registerMigration(migration.name, foreignKeyChecks: .immediate) { db in
+                for sql in migration.statements { try db.execute(sql: sql) }
+            }
+        }
+        return migrator
+    }()
+
+    /// Refuses a database that a newer version has changed, or that another program made.
+    static func validate(_ db: Database) throws {
+        // In this order: another process that makes the database at this moment makes the migrations' table first.
+        let holdsTables = try holdsTable(like: "%", in: db)
+        guard try holdsMigrations(db) else {
+            guard holdsTables else { return }
+            throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
+        }
+        if try migrator.hasBeenSuperseded(db) {
+            throw StorageError(
+                .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
+        }
+    }
+
+    /// How many migrations have been done.
+    static func migrationCount(_ db: Database) throws -> Int {
+        try holdsMigrations(db) ? migrator.appliedIdentifiers(db).count : 0
+    }
+
+    /// Asked before GRDB is: it looks into the table first, and for it only after that, so that another process which
+    /// makes it in between lets it fail.
+    private static func holdsMigrations(_ db: Database) throws -> Bool {
+        try holdsTable(like: "grdb\\_migrations", in: db)
+    }
+
+    private static func holdsTable(like pattern: String, in db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name LIKE ? ESCAPE '\\')"
+        return try Bool.fetchOne(db, sql: sql, arguments: [pattern]) ?? false
+    }
+
+    // AUTOINCREMENT: the number of an erased user is never given to another, whatever still names it. It costs one more
+    // row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
+    //
+    // public_id has no index: nobody is looked up by it, it is random and long, and a tree in random order is the dearest
+    // part of a sign-in.
+    //
+    // identities: the table is its own index on (issuer, subject). The subject stands nowhere else.
+    private static let users = """
+        CREATE TABLE users (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            public_id TEXT NOT NULL,
+            username TEXT,
+            name TEXT,
+            given_name TEXT,
+            family_name TEXT,
+            email TEXT,
+            phone_number TEXT,
+            postal_code TEXT,
+            created_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE identities (
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (issuer, subject)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX identities_by_user ON identities (user_id);
+        """
+
+    // A session and its live refresh token are one row: they come, go and are looked up together, and a row of its own
+    // for the refresh token would add three trees to every sign-in. The row lives until both have expired.
+    //
+    // The rows stand in the order they were made and the two hashes in slim indexes beside them: with the wide rows in
+    // the order of a hash, each sign-in would touch a wide page somewhere in the middle of the file.
+    private static let sessions = """
+        CREATE TABLE sessions (
+            serial INTEGER PRIMARY KEY,
+            token_hash BLOB NOT NULL UNIQUE,
+            refresh_hash BLOB NOT NULL UNIQUE,
+            id TEXT NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            client_id TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            refresh_expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX sessions_by_user ON sessions (user_id);
+        CREATE INDEX sessions_by_expiry ON sessions (refresh_expires_at);
+        """
+
+    // A rotation changes the session's row in place, so the session keeps its id: the row is what RFC 9700 section 4.14.2
+    // calls the family, and revoking it takes all of this with it.
+    //
+    // spent_refresh_tokens: what tells that a token was the session's before. See RefreshTokensTable.
+    //
+    // last_rotations: what answering the same rotation once more takes. A row counts for some seconds and is removed
+    // after; without its salt nobody can tell from a spent token what came in its place.
+    private static let rotation = """
+        ALTER TABLE sessions ADD COLUMN rotations INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE spent_refresh_tokens (
+            refresh_hash BLOB PRIMARY KEY NOT NULL,
+            session INTEGER NOT NULL REFERENCES sessions (serial) ON DELETE CASCADE,
+            number INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX spent_refresh_tokens_by_session ON spent_refresh_tokens (session, number);
+        CREATE TABLE last_rotations (
+            session INTEGER PRIMARY KEY NOT NULL REFERENCES sessions (serial) ON DELETE CASCADE,
+            refresh_hash BLOB NOT NULL,
+            salt BLOB NOT NULL,
+            caller BLOB NOT NULL,
+            grace_ends_at INTEGER NOT NULL,
+            token_hash BLOB NOT NULL UNIQUE,
+            token_expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX last_rotations_by_end ON last_rotations (grace_ends_at);
+        """
+
+    // signing_keys: each key has one successor at most, so that of several processes that make one at once all but one
+    // fail; the first key's predecessor is the empty text.
+    //
+    // receipts: by the hash of the id in the receipt. The code's hash is there so that no code makes two.
+    private static let transactions = """
+        CREATE TABLE signing_keys (
+            serial INTEGER PRIMARY KEY,
+            kid TEXT NOT NULL UNIQUE,
+            predecessor TEXT NOT NULL UNIQUE,
+            public_key BLOB NOT NULL,
+            private_key BLOB NOT NULL,
+            created_at INTEGER NOT NULL,
+            signs_from INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE receipts (
+            receipt_hash BLOB PRIMARY KEY NOT NULL,
+            code_hash BLOB NOT NULL UNIQUE,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            expires_at INTEGER NOT NULL,
+            redeemed_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX receipts_by_user ON receipts (user_id);
+        CREATE INDEX receipts_by_expiry ON receipts (expires_at);
+        """
+
+    // seen_at is NULL until a session is seen again some time after it was made.
+    private static let sight = """
+        ALTER TABLE sessions ADD COLUMN device TEXT;
+        ALTER TABLE sessions ADD COLUMN seen_at INTEGER;
+        """
+
+    private static let waiting = """
+        CREATE TABLE pending_registrations (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            client_id TEXT NOT NULL,
+            username TEXT,
+            name TEXT,
+            given_name TEXT,
+            family_name TEXT,
+            email TEXT,
+            phone_number TEXT,
+            postal_code TEXT,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX pending_registrations_by_identity ON pending_registrations (issuer, subject);
+        CREATE INDEX pending_registrations_by_expiry ON pending_registrations (expires_at);
+        CREATE TABLE sign_in_attempts (
+            nonce_hash BLOB PRIMARY KEY NOT NULL,
+            provider TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+        """
+
+    // An identity that an account was moved from stays in the table with the number of the move, so that the one key keeps
+    // it from being anybody else's, and so that the move can be undone. See IdentityMovesTable.
+    private static let moves = """
+        ALTER TABLE identities ADD COLUMN moved_by INTEGER;
+        ALTER TABLE identities ADD COLUMN arrived_by INTEGER;
+        ALTER TABLE identities ADD COLUMN restored_at INTEGER;
+        CREATE TABLE identity_moves (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            port_token_hash BLOB NOT NULL UNIQUE,
+            moved_at INTEGER NOT NULL,
+            undone_at INTEGER,
+            earlier_departure INTEGER,
+            earlier_arrival INTEGER
+        ) STRICT;
+        CREATE INDEX identity_moves_by_user ON identity_moves (user_id);
+        """
+
+    // user_id refers to nothing: an event outlives the user it is about. Numbers are never used again (AUTOINCREMENT), so
+    // that a gap shows where events are missing.
+    private static let auditEvents = """
+        CREATE TABLE audit_events (
+            serial INTEGER PRIMARY KEY AUTOINCREMENT,
+            time INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            user_id INTEGER,
+            actor TEXT NOT NULL,
+            request_id TEXT,
+            details TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX audit_events_by_user ON audit_events (user_id) WHERE user_id IS NOT NULL;
+        """
+    private static let auditGuard = """
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        BEGIN
+            SELECT RAISE(ABORT, 'audit events are never changed');
+        END;
+        """
+    private static let auditGuardOnPostgres = """
+        CREATE FUNCTION audit_events_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN RAISE EXCEPTION 'audit events are never changed' USING ERRCODE = 'restrict_violation'; END$$;
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        FOR EACH ROW EXECUTE FUNCTION audit_events_stay_as_they_are();
+        """
+
+    // Other processes have sessions and users at hand for some seconds: they are told which to read again. A sign-in of a
+    // known user changes neither; announcing has commits wait for each other.
+    private static let announcements = """
+        CREATE FUNCTION announce_user() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.id::text); RETURN NULL; END$$;
+        CREATE TRIGGER users_announce AFTER UPDATE OR DELETE ON users
+        FOR EACH ROW EXECUTE FUNCTION announce_user();
+        CREATE FUNCTION announce_session() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.user_id::text); RETURN NULL; END$$;
+        CREATE TRIGGER sessions_announce AFTER DELETE ON sessions
+        FOR EACH ROW EXECUTE FUNCTION announce_session();
+        """
+
+    // The content is worth nothing without the handle, and of the handle only the hash is here.
+    private static let oneTimeRecords = """
+        CREATE TABLE sealed_notes (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            purpose TEXT NOT NULL,
+            content BLOB NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
+        """
+}

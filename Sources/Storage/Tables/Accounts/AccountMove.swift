@@ -1,0 +1,137 @@
+import Primitives
+public import StorageModel
+
+/// Moves a user's account from a former identity to the one that signs in, and undoes it. To be run in the transaction of
+/// the sign-in: of those who try at once, the first one moves the account, and the others find it moved.
+enum AccountMove {
+    /// Moves the account of the first port token that may move one.
+    /// - Returns: The user, or nil if no port token may, and then nothing has changed.
+    static func move(for signIn: SignInRecord, in db: SQLSession) throws -> UserID? {
+        guard !signIn.portedFrom.isEmpty else { return nil }
+        let present = try IdentitiesTable.row(signIn.identity, in: db)
+        // An identity that signs in by itself needs no move.
+        if let present, present.movedBy == nil { return nil }
+        for ported in signIn.portedFrom {
+            guard let former = try former(ported, for: present, in: db) else { continue }
+            let number = try move(
+                former, to: signIn.identity, present, by: ported, at: signIn.session.createdAt, in: db)
+            try AuditTable.insert(event(number, former, ported, signIn), in: db)
+            return former.user
+        }
+        return nil
+    }
+
+    /// The identity that a port token names, if it is one that the port token may move an account from.
+    private static func former(
+        _ ported: PortedIdentity, for present: IdentitiesTable.Row?, in db: SQLSession
+    ) throws -> IdentitiesTable.Row? {
+        guard let former = try IdentitiesTable.row(ported.identity, in: db), former.movedBy == nil else { return nil }
+        // An identity that the account was moved from may get it back, and no other user's.
+        if let present, present.user != former.user { return nil }
+        // What was said before the account came back to the former identity does not take it away again: neither after a
+        // move was undone, nor after the user has come back to the former carrier.
+        if let restoredAt = former.restoredAt, ported.issuedAt <= restoredAt { return nil }
+        return try IdentityMovesTable.hasMoved(ported.token, in: db) ? nil : former
+    }
+
+    private static func move(
+        _ former: IdentitiesTable.Row, to identity: Identity, _ present: IdentitiesTable.Row?,
+        by ported: PortedIdentity,
+        at now: Timestamp, in db: SQLSession
+    ) throws -> Int64 {
+        let number = try IdentityMovesTable.insert(
+            user: former.user, token: ported.token, at: now, arrivingAt: present, in: db)
+        try IdentitiesTable.update(
+            former.identity, movedBy: number, arrivedBy: former.arrivedBy, restoredAt: former.restoredAt, in: db)
+        if present == nil {
+            try IdentitiesTable.insert(identity, of: former.user, by: number, at: now, in: db)
+        } else {
+            try IdentitiesTable.update(identity, movedBy: nil, arrivedBy: number, restoredAt: now, in: db)
+        }
+        return number
+    }
+
+    private static func event(
+        _ number: Int64, _ former: IdentitiesTable.Row, _ ported: PortedIdentity, _ signIn: SignInRecord
+    ) -> AuditEvent {
+        AuditEvent(
+            at: signIn.session.createdAt, .identityMoved, user: former.user, by: .user, requestID: signIn.requestID,
+            details: AuditDetails { json in
+                json.add("move", number)
+                json.add("from_issuer", former.identity.issuer)
+                json.add("from_identity", former.identity.fingerprint)
+                json.add("to_issuer", signIn.identity.issuer)
+                json.add("to_identity", signIn.identity.fingerprint)
+                json.add("port_token_issued_at", ported.issuedAt.secondsSinceEpoch)
+            })
+    }
+}
+
+extension AccountMove {
+    /// What undoing a move of a user would do.
+    static func undoable(
+        _ number: Int64, of user: UserID, in db: SQLSession
+    ) throws -> Result<UndoableMove, UndoObstacle> {
+        guard let move = try IdentityMovesTable.row(number, in: db)?.move, move.user == user else {
+            return .failure(.unknown)
+        }
+        guard move.undoneAt == nil else { return .failure(.alreadyUndone) }
+        let identities = try IdentitiesTable.rows(of: user, in: db)
+        guard let former = identities.first(where: { $0.movedBy == number }),
+            let present = identities.first(where: { $0.arrivedBy == number && $0.movedBy == nil })
+        else { return .failure(.superseded) }
+        return .success(UndoableMove(move: move, former: former.identity, present: present.identity))
+    }
+
+    /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may be those of
+    /// whom the account was moved to by mistake.
+    ///
+    /// The identity that the account was moved to is forgotten; so it is a new user's when it signs in again. One that
+    /// the account had been moved from before is again one that it was moved from.
+    static func undo(
+        _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
+        in db: SQLSession
+    ) throws -> Result<UndoableMove, UndoObstacle> {
+        let result = try undoable(number, of: user, in: db)
+        guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),
+            let former = try IdentitiesTable.row(undoable.former, in: db)
+        else { return result }
+        if let departure = row.earlierDeparture {
+            try IdentitiesTable.update(
+                undoable.present, movedBy: departure, arrivedBy: row.earlierArrival, restoredAt: nil, in: db)
+        } else {
+            try IdentitiesTable.delete(undoable.present, in: db)
+        }
+        try IdentitiesTable.update(
+            undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
+        try IdentityMovesTable.setUndone(number, at: now, in: db)
+        let sessions = try SessionsTable.endAll(of: user, in: db)
+        try AuditTable.insert(event(undoable, sessions, now, actor, reason), in: db)
+        return result
+    }
+
+    private static func event(
+        _ undone: UndoableMove, _ sessions: Int, _ now: Timestamp, _ actor: AuditEvent.Actor, _ reason: String?
+    ) -> AuditEvent {
+        AuditEvent(
+            at: now, .identityMoveUndone, user: undone.move.user, by: actor,
+            details: AuditDetails { json in
+                json.add("move", undone.move.number)
+                json.add("from_issuer", undone.present.issuer)
+                json.add("from_identity", undone.present.fingerprint)
+                json.add("to_issuer", undone.former.issuer)
+                json.add("to_identity", undone.former.fingerprint)
+                json.add("sessions_ended", sessions)
+                json.add("reason", ifPresent: reason)
+            })
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A port token moved an account to another identity.
+    public static let identityMoved = AuditEvent.Kind("identity.moved")
+    /// An operator undid such a move.
+    public static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
+    /// Somebody signed in with an identity that an account was moved from, and was refused.
+    public static let movedIdentityRefused = AuditEvent.Kind("identity.moved_refused")
+}

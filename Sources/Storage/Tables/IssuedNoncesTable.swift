@@ -1,0 +1,27 @@
+import Primitives
+import StorageModel
+
+/// The table `sign_in_attempts`.
+enum IssuedNoncesTable {
+    static func insert(_ attempt: IssuedNonceRecord, in db: SQLSession) throws {
+        var statement = try CachedStatement(db, insert)
+        statement.bind(attempt.nonce)
+        statement.bind(attempt.provider)
+        statement.bind(attempt.expiresAt.secondsSinceEpoch)
+        try statement.run()
+    }
+
+    /// Removes the attempt if it may still be used; true if it was there.
+    static func take(nonce: TokenHash, provider: String, at now: Timestamp, in db: SQLSession) throws -> Bool {
+        var statement = try CachedStatement(db, take)
+        statement.bind(nonce)
+        statement.bind(provider)
+        statement.bind(now.secondsSinceEpoch)
+        try statement.run()
+        return db.changesCount > 0
+    }
+
+    private static let insert = "INSERT INTO sign_in_attempts (nonce_hash, provider, expires_at) VALUES (?, ?, ?)"
+    private static let take =
+        "DELETE FROM sign_in_attempts WHERE nonce_hash = ? AND provider = ? AND expires_at > ?"
+}

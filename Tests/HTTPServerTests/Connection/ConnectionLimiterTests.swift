@@ -1,0 +1,61 @@
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Census of connections")
+struct ConnectionLimiterTests {
+    private func limiter(total: Int, perAddress: Int? = nil) -> ConnectionLimiter {
+        var limits = ServerLimits()
+        limits.connections = total
+        limits.connectionsPerAddress = perAddress
+        return ConnectionLimiter(limits: limits)
+    }
+
+    private func peer(_ number: Int) -> SocketAddress { SocketAddress(host: "10.0.0.\(number)", port: 1) }
+
+    private func refusal(_ admission: ConnectionLimiter.Admission) -> RequestError? {
+        if case .refuse(let error) = admission { error } else { nil }
+    }
+
+    @Test("Beyond the limit connections are refused, and far beyond dropped")
+    func total() {
+        let limiter = limiter(total: 2)
+        #expect(refusal(limiter.add(peer(1))) == nil)
+        #expect(refusal(limiter.add(peer(1))) == nil)
+        for _ in 0..<128 { #expect(refusal(limiter.add(peer(1))) == .tooManyConnections) }
+        guard case .drop = limiter.add(peer(1)) else {
+            Issue.record("counted")
+            return
+        }
+        #expect(limiter.total == 130)
+        for _ in 0..<129 { limiter.remove(peer(1)) }
+        #expect(refusal(limiter.add(peer(1))) == nil)
+    }
+
+    @Test("One address cannot take them all")
+    func perAddress() {
+        let limiter = limiter(total: 10, perAddress: 2)
+        for number in [1, 1, 2, 2] { #expect(refusal(limiter.add(peer(number))) == nil) }
+        #expect(refusal(limiter.add(peer(1))) == .tooManyConnectionsOfAddress)
+        limiter.remove(peer(1))
+        limiter.remove(peer(1))
+        #expect(refusal(limiter.add(peer(1))) == nil)
+        #expect(refusal(limiter.add(peer(2))) == .tooManyConnectionsOfAddress)
+    }
+
+    @Test("It tells when the last connection is gone, or that there is none")
+    func none() {
+        let limiter = limiter(total: 10)
+        let calls = Mutex(0)
+        limiter.whenNone { calls.withLock { $0 += 1 } }
+        #expect(calls.withLock { $0 } == 1)
+        _ = limiter.add(peer(1))
+        _ = limiter.add(peer(2))
+        limiter.whenNone { calls.withLock { $0 += 1 } }
+        limiter.remove(peer(1))
+        #expect(calls.withLock { $0 } == 1)
+        limiter.remove(peer(2))
+        #expect(calls.withLock { $0 } == 2)
+    }
+}

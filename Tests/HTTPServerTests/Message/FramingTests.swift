@@ -1,0 +1,85 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+// One case after the other, so that the tests that wait for sockets get their turns.
+@Suite("Framing of requests", .serialized)
+struct FramingTests {
+    /// Ways to cut bytes: not at all, after each byte, and once at each place. Long messages are cut at fewer places.
+    private static func allCuts(of bytes: [UInt8]) -> [[Int]] {
+        let step = bytes.count < 600 ? 1 : bytes.count / 50
+        let eachByte = bytes.count < 20_000 ? [Array(1..<max(2, bytes.count))] : []
+        return [[]] + eachByte + stride(from: 1, to: bytes.count, by: step).map { [$0] }
+    }
+
+    @Test("Valid requests are taken for what they are, however they are cut", arguments: AcceptedRequest.all)
+    func accepted(_ row: AcceptedRequest) {
+        for cuts in FramingTests.allCuts(of: row.bytes) {
+            let outcome = MachineDriver.outcome(of: row.bytes, cutAt: cuts)
+            #expect(outcome.refusal == nil, "cut at \(cuts.prefix(3))")
+            #expect(outcome.handled == row.handled, "cut at \(cuts.prefix(3))")
+            #expect(!outcome.isClosed)
+        }
+    }
+
+    @Test(
+        "What breaks a rule is refused by that rule, however it is cut, and nothing after it is handled",
+        arguments: RefusedRequest.all)
+    func refused(_ row: RefusedRequest) {
+        for cuts in FramingTests.allCuts(of: row.bytes) {
+            let outcome = MachineDriver.outcome(of: row.bytes, cutAt: cuts, thenEnd: row.ends)
+            #expect(outcome.refusal == row.error, "cut at \(cuts.prefix(3))")
+            #expect(outcome.handled.count == row.handledBefore, "cut at \(cuts.prefix(3))")
+        }
+    }
+
+    @Test("After a refusal whatever comes is thrown away", arguments: RefusedRequest.all)
+    func nothingAfterRefusal(_ row: RefusedRequest) {
+        var driver = MachineDriver()
+        driver.receive(row.bytes[...])
+        if row.ends { driver.inputEnded() }
+        for _ in 0..<3 { driver.receive(RefusedRequest.smuggled) }
+        #expect(driver.outcome.handled.count == row.handledBefore)
+        #expect(driver.outcome.refusal == row.error)
+    }
+
+    @Test("An end between requests closes without an answer")
+    func endBetweenRequests() {
+        #expect(MachineDriver.outcome(of: [], cutAt: [], thenEnd: true) == .init(isClosed: true))
+        let outcome = MachineDriver.outcome(of: wire(request("GET /")), cutAt: [], thenEnd: true)
+        #expect(outcome.handled.count == 1)
+        #expect(outcome.refusal == nil)
+        #expect(outcome.isClosed)
+    }
+
+    @Test("Every rule has a row that it refuses", arguments: RequestError.allCases)
+    func everyRuleIsReached(_ error: RequestError) {
+        /// Reached by time and by number: see the tests of deadlines and of the limiter.
+        let reachedElsewhere: Set<RequestError> = [
+            .headerTimeout, .bodyTimeout, .tooManyConnections, .tooManyConnectionsOfAddress,
+            .plainHTTPOnTLS,
+        ]
+        #expect(RefusedRequest.all.contains { $0.error == error } != reachedElsewhere.contains(error))
+    }
+
+    @Test("Every refusal has a status of 400 or more, a code and a message that says what to do")
+    func refusalsAreTold() {
+        for error in RequestError.allCases {
+            #expect((400...599).contains(error.status.code))
+            #expect(error.httpError.code.allSatisfy { $0.isLowercase || $0 == "_" })
+            #expect(error.httpError.message.hasSuffix("."))
+        }
+    }
+
+    @Test("The statuses that RFC 9110 and RFC 9112 name are used")
+    func statuses() {
+        let expected: [RequestError: Int] = [
+            .requestLineTooLong: 414, .fieldsTooLarge: 431, .tooManyFields: 431, .bodyTooLarge: 413,
+            .contentCoding: 415,
+            .expectation: 417, .headerTimeout: 408, .bodyTimeout: 408, .unsupportedVersion: 505, .methodTooLong: 501,
+            .connect: 501, .tooManyConnections: 503, .tooManyConnectionsOfAddress: 429,
+        ]
+        for error in RequestError.allCases { #expect(error.status.code == expected[error] ?? 400) }
+    }
+}

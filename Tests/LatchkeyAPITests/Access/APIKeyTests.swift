@@ -1,0 +1,236 @@
+import HTTPTypes
+import LatchkeyAPI
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// API keys that are good for some clients or origins only.
+@Suite("An API key")
+struct APIKeyScopeTests {
+    private static let mine = "KEY-for-client-1"
+    private static let others = "KEY-for-another-client"
+    private static let keys = [
+        mine: APIGrant(name: "mine", clients: ["client-1", "client-3"]), others: APIGrant(clients: ["client-2"]),
+    ]
+
+    private func app(registration: RegistrationRules = RegistrationRules()) throws -> TestApp {
+        try TestApp(keys: Self.keys, registration: registration)
+    }
+
+    @Test("for another client signs nobody in, and the code is not posted")
+    func signIn() async throws {
+        let app = try app()
+        let type: HTTPFields = [.contentType: "application/json"]
+        for path in ["/auth/zenkey-signin", "/auth/zenkey/sign-in"] {
+            let answer = try await app.send(.post, path, type, body: SignInBody().json, apiKey: Self.others)
+            #expect(answer.status == 403)
+            #expect(answer.error == "unauthorized_client")
+        }
+        #expect(app.carrier.tokenPosts == 0)
+        let answer = try await app.send(
+            .post, "/auth/zenkey-signin", type, body: SignInBody().json, apiKey: Self.mine)
+        #expect(answer.status == 200)
+    }
+
+    static let calls: [(HTTPRequest.Method, String)] = [
+        (.get, "/users/me"), (.patch, "/users/me"), (.delete, "/users/me"), (.get, "/users/me/sessions"),
+        (.delete, "/users/me/sessions"), (.delete, "/users/me/sessions/x"), (.get, "/users/me/identities"),
+        (.delete, "/users/me/identities/x"), (.delete, "/auth/token"), (.post, "/auth/zenkey/authorize"),
+    ]
+
+    @Test("for another client reads and changes nothing of a session", arguments: calls)
+    func sessions(_ method: HTTPRequest.Method, _ path: String) async throws {
+        let app = try app()
+        let token = try await app.token()
+        let headers: HTTPFields = [.authorization: "Bearer \(token)", .contentType: "application/json"]
+        let before = try await app.me(token).body
+        let refused = try await app.send(method, path, headers, body: #"{"name":"Jane"}"#, apiKey: Self.others)
+        #expect(refused.status == 403)
+        #expect(refused.error == "unauthorized_client")
+        #expect(try await app.me(token).body == before)
+        let answer = try await app.send(method, path, headers, body: #"{"name":"Jane"}"#, apiKey: Self.mine)
+        #expect(answer.error != "unauthorized_client")
+    }
+
+    @Test("for another client refreshes no session, and ends none by showing a spent token")
+    func refresh() async throws {
+        let app = try app()
+        let tokens = try await app.tokens()
+        #expect(try await app.refresh(tokens.refreshToken, apiKey: Self.others).error == "invalid_grant")
+        let renewed = try #require(Tokens(try await app.refresh(tokens.refreshToken, apiKey: Self.mine)))
+        app.clock.advance(bySeconds: 40)
+        #expect(try await app.refresh(tokens.refreshToken, apiKey: Self.others).error == "invalid_grant")
+        #expect(try await app.me(renewed.token).status == 200)
+        #expect(try await app.refresh(tokens.refreshToken, apiKey: Self.mine).error == "invalid_grant")
+        #expect(try await app.me(renewed.token).status == 401)
+    }
+
+    @Test("for another client learns nothing of a token and revokes none")
+    func services() async throws {
+        let app = try app()
+        let tokens = try await app.tokens()
+        for hint in ["", "&token_type_hint=refresh_token"] {
+            let token = hint.isEmpty ? tokens.token : tokens.refreshToken
+            let told = try await app.form("/auth/introspect", "token=\(token)\(hint)", apiKey: Self.others)
+            #expect(told.body == #"{"active":false}"#)
+            #expect(
+                try await app.form("/auth/introspect", "token=\(token)\(hint)", apiKey: Self.mine)
+                    .json?["active"]?.bool == true)
+        }
+        #expect(try await app.form("/auth/revoke", "token=\(tokens.token)", apiKey: Self.others).body == "{}")
+        #expect(try await app.me(tokens.token).status == 200)
+        #expect(try await app.form("/auth/revoke", "token=\(tokens.token)", apiKey: Self.mine).body == "{}")
+        #expect(try await app.me(tokens.token).status == 401)
+    }
+
+    @Test("for another client ends no registration, and spends no handle")
+    func registration() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try app(registration: rules)
+        let handle = try #require(try await app.signIn().text("state_key"))
+        let (type, body): (HTTPFields, String) = ([.contentType: "application/json"], #"{"state_key":"\#(handle)"}"#)
+        for path in ["/users", "/auth/register"] {
+            let refused = try await app.send(.post, path, type, body: body, apiKey: Self.others)
+            #expect(refused.status == 401)
+            #expect(refused.error == "invalid_token")
+        }
+        #expect(try await app.send(.post, "/users", type, body: body, apiKey: Self.mine).status == 201)
+    }
+
+    @Test("for another client starts no server-initiated sign-in")
+    func serverInitiated() async throws {
+        let app = try app()
+        let body = """
+            client_id=client-1&login_hint=%2B13105551234&scope=openid&mccmnc=310410&redirect_uri=https://app.example/cb
+            """
+        let answer = try await app.form("/auth/zenkey-async-signin", body, apiKey: Self.others)
+        #expect(answer.status == 403)
+        #expect(answer.error == "unauthorized_client")
+        #expect(try await app.form("/auth/zenkey-async-signin", body, apiKey: Self.mine).error != "unauthorized_client")
+    }
+
+    @Test("for certain origins is good from these only, and lets them read the answer")
+    func origins() async throws {
+        let key = "KEY-for-a-page"
+        let app = try TestApp(
+            allowedOrigins: ["https://other.example"],
+            keys: [key: APIGrant(origins: ["https://shop.example"])])
+        for origin in [
+            nil, "https://other.example", "https://shop.example/", "https://shop.example.evil.example", "null",
+        ] {
+            let headers: HTTPFields = origin.map { [.origin: $0] } ?? [:]
+            let answer = try await app.send(.get, "/users/me", headers, apiKey: key)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_api_key", "\(origin ?? "none")")
+        }
+        let mine: HTTPFields = [.origin: "https://shop.example"]
+        let answer = try await app.send(.get, "/users/me", mine, apiKey: key)
+        #expect(answer.error == "invalid_token")
+        #expect(answer.headers[.accessControlAllowOrigin] == "https://shop.example")
+        #expect(try await app.send(.get, "/users/me", mine, apiKey: nil).error == "invalid_api_key")
+        let preflight = try await app.send(
+            .options, "/users/me", [.origin: "https://shop.example", .accessControlRequestMethod: "GET"], apiKey: nil)
+        #expect(preflight.status == 204)
+        #expect(preflight.headers[.accessControlMaxAge] == "7200")
+        #expect(preflight.headers[.accessControlAllowMethods]?.contains("PATCH") == true)
+    }
+
+    @Test("is not needed from a client's origin, for that client only")
+    func clientOrigins() async throws {
+        let app = try TestApp(
+            clientOrigins: ["https://one.example": ["client-1"], "https://two.example": ["client-2"]])
+        func signIn(from origin: String, code: String) async throws -> Answer {
+            try await app.send(
+                .post, "/auth/zenkey-signin", [.contentType: "application/json", .origin: origin],
+                body: SignInBody().code(code).json, apiKey: nil)
+        }
+        let token = try #require(try await signIn(from: "https://one.example", code: "CODE-1").text("token"))
+        #expect(try await signIn(from: "https://two.example", code: "CODE-2").error == "unauthorized_client")
+        #expect(try await signIn(from: "https://three.example", code: "CODE-3").error == "invalid_api_key")
+        let rows = [("https://one.example", 200), ("https://two.example", 403), ("https://three.example", 401)]
+        for (origin, status) in rows {
+            let headers: HTTPFields = [.authorization: "Bearer \(token)", .origin: origin]
+            let answer = try await app.send(.get, "/users/me", headers, apiKey: nil)
+            #expect(answer.status == status)
+            // Also a refusal may be read by the page that asked, and by no other.
+            #expect(answer.headers[.accessControlAllowOrigin] == (status == 401 ? nil : origin))
+        }
+    }
+}
+
+/// API keys in the database.
+@Suite("An API key in the database")
+struct StoredAPIKeyTests {
+    private static let key = "KEY-in-the-database-" + String(repeating: "k", count: 30)
+
+    private func record(
+        _ app: TestApp, name: String = "web", clients: [String]? = nil, origins: [String]? = nil
+    ) throws -> StoredAPIKey {
+        StoredAPIKey(
+            name: name, hash: try #require(TokenHash(SHA256Bytes.of(Self.key))), clients: clients, origins: origins,
+            createdAt: app.clock.now)
+    }
+
+    private func error(_ app: TestApp, _ headers: HTTPFields = [:]) async throws -> String? {
+        try await app.send(.get, "/users/me", headers, apiKey: Self.key).error
+    }
+
+    @Test("is taken within five seconds of its making, and refused within five of its end")
+    func bound() async throws {
+        let app = try TestApp()
+        #expect(try await error(app) == "invalid_api_key")
+        #expect(try await app.store.addAPIKey(record(app)) == .added)
+        app.clock.advance(bySeconds: 5)
+        #expect(try await error(app) == "invalid_token")
+        #expect(try await app.store.revokeAPIKey("web", at: app.clock.now))
+        app.clock.advance(bySeconds: 5)
+        #expect(try await error(app) == "invalid_api_key")
+    }
+
+    @Test("that is guessed costs one read in five seconds, however often")
+    func guessing() async throws {
+        let app = try TestApp()
+        for number in 0..<50 {
+            let answer = try await app.send(.get, "/users/me", apiKey: "guess-\(number)")
+            #expect(answer.error == "invalid_api_key")
+        }
+        #expect(app.store.apiKeyReads == 1)
+        app.clock.advance(bySeconds: 5)
+        #expect(try await error(app) == "invalid_api_key")
+        #expect(app.store.apiKeyReads == 2)
+        // What is configured needs no database.
+        #expect(try await app.send(.get, "/users/me").error == "invalid_token")
+        #expect(app.store.apiKeyReads == 2)
+    }
+
+    @Test("is neither taken nor refused while the store cannot tell")
+    func cannotTell() async throws {
+        let app = try TestApp()
+        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        let answer = try await app.send(.get, "/users/me", apiKey: Self.key)
+        #expect(answer.status == 503)
+        #expect(answer.error == "temporarily_unavailable")
+        #expect(try await app.send(.get, "/users/me").error == "invalid_token")
+        app.store.fail(with: nil)
+        #expect(try await error(app) == "invalid_api_key")
+    }
+
+    @Test("is held to its clients and origins, which a preflight knows of")
+    func scope() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(
+            try await app.store.addAPIKey(record(app, clients: ["client-2"], origins: ["https://shop.example"]))
+                == .added)
+        let mine: HTTPFields = [.origin: "https://shop.example", .authorization: "Bearer \(token)"]
+        let preflight = try await app.send(
+            .options, "/users/me", [.origin: "https://shop.example", .accessControlRequestMethod: "GET"], apiKey: nil)
+        #expect(preflight.status == 204)
+        #expect(preflight.headers[.accessControlAllowOrigin] == "https://shop.example")
+        #expect(try await error(app) == "invalid_api_key")
+        #expect(try await error(app, mine) == "unauthorized_client")
+    }
+}

@@ -1,0 +1,242 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import Logging
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// Who is let in, and how answers look whatever they are about.
+@Suite("Access")
+struct AccessTests {
+    static let keyed: [(HTTPRequest.Method, String)] = [
+        (.post, "/auth/zenkey-signin"), (.post, "/auth/zenkey/sign-in"), (.post, "/auth/zenkey/attempts"),
+        (.post, "/users"), (.post, "/auth/register"), (.get, "/users/me"), (.delete, "/users/me"),
+        (.delete, "/auth/token"),
+    ]
+
+    @Test("Every API route wants the API key before anything else", arguments: keyed)
+    func apiKey(_ method: HTTPRequest.Method, _ path: String) async throws {
+        let app = try TestApp()
+        for key in [nil, "", TestApp.apiKey + "x", "api-key-of-the-test"] {
+            let answer = try await app.send(method, path, [.authorization: "Bearer x"], body: "?", apiKey: key)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_api_key")
+            #expect(answer.headers[.wwwAuthenticate] != nil)
+            #expect(answer.text("request_id") == answer.requestID)
+        }
+    }
+
+    @Test("An API key that stands twice is none, whatever the origin")
+    func keyTwice() async throws {
+        let app = try TestApp(allowedOrigins: ["https://web.example"])
+        var headers: HTTPFields = [.origin: "https://web.example"]
+        let name = try #require(HTTPField.Name("X-API-KEY"))
+        headers.append(HTTPField(name: name, value: TestApp.apiKey))
+        headers.append(HTTPField(name: name, value: TestApp.apiKey))
+        #expect(try await app.send(.get, "/users/me", headers, apiKey: nil).error == "invalid_api_key")
+    }
+
+    static let openPages: [(String, Int)] = [("/healthz", 200), ("/readyz", 200), ("/", 200), ("/style.css", 200)]
+
+    @Test("Pages and health need no key", arguments: openPages)
+    func openPage(_ path: String, _ status: Int) async throws {
+        #expect(try await TestApp().send(.get, path, apiKey: nil).status == status)
+    }
+
+    static let authorizations: [(String?, String)] = [
+        (nil, "Bearer"), ("Basic eDp5", #"Bearer error="invalid_token""#),
+        ("Bearer", #"Bearer error="invalid_token""#), ("Bearer a b", #"Bearer error="invalid_token""#),
+        ("Bearer a,b", #"Bearer error="invalid_token""#),
+        ("Bearer \(String(repeating: "a", count: 513))", #"Bearer error="invalid_token""#),
+        ("Bearer \(String(repeating: "a", count: 43))", #"Bearer error="invalid_token""#),
+    ]
+
+    @Test("Without a session the answer is 401 with a challenge", arguments: authorizations)
+    func challenge(_ authorization: String?, _ challenge: String) async throws {
+        let headers: HTTPFields = authorization.map { [.authorization: $0] } ?? [:]
+        for (method, path) in [(HTTPRequest.Method.get, "/users/me"), (.delete, "/users/me"), (.delete, "/auth/token")]
+        {
+            let answer = try await TestApp().send(method, path, headers)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_token")
+            #expect(answer.headers[.wwwAuthenticate] == challenge)
+        }
+    }
+
+    @Test("The scheme is read without regard to case; two Authorization fields are none")
+    func scheme() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.send(.get, "/users/me", [.authorization: "bEARER \(token)"]).status == 200)
+        var twice: HTTPFields = [:]
+        twice.append(HTTPField(name: .authorization, value: "Bearer \(token)"))
+        twice.append(HTTPField(name: .authorization, value: "Bearer \(token)"))
+        #expect(try await app.send(.get, "/users/me", twice).status == 401)
+    }
+
+    @Test("An allowed origin stands in for the key, and may read the answer; another may not")
+    func origins() async throws {
+        let app = try TestApp(allowedOrigins: ["https://web.example"])
+        let mine: HTTPFields = [.origin: "https://web.example"]
+        let answer = try await app.send(.get, "/users/me", mine, apiKey: nil)
+        #expect(answer.error == "invalid_token")
+        #expect(answer.headers[.accessControlAllowOrigin] == "https://web.example")
+        #expect(answer.headers[.vary] == "Origin")
+        let wrongKey = try await app.send(.get, "/users/me", mine, apiKey: "wrong")
+        #expect(wrongKey.error == "invalid_api_key")
+        for origin in ["https://web.example.evil.example", "https://web.example/", "http://web.example", "null"] {
+            let other = try await app.send(.get, "/users/me", [.origin: origin], apiKey: nil)
+            #expect(other.error == "invalid_api_key")
+            #expect(other.headers[.accessControlAllowOrigin] == nil)
+        }
+    }
+
+    @Test("An origin is compared to the byte, not as text")
+    func equivalentOrigin() async throws {
+        let app = try TestApp(allowedOrigins: ["https://Kiosk.example"])
+        let mine = try await app.send(.get, "/users/me", [.origin: "https://Kiosk.example"], apiKey: nil)
+        #expect(mine.error == "invalid_token")
+        let kelvin = try await app.send(.get, "/users/me", [.origin: "https://\u{212A}iosk.example"], apiKey: nil)
+        #expect(kelvin.error == "invalid_api_key")
+    }
+
+    @Test("A preflight of an allowed origin is answered; without configured origins there is no CORS")
+    func preflights() async throws {
+        let headers: HTTPFields = [.origin: "https://web.example", .accessControlRequestMethod: "DELETE"]
+        let app = try TestApp(allowedOrigins: ["https://web.example"])
+        let answer = try await app.send(.options, "/users/me", headers, apiKey: nil)
+        #expect(answer.status == 204)
+        #expect(answer.headers[.accessControlAllowMethods]?.contains("DELETE") == true)
+        #expect(answer.headers[.accessControlAllowHeaders]?.contains("Authorization") == true)
+        #expect(answer.headers[.accessControlAllowOrigin] == "https://web.example")
+        let none = try await TestApp().send(.options, "/users/me", headers, apiKey: nil)
+        #expect(none.headers[.accessControlAllowOrigin] == nil)
+        #expect(none.headers[.vary] == nil)
+    }
+
+    @Test("Readiness tells of the store and of draining; health of neither")
+    func readiness() async throws {
+        let app = try TestApp()
+        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
+        #expect(try await app.send(.get, "/healthz", apiKey: nil).status == 200)
+        app.store.fail(with: nil)
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
+        app.clock.advance(bySeconds: 1)
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 200)
+        app.api.beginDraining()
+        let draining = try await app.send(.get, "/readyz", apiKey: nil)
+        #expect(draining.status == 503)
+        #expect(draining.error == "temporarily_unavailable")
+        #expect(draining.headers[.retryAfter] != nil)
+    }
+
+    @Test("However many ask for readiness at once, the store is asked once")
+    func readinessForMany() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.store.holdChecks(at: gate)
+        let asked = (0..<50).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
+        await gate.untilWaiting()
+        // Each has got as far as it gets without the store when one that began after it has.
+        for _ in 0..<200 { await Task.yield() }
+        gate.open()
+        for task in asked { #expect(try await task.value == 200) }
+        #expect(app.store.checks == 1)
+    }
+
+    @Test("Pages say what they are, and allow no script or style but files of this server")
+    func pages() async throws {
+        let app = try TestApp()
+        let page = try await app.send(.get, "/", apiKey: nil)
+        #expect(page.headers[.contentType] == "text/html; charset=utf-8")
+        #expect(page.headers[.xContentTypeOptions] == "nosniff")
+        let policy = try #require(page.headers[.contentSecurityPolicy])
+        #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "))
+        #expect(policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe"))
+        #expect(HTTPField.Name("Referrer-Policy").flatMap { page.headers[$0] } == "no-referrer")
+        let style = try await app.send(.get, "/style.css", apiKey: nil)
+        #expect(style.headers[.contentType] == "text/css; charset=utf-8")
+        let script = try await app.send(.get, "/page.js", apiKey: nil)
+        #expect(script.headers[.contentType] == "text/javascript; charset=utf-8")
+    }
+
+    @Test("Where browsers come by https, every answer tells them to stay with it; elsewhere none does")
+    func strictTransport() async throws {
+        let app = try TestApp()
+        for path in ["/", "/users/me", "/nothing", "/healthz"] {
+            let answer = try await app.send(.get, path)
+            #expect(answer.headers[.strictTransportSecurity] == "max-age=31536000", "\(path)")
+        }
+        for address in [BaseURL(), BaseURL("http://127.0.0.1:8080")] {
+            let api = LatchkeyAPI(
+                useCases: app.useCases, apiKeys: APIKeys(), publicAddress: address, logger: app.log.logger)
+            let answer = Answer(try await api.handler(Request(.get, "/healthz")))
+            #expect(answer.headers[.strictTransportSecurity] == nil)
+        }
+    }
+
+    @Test("No file takes the place of a route, and an empty API key is none")
+    func precedence() async throws {
+        let app = try TestApp()
+        let api = LatchkeyAPI(
+            useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), logger: app.log.logger)
+        #expect(try await app.send(.get, "/healthz").text("status") == "ok")
+        let name = try #require(HTTPField.Name("X-API-KEY"))
+        let empty = Answer(try await api.handler(Request(.get, "/users/me", headers: [name: ""])))
+        #expect(empty.error == "invalid_api_key")
+    }
+
+    @Test("Unknown paths and methods are answered in the form of all errors")
+    func notFound() async throws {
+        let app = try TestApp()
+        let missing = try await app.send(.get, "/nothing")
+        #expect(missing.status == 404)
+        #expect(missing.error == "not_found")
+        #expect(missing.text("error_type") == "invalidRequest")
+        let method = try await app.send(.put, "/users/me")
+        #expect(method.status == 405)
+        #expect(method.error == "method_not_allowed")
+        #expect(method.headers[.allow]?.contains("DELETE") == true)
+        #expect(missing.requestID != method.requestID)
+    }
+
+    static let refusals: [(HTTPResponse.Status, String, String)] = [
+        (.badRequest, "invalid_request", "invalidRequest"), (.contentTooLarge, "payload_too_large", "invalidRequest"),
+        (.requestTimeout, "request_timeout", "requestTimeout"), (.tooManyRequests, "rate_limited", "serverError"),
+        (.serviceUnavailable, "temporarily_unavailable", "serverError"),
+        (.internalServerError, "server_error", "serverError"),
+    ]
+
+    @Test("What the server itself refuses has the form of all errors", arguments: refusals)
+    func serverRefusals(_ status: HTTPResponse.Status, _ code: String, _ type: String) throws {
+        let api = try TestApp().api
+        let error = HTTPError(status, code: code, message: "What to do.", headers: [.retryAfter: "5"])
+        let answer = Answer(api.errorRenderer(error, nil))
+        #expect(answer.status == status.code)
+        #expect(answer.error == code)
+        #expect(answer.text("error_type") == type)
+        #expect(answer.description == "What to do.")
+        #expect(answer.headers[.retryAfter] == "5")
+        #expect(answer.headers[.cacheControl] == "no-store")
+        #expect(answer.text("request_id") == answer.requestID)
+    }
+
+    @Test("Requests are logged without query, in one line each")
+    func accessLog() async throws {
+        let app = try TestApp()
+        _ = try await app.send(.get, "/nothing%20level=error%C2%85x?secret=QUERY")
+        let line = try #require(app.log.lines.first { $0.message == "request" })
+        #expect(line.metadata["path"] == "/nothing?level=error??x")
+        #expect(line.metadata["status"] == "404")
+        #expect(line.level == .debug)
+        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        _ = try await app.me(String(repeating: "a", count: 43))
+        #expect(app.log.lines.last?.level == .info)
+        #expect(!app.log.text.contains("QUERY"))
+    }
+}

@@ -1,0 +1,118 @@
+import HTTPTypes
+import Primitives
+import StorageModel
+import TestSupport
+import Testing
+
+/// Introspection (RFC 7662) and revocation (RFC 7009) for the operator's other services.
+@Suite("A service")
+struct TokenServiceTests {
+    @Test("is told whose a session token is and how long it holds")
+    func active() async throws {
+        let app = try TestApp()
+        let start = app.clock.now.secondsSinceEpoch
+        let tokens = try await app.tokens()
+        let me = try await app.me(tokens.token)
+        let session = try #require(try await app.sessions(tokens.token).first)
+        for hint in ["", "&token_type_hint=access_token", "&token_type_hint=other"] {
+            let answer = try await app.form("/auth/introspect", "token=\(tokens.token)\(hint)")
+            #expect(answer.status == 200)
+            #expect(answer.headers[.cacheControl] == "no-store")
+            #expect(
+                answer.json?.members.map(\.name) == [
+                    "active", "token_type", "exp", "client_id", "sub", "user_id", "auth_time", "session_id",
+                ])
+            #expect(answer.json?["active"]?.bool == true)
+            #expect(answer.text("token_type") == "bearer")
+            #expect(answer.integer("exp") == start + 3600)
+            #expect(answer.text("client_id") == "client-1")
+            #expect(answer.text("sub") == me.text("zenkey_sub"))
+            #expect(answer.integer("user_id") == me.integer("user_id"))
+            #expect(answer.text("session_id") == session["id"]?.string)
+        }
+        let json = try await app.post("/auth/introspect", #"{"token":"\#(tokens.token)"}"#)
+        #expect(json.json?["active"]?.bool == true)
+    }
+
+    @Test("takes a refresh token for one only where it asks for one")
+    func refreshToken() async throws {
+        let app = try TestApp()
+        let tokens = try await app.tokens()
+        let plain = try await app.form("/auth/introspect", "token=\(tokens.refreshToken)")
+        #expect(plain.body == #"{"active":false}"#)
+        let hinted = try await app.form(
+            "/auth/introspect", "token=\(tokens.refreshToken)&token_type_hint=refresh_token")
+        #expect(hinted.json?["active"]?.bool == true)
+        #expect(hinted.json?["token_type"] == nil)
+        let other = try await app.form("/auth/introspect", "token=\(tokens.token)&token_type_hint=refresh_token")
+        #expect(other.body == #"{"active":false}"#)
+        _ = try await app.refresh(tokens.refreshToken)
+        let spent = try await app.form(
+            "/auth/introspect", "token=\(tokens.refreshToken)&token_type_hint=refresh_token")
+        #expect(spent.body == #"{"active":false}"#)
+    }
+
+    @Test("is told nothing of what is worth nothing but that")
+    func inactive() async throws {
+        let app = try TestApp()
+        let (ended, expired) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
+        _ = try await app.asUser(.delete, "/auth/token", ended)
+        app.clock.advance(bySeconds: 3600)
+        for token in [ended, expired, "x", String(repeating: "a", count: 43), "%C3%A4"] {
+            let answer = try await app.form("/auth/introspect", "token=\(token)")
+            #expect(answer.status == 200)
+            #expect(answer.body == #"{"active":false}"#)
+        }
+    }
+
+    @Test("ends a session by any of its tokens, at once", arguments: ["session", "refresh", "spent", "former"])
+    func revoke(_ kind: String) async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let bystander = try await app.token(SignInBody().code("CODE-2"))
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        #expect(try await app.me(new.token).status == 200)
+        let tokens = [
+            "session": new.token, "refresh": new.refreshToken, "spent": old.refreshToken, "former": old.token,
+        ]
+        let token = try #require(tokens[kind])
+        for _ in 0..<2 {
+            let answer = try await app.form("/auth/revoke", "token=\(token)&token_type_hint=refresh_token")
+            #expect(answer.status == 200)
+            #expect(answer.body == "{}")
+        }
+        #expect(try await app.me(new.token).status == 401)
+        #expect(try await app.me(old.token).status == 401)
+        #expect(try await app.refresh(new.refreshToken).status == 401)
+        #expect(try await app.me(bystander).status == 200)
+        let events = try await app.store.auditEvents(AuditQuery())
+        #expect(events.map(\.event.kind.name) == ["session.revoked"])
+        #expect(events.first?.event.actor.name == "client:client-1")
+    }
+
+    @Test("gets the same answer for a token that never was", arguments: ["x", String(repeating: "a", count: 43)])
+    func unknown(_ token: String) async throws {
+        let answer = try await TestApp().form("/auth/revoke", "token=\(token)")
+        #expect(answer.status == 200)
+        #expect(answer.body == "{}")
+    }
+
+    @Test("needs an API key, and a token to ask about", arguments: ["/auth/introspect", "/auth/revoke"])
+    func refused(_ path: String) async throws {
+        let app = try TestApp(allowedOrigins: ["https://app.example"])
+        let token = try await app.token()
+        for key in [nil, "unknown"] as [String?] {
+            #expect(try await app.form(path, "token=\(token)", apiKey: key).error == "invalid_api_key")
+        }
+        // An origin anybody can claim outside of a browser.
+        let headers: HTTPFields = [
+            .origin: "https://app.example", .contentType: "application/x-www-form-urlencoded",
+        ]
+        let byOrigin = try await app.send(.post, path, headers, body: "token=\(token)", apiKey: nil)
+        #expect(byOrigin.error == "invalid_api_key")
+        let missing = try await app.form(path, "token_type_hint=access_token")
+        #expect(missing.status == 400)
+        #expect(missing.description.contains("token is missing"))
+        #expect(try await app.me(token).status == 200)
+    }
+}

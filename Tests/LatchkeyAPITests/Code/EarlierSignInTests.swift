@@ -1,0 +1,306 @@
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// A sign-in that is sent again to a process that does not remember it (contract section 2): to another copy, or after a
+/// restart.
+@Suite("The same sign-in sent to another copy, or after a restart", .timeLimit(.minutes(1)))
+struct EarlierSignInTests {
+    private static let spent: FakeCarrier.Answer = { _ throws(OutboundError) in
+        .json(#"{"error":"invalid_grant"}"#, status: 400)
+    }
+
+    private func user(_ app: TestApp, _ token: String) async throws -> Int64 {
+        try #require(try await app.me(token).integer("user_id"))
+    }
+
+    private func copies(
+        client: @escaping (inout SignInConfiguration.Client) -> Void = { _ in }
+    ) throws -> (app: TestApp, other: TestApp) {
+        let app = try TestApp(store: TestStore(isShared: true), client: client)
+        return (app, try TestApp(beside: app, client: client))
+    }
+
+    @Test("gets another session of the same user, for one token request", arguments: [true, false])
+    func sameUser(isShared: Bool) async throws {
+        let app = try TestApp(store: TestStore(isShared: isShared))
+        let first = try await app.token()
+        app.clock.advance(bySeconds: 60)
+        let other = try TestApp(beside: app)
+        let answer = try await other.signIn(SignInBody().with("correlation_id", "\"corr-2\""))
+        let second = try #require(answer.text("token"))
+        #expect(first != second)
+        #expect(answer.json?["new_user"]?.bool == false)
+        #expect(answer.text("correlation_id") == "corr-2")
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await user(app, second) == user(other, first))
+        let line = try #require(other.log.signIns.last)
+        #expect(line.metadata["sent_before"] == "true")
+        #expect(line.metadata["outcome"] == "signed_in")
+        #expect(Set(line.metadata.keys.filter { $0.hasSuffix("_ms") }) == ["recall_ms", "store_ms"])
+    }
+
+    @Test("is done anew when the minute is over, there as here", arguments: [true, false])
+    func afterTheWindow(isShared: Bool) async throws {
+        let app = try TestApp(store: TestStore(isShared: isShared))
+        _ = try await app.token()
+        app.clock.advance(bySeconds: 40)
+        let other = try TestApp(beside: app)
+        _ = try await other.token()
+        #expect(app.carrier.tokenPosts == 1)
+        app.clock.advance(bySeconds: 21)
+        // The other has it at hand for no longer than the first.
+        app.carrier.script { $0.token = Self.spent }
+        #expect(try await other.signIn().error == "invalid_grant")
+        #expect(try await app.signIn().error == "invalid_grant")
+        #expect(app.carrier.tokenPosts == 3)
+    }
+
+    @Test("is looked for in the store always where there are copies, and else for the first minute only")
+    func looks() async throws {
+        for (isShared, count) in [(true, 2), (false, 1)] {
+            let app = try TestApp(store: TestStore(isShared: isShared))
+            app.clock.advance(bySeconds: 60)
+            _ = try await app.token()
+            // At hand in memory.
+            _ = try await app.token()
+            #expect(app.store.recentSignInReads == 1)
+            app.clock.advance(bySeconds: 1)
+            _ = try await app.token(SignInBody().code("CODE-2"))
+            #expect(app.store.recentSignInReads == count)
+        }
+    }
+
+    @Test("gets sixteen sessions of each copy, and then none")
+    func sentTooOften() async throws {
+        let (app, other) = try copies()
+        _ = try await app.token()
+        for (copy, count) in [(other, 16), (app, 16)] {
+            var statuses: [Int] = []
+            for _ in 0..<18 { statuses.append(try await copy.signIn().status) }
+            #expect(statuses == Array(repeating: 200, count: count) + Array(repeating: 401, count: 18 - count))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("is another one if any field differs, and gets nothing from the first", arguments: RetryTests.others)
+    func anotherRequest(_ body: SignInBody) async throws {
+        let (app, other) = try copies()
+        _ = try await app.token()
+        app.carrier.script { $0.token = Self.spent }
+        let answer = try await other.signIn(body)
+        #expect(answer.status == 401 || answer.description.contains("client_id"))
+        #expect(answer.text("token") == nil)
+    }
+
+    @Test(
+        "gets none once one of its user's was ended at the first, whether it was here before or not",
+        arguments: RetryTests.endings.indices, [false, true])
+    func afterEnding(_ index: Int, wasHere: Bool) async throws {
+        let (app, other) = try copies()
+        let tokens = try await app.tokens()
+        if wasHere { #expect(try await other.signIn().status == 200) }
+        #expect(try await RetryTests.endings[index](app, tokens).status == 200)
+        for copy in [other, app, other] {
+            let answer = try await copy.signIn()
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+            #expect(answer.description.contains("signed out since"))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await other.signIn(SignInBody().code("CODE-2")).status == 200)
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("gets none once another session of its user was ended at the first, though its own stands")
+    func afterAnotherEnding() async throws {
+        let (app, other) = try copies()
+        _ = try await app.token()
+        let second = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try await other.signIn().status == 200)
+        #expect(try await app.asUser(.delete, "/auth/token", second).status == 200)
+        #expect(try await other.signIn().description.contains("signed out since"))
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test(
+        "gets none if its user, who had to register, did so at the other and signed out there",
+        arguments: [true, false])
+    func registeredElsewhere(isSignedOut: Bool) async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(store: TestStore(isShared: true), registration: rules)
+        let other = try TestApp(beside: app, registration: rules)
+        let handle = try #require(try await app.signIn().text("state_key"))
+        let tokens = try #require(Tokens(try await other.post("/users", #"{"state_key":"\#(handle)"}"#)))
+        if isSignedOut { #expect(try await other.asUser(.delete, "/auth/token", tokens.token).status == 200) }
+        for _ in 0..<2 {
+            let answer = try await app.signIn()
+            #expect(answer.status == (isSignedOut ? 401 : 200))
+            #expect(answer.error == (isSignedOut ? "invalid_grant" : nil))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    @Test("does not bring back a user who was erased meanwhile")
+    func erased() async throws {
+        let (app, other) = try copies()
+        #expect(try await app.asUser(.delete, "/users/me", try await app.token()).status == 200)
+        let answer = try await other.signIn()
+        #expect(answer.status == 401)
+        #expect(answer.error == "invalid_grant")
+        #expect(answer.description.contains("erased since"))
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("spends no nonce that was handed out, and wants none")
+    func issuedNonce() async throws {
+        let (app, other) = try copies(client: { $0.nonce = .issued })
+        let nonce = try #require(try await app.send(.post, "/auth/zenkey/attempts").text("nonce"))
+        app.carrier.script { $0.nonce = nonce }
+        let body = SignInBody().with("nonce", "\"\(nonce)\"")
+        #expect(try await app.signIn(body).status == 200)
+        #expect(try await other.signIn(body).status == 200)
+        #expect(try await other.signIn(body.code("CODE-2")).description.contains("nonce was not handed out"))
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("sent at the same moment twice is looked for once, and both get a session")
+    func simultaneous() async throws {
+        let (app, other) = try copies()
+        _ = try await app.token()
+        let gate = Gate()
+        app.store.holdRecentSignIns(at: gate)
+        async let first = other.token()
+        await gate.untilWaiting()
+        async let second = other.token()
+        while other.useCases.signIn.waitingCount < 1 { await Task.yield() }
+        gate.open()
+        #expect(try await first != second)
+        #expect(app.store.recentSignInReads == 2)
+        #expect(app.carrier.tokenPosts == 1)
+    }
+}
+
+/// The very same sign-in under way at another copy, for an app that gave up waiting for it.
+@Suite("The same sign-in under way at another copy", .timeLimit(.minutes(1)))
+struct EarlierSignInUnderWayTests {
+    /// Two copies and a carrier that takes a code once: the first post waits at one gate, and the second at another.
+    private struct Stage {
+        let app: TestApp
+        let other: TestApp
+        let first = Gate()
+        let second = Gate()
+
+        init(client: @escaping (inout SignInConfiguration.Client) -> Void = { _ in }) throws {
+            app = try TestApp(store: TestStore(isShared: true), client: client)
+            other = try TestApp(beside: app, client: client)
+            app.carrier.script { [carrier = app.carrier, first, second] script in
+                script.token = { _ throws(OutboundError) in
+                    guard carrier.tokenPosts > 1 else {
+                        await first.pass()
+                        return carrier.tokens()
+                    }
+                    await second.pass()
+                    return .json(#"{"error":"invalid_grant"}"#, status: 400)
+                }
+            }
+        }
+    }
+
+    @Test("gets its session if the other has come to an end when the carrier says that the code is spent")
+    func doneMeanwhile() async throws {
+        let stage = try Stage()
+        async let first = stage.app.signIn()
+        await stage.first.untilWaiting()
+        async let second = stage.other.signIn()
+        await stage.second.untilWaiting()
+        stage.first.open()
+        #expect(try await first.status == 200)
+        stage.second.open()
+        #expect(try await second.status == 200)
+        #expect(stage.app.carrier.tokenPosts == 2)
+        #expect(stage.other.log.signIns.last?.metadata["sent_before"] == "true")
+        #expect(try await stage.other.signIn().status == 200)
+        #expect(stage.app.carrier.tokenPosts == 2)
+    }
+
+    @Test("is refused while the other is at it still, and gets its session when it is sent once more after that")
+    func stillAtIt() async throws {
+        let stage = try Stage()
+        async let first = stage.app.signIn()
+        await stage.first.untilWaiting()
+        stage.second.open()
+        for _ in 0..<2 { #expect(try await stage.other.signIn().error == "invalid_grant") }
+        stage.first.open()
+        #expect(try await first.status == 200)
+        #expect(try await stage.other.signIn().status == 200)
+        #expect(stage.app.carrier.tokenPosts == 2)
+    }
+
+    @Test("cannot be told of while the store is away, and nothing is posted for that")
+    func storeAway() async throws {
+        let stage = try Stage()
+        async let first = stage.app.signIn()
+        await stage.first.untilWaiting()
+        async let second = stage.other.signIn()
+        await stage.second.untilWaiting()
+        stage.first.open()
+        #expect(try await first.status == 200)
+        stage.app.store.fail(.recentSignIn, with: StorageError(.unavailable, reason: "scripted"))
+        stage.second.open()
+        #expect(try await second.error == "temporarily_unavailable")
+        #expect(try await stage.other.signIn().error == "temporarily_unavailable")
+        #expect(try await stage.other.signIn(SignInBody().code("CODE-2")).error == "temporarily_unavailable")
+        #expect(stage.app.carrier.tokenPosts == 2)
+        stage.app.store.fail(.recentSignIn, with: nil)
+        #expect(try await stage.other.signIn().status == 200)
+        #expect(stage.app.carrier.tokenPosts == 2)
+    }
+
+    @Test("with a nonce that was handed out: the other has taken it")
+    func nonceTaken() async throws {
+        let stage = try Stage(client: { $0.nonce = .issued })
+        let nonce = try #require(try await stage.app.send(.post, "/auth/zenkey/attempts").text("nonce"))
+        let discovery = Gate()
+        stage.app.carrier.script { $0.nonce = nonce }
+        let body = SignInBody().with("nonce", "\"\(nonce)\"")
+        async let first = stage.app.signIn(body)
+        await stage.first.untilWaiting()
+        // The other's discovery takes until the first has come to an end.
+        stage.app.carrier.script { [carrier = stage.app.carrier] script in
+            script.discovery = { _ throws(OutboundError) in
+                await discovery.pass()
+                return carrier.discovered()
+            }
+        }
+        async let second = stage.other.signIn(body)
+        await discovery.untilWaiting()
+        stage.first.open()
+        #expect(try await first.status == 200)
+        discovery.open()
+        #expect(try await second.status == 200)
+        #expect(stage.app.carrier.tokenPosts == 1)
+    }
+
+    @Test("with a nonce that was handed out is refused while the other is at it, and nothing of that stays")
+    func nonceTakenAndStillAtIt() async throws {
+        let stage = try Stage(client: { $0.nonce = .issued })
+        let nonce = try #require(try await stage.app.send(.post, "/auth/zenkey/attempts").text("nonce"))
+        stage.app.carrier.script { $0.nonce = nonce }
+        let body = SignInBody().with("nonce", "\"\(nonce)\"")
+        async let first = stage.app.signIn(body)
+        await stage.first.untilWaiting()
+        #expect(try await stage.other.signIn(body).error == "invalid_request")
+        stage.first.open()
+        #expect(try await first.status == 200)
+        #expect(try await stage.other.signIn(body).status == 200)
+        #expect(stage.app.carrier.tokenPosts == 1)
+    }
+}

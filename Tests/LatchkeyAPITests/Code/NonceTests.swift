@@ -1,0 +1,78 @@
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// Nonces that the server hands out (contract section 2).
+@Suite("A nonce that was handed out")
+struct NonceTests {
+    private func nonce(_ app: TestApp) async throws -> String {
+        let answer = try await app.send(.post, "/auth/zenkey/attempts")
+        #expect(answer.status == 200)
+        #expect(answer.integer("expires_in") == 600)
+        #expect(answer.text("state")?.isEmpty == false)
+        let nonce = try #require(answer.text("nonce"))
+        app.carrier.script { $0.nonce = nonce }
+        return nonce
+    }
+
+    private func body(_ nonce: String, code: String) -> SignInBody {
+        SignInBody().code(code).with("nonce", "\"\(nonce)\"")
+    }
+
+    @Test("is good for one sign-in, and for the same one sent again")
+    func once() async throws {
+        let app = try TestApp(client: { $0.nonce = .issued })
+        let nonce = try await nonce(app)
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 200)
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 200)
+        let stolen = try await app.signIn(body(nonce, code: "CODE-2"))
+        #expect(stolen.status == 400)
+        #expect(stolen.description.contains("nonce was not handed out"))
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("is worth nothing after ten minutes")
+    func expired() async throws {
+        let app = try TestApp(client: { $0.nonce = .issued })
+        let nonce = try await nonce(app)
+        app.clock.advance(bySeconds: 601)
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 400)
+    }
+
+    @Test("is the only kind that such a client may use")
+    func ownNonce() async throws {
+        let app = try TestApp(client: { $0.nonce = .issued })
+        #expect(try await app.signIn().status == 400)
+        let without = try await app.signIn(SignInBody().with("nonce", nil))
+        #expect(without.description.contains("nonce is missing"))
+        #expect(app.carrier.tokenPosts == 0)
+    }
+
+    @Test("is not lost to a carrier that cannot be reached")
+    func carrierAway() async throws {
+        let app = try TestApp(client: { $0.nonce = .issued })
+        let nonce = try await nonce(app)
+        let unreachable: FakeCarrier.Answer = { _ throws(OutboundError) in
+            throw OutboundError(.unreachable, mayHaveBeenSent: false, reason: "scripted")
+        }
+        app.carrier.script { $0.discovery = unreachable }
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 502)
+        app.carrier.script {
+            $0.discovery = nil
+            $0.token = unreachable
+        }
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 502)
+        #expect(try await app.signIn(body(nonce, code: "CODE-2")).status == 400)
+        app.carrier.script { $0.token = nil }
+        #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 200)
+    }
+
+    @Test("is handed out for known providers only")
+    func unknownProvider() async throws {
+        #expect(try await TestApp().send(.post, "/auth/nobody/attempts").status == 404)
+    }
+}

@@ -1,0 +1,349 @@
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// A sign-in that is sent again (contract section 2).
+@Suite("The same sign-in sent again")
+struct RetryTests {
+    @Test("gets another session of the same user for one token request")
+    func sameUser() async throws {
+        let app = try TestApp()
+        let first = try await app.token()
+        app.clock.advance(bySeconds: 60)
+        let second = try await app.token()
+        #expect(first != second)
+        #expect(app.carrier.tokenPosts == 1)
+        let users = [try await app.me(first).integer("user_id"), try await app.me(second).integer("user_id")]
+        #expect(users[0] != nil && users[0] == users[1])
+    }
+
+    @Test("gets sixteen sessions more and then none, one by one or all at once", arguments: [false, true])
+    func sentTooOften(atOnce: Bool) async throws {
+        let app = try TestApp()
+        let limit = RetryTests.repeats
+        let statuses: [Int]
+        if atOnce {
+            statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<(limit + 9) { group.addTask { try await app.signIn(SignInBody()).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        } else {
+            var found: [Int] = []
+            for _ in 0..<(limit + 9) { found.append(try await app.signIn(SignInBody()).status) }
+            statuses = found
+        }
+        #expect(statuses.count { $0 == 200 } == limit + 1)
+        #expect(statuses.count { $0 == 401 } == 8)
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    private static let repeats = 16
+
+    @Test("gets no session once its user has signed out; a later sign-in is sent again as ever")
+    func afterSignOut() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
+        let again = try await app.signIn()
+        #expect(again.status == 401)
+        #expect(again.error == "invalid_grant")
+        #expect(again.description.contains("signed out since"))
+        let later = SignInBody().code("CODE-2")
+        #expect(try await app.signIn(later).status == 200)
+        #expect(try await app.signIn(later).status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    /// What ends a session, given the app, a token and the refresh token that goes with it.
+    static let endings: [@Sendable (TestApp, Tokens) async throws -> Answer] = [
+        { app, tokens in
+            let id = try #require(try await app.sessions(tokens.token).first?["id"]?.string)
+            return try await app.asUser(.delete, "/users/me/sessions/\(id)", tokens.token)
+        },
+        { app, tokens in try await app.asUser(.delete, "/users/me/sessions", tokens.token) },
+        { app, tokens in try await app.form("/auth/revoke", "token=\(tokens.refreshToken)") },
+        { app, tokens in
+            _ = try await app.refresh(tokens.refreshToken)
+            app.clock.advance(bySeconds: 31)
+            #expect(try await app.refresh(tokens.refreshToken).status == 401)
+            return try await app.send(.get, "/healthz")
+        },
+    ]
+
+    @Test("gets no session once one of its user's was ended otherwise", arguments: endings.indices)
+    func afterAnotherEnding(_ index: Int) async throws {
+        let app = try TestApp()
+        let tokens = try await app.tokens()
+        #expect(try await Self.endings[index](app, tokens).status == 200)
+        let again = try await app.signIn()
+        #expect(again.error == "invalid_grant")
+        #expect(again.description.contains("signed out since"))
+    }
+
+    @Test("gets no session once another process has ended the one it gave")
+    func afterEndingElsewhere() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+        #expect(try await app.store.revokeSession(try #require(TokenHash(SHA256Bytes.of(token)))))
+        let again = try await app.signIn()
+        #expect(again.status == 401)
+        #expect(again.error == "invalid_grant")
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("is not disturbed by the sign-out of somebody else")
+    func afterSomebodyElsesSignOut() async throws {
+        let app = try TestApp()
+        _ = try await app.token()
+        app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
+        let other = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try await app.asUser(.delete, "/auth/token", other).status == 200)
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("is not new any more, and has its own correlation id in answer and log")
+    func secondAnswer() async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        let second = try await app.signIn(SignInBody().with("correlation_id", "\"corr-2\""))
+        #expect(second.json?["new_user"]?.bool == false)
+        #expect(second.text("correlation_id") == "corr-2")
+        #expect(app.log.signIns.last?.metadata["sent_before"] == "true")
+        #expect(app.log.signIns.last?.metadata["correlation_id"] == "corr-2")
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("asks the carrier when the minute is over")
+    func afterTheWindow() async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        app.clock.advance(bySeconds: 61)
+        _ = try await app.signIn()
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    static let others: [SignInBody] = [
+        SignInBody().with("code_verifier", "\"\(String(repeating: "w", count: 50))\""),
+        SignInBody().with("nonce", "\"another\""), SignInBody().with("nonce", nil),
+        SignInBody().with("mccmnc", "\"310411\""), SignInBody().with("redirect_uri", "\"com.example.app://cb\""),
+        SignInBody().with("acr_values", "\"a3\""), SignInBody().with("context", "\"Pay\""),
+        SignInBody().with("scope", "\"openid\""), SignInBody().with("state", "\"s\""),
+        SignInBody().with("client_id", "\"client-2\""),
+    ]
+
+    @Test("is another one if any field differs, and gets nothing from the first", arguments: others)
+    func anotherRequest(_ body: SignInBody) async throws {
+        let app = try TestApp()
+        _ = try await app.signIn()
+        app.carrier.script {
+            $0.token = { _ throws(OutboundError) in .json(#"{"error":"invalid_grant"}"#, status: 400) }
+        }
+        let answer = try await app.signIn(body)
+        #expect(answer.status == 401 || answer.description.contains("client_id"))
+        #expect(answer.text("token") == nil)
+    }
+
+    @Test("gets the same refusal if the code was posted, without another post")
+    func sameRefusal() async throws {
+        for code in [OutboundError.Code.timedOut, .malformed] {
+            let app = try TestApp()
+            app.carrier.script {
+                $0.token = { _ throws(OutboundError) in
+                    throw OutboundError(code, mayHaveBeenSent: true, reason: "scripted")
+                }
+            }
+            let first = try await app.signIn()
+            app.carrier.script { $0.token = nil }
+            let second = try await app.signIn()
+            #expect(first.status == second.status)
+            #expect(first.description == second.description)
+            #expect(app.carrier.tokenPosts == 1)
+        }
+    }
+
+    @Test("gets the same refusal if the ID token or the attributes were at fault")
+    func refusedAfterTheExchange() async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.nonce = "another" }
+        _ = try await app.signIn()
+        app.carrier.script { $0.nonce = "NONCE-of-the-app" }
+        #expect(try await app.signIn().error == "invalid_id_token")
+        let body = SignInBody().code("CODE-2").with("scope", "\"openid email\"")
+        app.carrier.script { $0.userInfo = { _ throws(OutboundError) in .json("{}", status: 500) } }
+        #expect(try await app.signIn(body).status == 502)
+        app.carrier.script { $0.userInfo = nil }
+        #expect(try await app.signIn(body).status == 502)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("gets the same refusal if there were no keys to check the ID token with")
+    func noKeys() async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.keys = { _ throws(OutboundError) in .json("{}", status: 500) } }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script { $0.keys = nil }
+        #expect(try await app.signIn().status == 502)
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("is tried again if the first failed before the code was posted")
+    func triedAgain() async throws {
+        let app = try TestApp()
+        let unreachable: FakeCarrier.Answer = { _ throws(OutboundError) in
+            throw OutboundError(.unreachable, mayHaveBeenSent: false, reason: "scripted")
+        }
+        app.carrier.script { $0.discovery = unreachable }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script {
+            $0.discovery = nil
+            $0.token = unreachable
+        }
+        #expect(try await app.signIn().status == 502)
+        app.carrier.script { $0.token = nil }
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("goes on from where the store failed, without the carrier")
+    func storeFailed() async throws {
+        let app = try TestApp()
+        _ = try await app.token(SignInBody().code("CODE-0"))
+        app.store.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await app.signIn().status == 503)
+        #expect(app.carrier.tokenPosts == 2)
+        app.store.fail(.signIn, with: nil)
+        #expect(try await app.signIn().status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("does not bring back a user who was erased meanwhile")
+    func erasedUser() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        #expect(try await app.asUser(.delete, "/users/me", token).status == 200)
+        let answer = try await app.signIn()
+        #expect(answer.status == 401)
+        #expect(answer.error == "invalid_grant")
+    }
+
+    @Test("gets a fresh handle for the same identity where registration is required")
+    func freshHandle() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        let first = try #require(try await app.signIn().text("state_key"))
+        let second = try #require(try await app.signIn().text("state_key"))
+        #expect(first != second)
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await app.post("/users", #"{"state_key":"\#(second)"}"#).status == 201)
+        #expect(try await app.post("/users", #"{"state_key":"\#(first)"}"#).error == "user_already_exists")
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("gets nothing once its user has registered with an earlier answer and signed out")
+    func afterRegistrationAndSignOut() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        let handle = try #require(try await app.signIn().text("state_key"))
+        let tokens = try #require(Tokens(try await app.post("/users", #"{"state_key":"\#(handle)"}"#)))
+        #expect(try await app.asUser(.delete, "/auth/token", tokens.token).status == 200)
+        for _ in 0..<2 {
+            let answer = try await app.signIn()
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+        }
+        #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    @Test("gets sixteen handles more and then none")
+    func handlesTooOften() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(registration: rules)
+        var statuses: [Int] = []
+        for _ in 0..<20 { statuses.append(try await app.signIn().status) }
+        #expect(statuses == Array(repeating: 403, count: 17) + Array(repeating: 401, count: 3))
+        #expect(app.carrier.tokenPosts == 1)
+    }
+}
+
+/// The same sign-in sent twice at once.
+@Suite("The same sign-in sent at the same time", .timeLimit(.minutes(1)))
+struct SimultaneousSignInTests {
+    /// Waits until so many wait for another's sign-in.
+    private func untilWaiting(_ count: Int, _ app: TestApp) async {
+        while app.useCases.signIn.waitingCount < count { await Task.yield() }
+    }
+
+    @Test("costs one token request, and each gets a session of its own")
+    func oneTokenRequest() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.token = { [carrier = app.carrier] _ throws(OutboundError) in
+                await gate.pass()
+                return carrier.tokens()
+            }
+        }
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 { group.addTask { try await app.token() } }
+            await gate.untilWaiting()
+            await untilWaiting(7, app)
+            gate.open()
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(tokens.count == 8)
+        #expect(app.carrier.tokenPosts == 1)
+        var users: Set<Int64?> = []
+        for token in tokens { users.insert(try await app.me(token).integer("user_id")) }
+        #expect(users.count == 1)
+    }
+
+    @Test("shares a failure from before the code was posted, and may be sent once more")
+    func sharedFailure() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                await gate.pass()
+                return .json("{}", status: 500)
+            }
+        }
+        async let first = app.signIn()
+        await gate.untilWaiting()
+        async let second = app.signIn()
+        await untilWaiting(1, app)
+        gate.open()
+        #expect(try await [first.status, second.status] == [502, 502])
+        app.carrier.script { $0.discovery = nil }
+        #expect(try await app.signIn().status == 200)
+    }
+
+    @Test("is taken over by another if the one who did it is cancelled")
+    func cancelledLeader() async throws {
+        let app = try TestApp()
+        let gate = Gate()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                await gate.pass()
+                return .json("{}", status: 500)
+            }
+        }
+        let leader = Task { try await app.signIn().status }
+        await gate.untilWaiting()
+        let follower = Task { try await app.signIn().status }
+        await untilWaiting(1, app)
+        leader.cancel()
+        app.carrier.script { $0.discovery = nil }
+        gate.open()
+        #expect(try await leader.value == 502)
+        #expect(try await follower.value == 200)
+        #expect(app.carrier.tokenPosts == 1)
+    }
+}

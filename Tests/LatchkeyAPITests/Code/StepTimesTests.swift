@@ -1,0 +1,168 @@
+import Foundation
+import HTTPTypes
+import Logging
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// The line in the log about each kind of sign-in: that it tells how long every step took that was taken, and no other.
+@Suite("The line about a sign-in tells how long each step took")
+struct StepTimesTests {
+    /// The steps that a line has times of, after a look at the times.
+    private func steps(
+        _ line: CapturedLog.Line?, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Set<String> {
+        let line = try #require(line, sourceLocation: sourceLocation)
+        let all = try #require(Double(line.metadata["ms"] ?? ""), sourceLocation: sourceLocation)
+        let times = line.metadata.filter { $0.key.hasSuffix("_ms") }
+        var sum = 0.0
+        for (name, text) in times {
+            let time = try #require(Double(text), "\(name)", sourceLocation: sourceLocation)
+            #expect(time >= 0, "\(name)", sourceLocation: sourceLocation)
+            sum += time
+        }
+        // Each of them is rounded to a hundredth.
+        #expect(sum <= all + 0.01 * Double(times.count + 1), sourceLocation: sourceLocation)
+        return Set(times.keys.map { String($0.dropLast("_ms".count)) })
+    }
+
+    private static let withAttributes = SignInBody().with("scope", "\"openid email\"")
+
+    @Test("of a code; the keys' only where they were waited for")
+    func code() async throws {
+        let app = try TestApp()
+        _ = try await app.token(Self.withAttributes)
+        #expect(
+            try steps(app.log.signIns.last) == [
+                "recall", "discovery", "token", "keys", "validate", "userinfo", "store",
+            ])
+        _ = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try steps(app.log.signIns.last) == ["recall", "discovery", "token", "validate", "store"])
+        app.clock.advance(bySeconds: 61)
+        _ = try await app.token(SignInBody().code("CODE-3"))
+        // On a database of its own nothing can have been forgotten by now.
+        #expect(try steps(app.log.signIns.last) == ["discovery", "token", "validate", "store"])
+        let issuing = try TestApp(client: { $0.nonce = .issued })
+        let nonce = try #require(try await issuing.post("/auth/zenkey/attempts", "{}").text("nonce"))
+        issuing.carrier.script { $0.nonce = nonce }
+        _ = try await issuing.token(SignInBody().with("nonce", "\"\(nonce)\""))
+        #expect(try steps(issuing.log.signIns.last).contains("attempt"))
+    }
+
+    @Test("of a code that the carrier thinks about")
+    func slowCarrier() async throws {
+        let app = try TestApp()
+        app.carrier.script {
+            $0.token = { _ async throws(OutboundError) in
+                try? await Task.sleep(for: .milliseconds(30))
+                return .json(#"{"error":"invalid_grant"}"#, status: 400)
+            }
+        }
+        _ = try await app.signIn()
+        let line = try #require(app.log.signIns.last)
+        #expect(line.metadata["outcome"] == "invalid_grant")
+        #expect(try steps(line) == ["recall", "discovery", "token"])
+        #expect(try #require(Double(line.metadata["token_ms"] ?? "")) >= 30)
+    }
+
+    @Test("of one that may move an account")
+    func migration() async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.claims["aka"] = "\"e30.e30.e30\"" }
+        _ = try await app.token()
+        #expect(
+            try steps(app.log.signIns.last) == ["recall", "discovery", "token", "keys", "validate", "migrate", "store"])
+    }
+
+    @Test("of a transaction")
+    func transaction() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        app.carrier.script {
+            $0.claims = ["context": "\"CONTEXT\"", "auth_time": "\(app.clock.now.secondsSinceEpoch)"]
+        }
+        let body = SignInBody().code("CODE-t").with("acr_values", "\"a3\"").with("context", "\"CONTEXT\"")
+        let answer = try await app.send(
+            .post, "/auth/zenkey/authorize", [.authorization: "Bearer \(token)", .contentType: "application/json"],
+            body: body.json)
+        #expect(answer.status == 200)
+        let line = app.log.lines.last { $0.message == "transaction" }
+        #expect(try steps(line) == ["discovery", "token", "validate", "store"])
+    }
+
+    @Test("of each part of a server-initiated one")
+    func serverInitiated() async throws {
+        let calls = try BackchannelCalls()
+        let handle = try await calls.handle()
+        func line(_ step: String) -> CapturedLog.Line? {
+            calls.app.log.lines.last { $0.message == "server-initiated sign-in" && $0.metadata["step"] == step }
+        }
+        #expect(try steps(line("start")) == ["discovery", "request", "store"])
+        #expect(try await calls.retry(handle).status == 200)
+        #expect(try steps(line("retry")) == ["discovery", "request", "store"])
+        #expect(try await calls.notify().status == 204)
+        #expect(try steps(line("notification")) == ["discovery", "keys", "validate", "store"])
+        #expect(try await calls.poll(handle).status == 200)
+        #expect(try steps(line("end")) == ["store"])
+        let other = try await calls.handle()
+        #expect(try await calls.cancel(other).status == 200)
+        #expect(try steps(line("cancel")) == ["store"])
+    }
+
+    private static let start = RedirectStart(
+        provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
+        callbackURL: "https://login.example/auth/zenkey/callback")
+
+    @Test("of a redirect that ended at the carrier, before there was a code")
+    func redirect() async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        var start = Self.start
+        start.network = MCCMNC("310410")
+        guard case .goOn(let location, _) = try await flow.start(start, browser: nil) else {
+            Issue.record("it did not begin")
+            return
+        }
+        let state = try #require(location.split(separator: "state=").last?.prefix { $0 != "&" })
+        var answer = AuthorizationResponse(provider: "zenkey")
+        answer.state = Secret(String(state))
+        answer.error = "access_denied"
+        _ = try await flow.finish(answer, browser: nil)
+        let line = try #require(app.log.signIns.last)
+        #expect(app.log.signIns.count == 1)
+        #expect(line.message == "sign-in refused")
+        #expect(line.metadata["outcome"] == "access_denied")
+        #expect(line.metadata["mccmnc"] == "310410")
+        #expect(line.metadata["provider"] == "zenkey")
+        #expect(line.metadata["correlation_id"] != nil)
+        #expect(try steps(line) == [])
+    }
+
+    @Test("of a redirect whose carrier cannot be found")
+    func redirectWithoutCarrier() async throws {
+        let app = try TestApp()
+        app.carrier.script { script in
+            script.discovery = { _ throws(OutboundError) in
+                throw OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
+            }
+        }
+        var start = Self.start
+        start.network = MCCMNC("310410")
+        _ = try await app.useCases.redirectSignIn.start(start, browser: nil)
+        let line = try #require(app.log.signIns.last)
+        #expect(line.level == .warning)
+        #expect(line.metadata["outcome"] == "carrier_timeout")
+        #expect(line.metadata["mccmnc"] == nil, "anybody can name a network")
+        #expect(try steps(line) == ["discovery"])
+    }
+
+    @Test("docs/logs.md tells of each step, and of no other")
+    func document() throws {
+        let text = try String(contentsOfFile: "docs/logs.md", encoding: .utf8)
+        let told = text.matches(of: /\| `([a-z]+)_ms` \|/).map { String($0.1) }
+        #expect(told == SignInReport.Step.allCases.map(\.rawValue))
+    }
+}

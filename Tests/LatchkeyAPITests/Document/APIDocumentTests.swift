@@ -1,0 +1,202 @@
+import Foundation
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+import TestSupport
+import Testing
+
+/// The OpenAPI document: that it has every route and nothing else, holds together, and says what is read.
+@Suite struct APIDocumentTests {
+    private let contract: APIContract
+
+    init() throws {
+        contract = try APIContract(PublishedAPI.document)
+    }
+
+    @Test("The document has every route, and no other")
+    func routes() throws {
+        let app = try TestApp()
+        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys(), logger: app.log.logger)
+        let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
+        let told = Set(contract.operations)
+        for route in routes.subtracting(told).sorted() {
+            Issue.record(
+                """
+                \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to the file \
+                of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to APIOperation.Tag and \
+                APIOperation.all), with the same {names} in the path; then have OpenAPITourTests call it.
+                """)
+        }
+        for operation in told.subtracting(routes).sorted() {
+            Issue.record(
+                """
+                /openapi.json has \(operation), and makeRouter does not route it. Remove or rename its APIOperation in \
+                Sources/LatchkeyAPI/Document.
+                """)
+        }
+        #expect(contract.operations.count == told.count, "an operation stands in the document twice")
+    }
+
+    @Test("Each {name} of a path is told of as a parameter, once, and no other is")
+    func pathParameters() throws {
+        for (path, method, call) in calls {
+            let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }
+                .map { String($0.dropFirst().dropLast()) }
+            let told = (call["parameters"]?.array ?? []).compactMap(\.object)
+                .filter { $0["in"]?.string == "path" }.compactMap { $0["name"]?.string }
+            #expect(
+                told.sorted() == inPath.sorted(),
+                "\(method) \(path): make the .path parameters of its APIOperation those of its path")
+        }
+    }
+
+    @Test("What the document refers to is there, and names are given once")
+    func references() throws {
+        var references: Set<String> = []
+        collect(PublishedAPI.document, into: &references)
+        #expect(references.count > 50)
+        for reference in references {
+            #expect(contract.schemas.resolved(.object(of: [("$ref", .string(reference))])) != nil, "\(reference)")
+        }
+        let ids = calls.compactMap { $0.call["operationId"]?.string }
+        #expect(Set(ids).count == calls.count)
+        let components = try #require(PublishedAPI.document.object?["components"]?.object)
+        for name in components["schemas"]?.object?.members.map(\.name) ?? [] {
+            #expect(references.contains("#/components/schemas/\(name)"), "nothing refers to the schema \(name)")
+        }
+    }
+
+    @Test("Every example is of its schema")
+    func examples() throws {
+        var count = 0
+        for (path, method, call) in calls {
+            let bodies = [call["requestBody"]].compactMap { $0?.object }
+            let answers = (call["responses"]?.object?.members ?? []).compactMap { contract.schemas.resolved($0.value) }
+            for media in (bodies + answers).flatMap({ $0["content"]?.object?.members ?? [] }) {
+                guard media.name.contains("json") || media.name.contains("form") else { continue }
+                let examples = (media.value.object?["examples"]?.object?.members ?? [])
+                    .compactMap { contract.schemas.resolved($0.value)?["value"] }
+                // The errors that say who is to register have more in them than an example shows.
+                let all = [media.value.object?["example"]].compactMap(\.self) + examples
+                #expect(!all.isEmpty, "\(method) \(path) has no example of \(media.name), or one that is not JSON")
+                for example in all {
+                    count += 1
+                    let faults = contract.schemas.faults(of: example, media.value.object?["schema"] ?? .null)
+                    #expect(faults.isEmpty, "\(method) \(path): \(faults)")
+                }
+            }
+        }
+        #expect(count > 100)
+    }
+
+    @Test("The fields of each body in the document are those that its call reads: of the wrong type, each is named")
+    func fieldsAreRead() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let words = try wordsOfDecoders()
+        #expect(words.count > 40)
+        for (path, method, call) in calls {
+            guard let content = call["requestBody"]?.object?["content"]?.object?["application/json"]?.object,
+                let schema = content["schema"].flatMap({ contract.schemas.resolved($0) }),
+                // It is behind a token of the carrier's.
+                !path.hasSuffix("/notification")
+            else { continue }
+            let told = Set((schema["properties"]?.object?.members ?? []).map(\.name))
+            var read: Set<String> = []
+            for field in words.union(told) {
+                // Neither a text nor anything else that a field may be.
+                // The rest of a link is read once it is known at which provider.
+                let isLink = path == "/users/me/identities" && field != "provider"
+                let provider = isLink ? [("provider", JSONValue.string("zenkey"))] : []
+                let answer = try await app.send(
+                    try #require(HTTPRequest.Method(method)), path.replacing("{provider}", with: "zenkey"),
+                    call["security"] == Self.cookieOnly
+                        ? [
+                            .contentType: "application/json", .cookie: "__Host-latchkey_session=\(token)",
+                            try #require(HTTPField.Name("Sec-Fetch-Site")): "same-origin", .accept: "application/json",
+                        ] : [.contentType: "application/json", .authorization: "Bearer \(token)"],
+                    body: JSONValue.object(of: provider + [(field, .object(of: []))]).text,
+                    apiKey: call["security"] == Self.cookieOnly ? nil : TestApp.apiKey)
+                #expect(answer.status == 400, "\(method) \(path) \(field)")
+                let isNamed = answer.description.dropLast().split(separator: "; ").contains {
+                    $0.hasPrefix(field + " ") && !$0.hasSuffix("is missing") && !$0.hasSuffix("cannot be changed")
+                }
+                if isNamed { read.insert(field) }
+            }
+            // What is taken beside the name that it is told under, and what only pages' requests are asked for.
+            let aliases: Set<String> = ["zenkey_sub", "phone", "phone_number", "client_type"]
+            #expect(
+                read.subtracting(aliases) == told.subtracting(aliases),
+                "\(method) \(path): make the fields in APISchema+Bodies.swift those that the decoder reads")
+        }
+    }
+
+    private static let cookieOnly = JSONValue.array([.object(of: [("sessionCookie", .array([]))])])
+
+    /// Whatever may be a field's name in the files that read requests.
+    private func wordsOfDecoders() throws -> Set<String> {
+        let files = try ["Decoding", "Routes"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(
+                at: Repository.root.appendingPathComponent("Sources/LatchkeyAPI/\(folder)"),
+                includingPropertiesForKeys: nil)
+        }
+        return try Set(
+            files.flatMap { file in
+                try String(contentsOf: file, encoding: .utf8).matches(of: /"([a-z][a-z_]+)"/).map { String($0.1) }
+            })
+    }
+
+    @Test("The document is for everybody, may be kept for a while, and is sent once")
+    func delivery() async throws {
+        let app = try TestApp()
+        let answer = try await app.send(.get, "/openapi.json", apiKey: nil)
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "application/json; charset=utf-8")
+        #expect(answer.headers[.cacheControl] == "public, max-age=300")
+        #expect(answer.json?["openapi"]?.string == "3.1.0")
+        #expect(
+            answer.body == PublishedAPI.document.text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
+        let tag = try #require(answer.headers[.eTag])
+        // The last one is that of the compressed answer.
+        for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*", tag.dropLast() + "-gzip\""] {
+            let again = try await app.send(.get, "/openapi.json", [.ifNoneMatch: known], apiKey: nil)
+            #expect(again.status == 304, "\(known)")
+            #expect(again.body.isEmpty)
+            #expect(again.headers[.eTag] == tag)
+        }
+        let changed = try await app.send(.get, "/openapi.json", [.ifNoneMatch: "\"other\""], apiKey: nil)
+        #expect(changed.status == 200)
+        #expect(changed.headers[.eTag] == tag)
+    }
+
+    @Test("Where the server is below a path of its host, and what its cookie is called, the document says")
+    func place() throws {
+        let servers = PublishedAPI.document.object?["servers"]?.array
+        #expect(servers?.first?.object?["url"]?.string == "/base")
+        let root = OpenAPIDocument(
+            version: "2", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
+        ).json.object
+        #expect(root?["servers"]?.array?.first?.object?["url"]?.string == "/")
+        #expect(root?["info"]?.object?["version"]?.string == "2")
+        let schemes = root?["components"]?.object?["securitySchemes"]?.object
+        #expect(schemes?["sessionCookie"]?.object?["name"]?.string == "latchkey_session")
+        #expect(schemes?["refreshCookie"]?.object?["name"]?.string == "latchkey_refresh")
+    }
+
+    private var calls: [(path: String, method: String, call: JSONObject)] {
+        (PublishedAPI.document.object?["paths"]?.object?.members ?? []).flatMap { path in
+            (path.value.object?.members ?? []).compactMap { call in
+                call.value.object.map { (path.name, call.name.uppercased(), $0) }
+            }
+        }
+    }
+
+    private func collect(_ value: JSONValue, into references: inout Set<String>) {
+        if let reference = value.object?["$ref"]?.string { references.insert(reference) }
+        for member in value.object?.members ?? [] { collect(member.value, into: &references) }
+        for element in value.array ?? [] { collect(element, into: &references) }
+    }
+}

@@ -1,0 +1,72 @@
+import Primitives
+import SignIn
+import StorageModel
+import Testing
+
+/// The state machine of server-initiated sign-ins: every standing with every event.
+@Suite("A server-initiated sign-in")
+struct BackchannelAuthenticationStatusTests {
+    typealias Status = BackchannelAuthenticationStatus
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let status: Status
+        let event: Status.Event
+        let step: Status.Step
+        var testDescription: String { "\(status.rawValue), \(event.rawValue)" }
+    }
+
+    private static func row(_ status: Status, _ event: Status.Event, _ step: Status.Step) -> Row {
+        Row(status: status, event: event, step: step)
+    }
+
+    static let rows: [Row] = [
+        row(.waiting, .approval, .becomes(.approved)), row(.waiting, .refusal, .becomes(.failed)),
+        row(.waiting, .poll, .stays), row(.waiting, .retry, .becomes(.waiting)),
+        row(.waiting, .cancellation, .becomes(.cancelled)),
+
+        row(.approved, .approval, .stays), row(.approved, .refusal, .stays), row(.approved, .poll, .becomes(.done)),
+        row(.approved, .retry, .refused(.approved)), row(.approved, .cancellation, .becomes(.cancelled)),
+
+        row(.done, .approval, .stays), row(.done, .refusal, .stays), row(.done, .poll, .stays),
+        row(.done, .retry, .refused(.done)), row(.done, .cancellation, .refused(.done)),
+
+        row(.failed, .approval, .stays), row(.failed, .refusal, .stays), row(.failed, .poll, .refused(.failed)),
+        row(.failed, .retry, .becomes(.waiting)), row(.failed, .cancellation, .becomes(.cancelled)),
+
+        row(.cancelled, .approval, .stays), row(.cancelled, .refusal, .stays),
+        row(.cancelled, .poll, .refused(.cancelled)), row(.cancelled, .retry, .refused(.cancelled)),
+        row(.cancelled, .cancellation, .stays),
+
+        row(.expired, .approval, .stays), row(.expired, .refusal, .stays), row(.expired, .poll, .refused(.expired)),
+        row(.expired, .retry, .becomes(.waiting)), row(.expired, .cancellation, .becomes(.cancelled)),
+    ]
+
+    @Test("goes on from each status by each event as the table says", arguments: rows)
+    func step(row: Row) { #expect(row.status.after(row.event) == row.step) }
+
+    @Test("has a row for every status and event")
+    func complete() {
+        let pairs = Set(Self.rows.map { "\($0.status) \($0.event)" })
+        #expect(pairs.count == Status.allCases.count * Status.Event.allCases.count)
+    }
+
+    @Test(
+        "expires while it waits or is not collected, and not once it is over",
+        arguments: [
+            (BackchannelAuthenticationRecord.Phase.waiting, Status.waiting, Status.expired),
+            (.approved, .approved, .expired),
+            (.done, .done, .done), (.failed, .failed, .failed), (.cancelled, .cancelled, .cancelled),
+        ])
+    func expiry(phase: BackchannelAuthenticationRecord.Phase, before: Status, after: Status) throws {
+        let end = Timestamp(secondsSinceEpoch: 100)
+        let hash = try #require(TokenHash([UInt8](repeating: 1, count: 32)))
+        let terms = BackchannelAuthenticationRecord.Terms(
+            provider: "zenkey", clientID: "c", network: "310410", redirectURI: "a:/", scope: "openid",
+            loginHint: Secret("+1"), correlationID: "x")
+        var record = BackchannelAuthenticationRecord(
+            handle: hash, caller: hash, terms: terms, notification: hash, expiresAt: end, removedAt: end)
+        record.phase = phase
+        #expect(Status(record, at: Timestamp(secondsSinceEpoch: 99)) == before)
+        #expect(Status(record, at: end) == after)
+    }
+}

@@ -1,0 +1,132 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// Rules of redirect sign-ins that need a clock of one's own, or a look behind the API.
+@Suite struct RedirectSignInTests {
+    private static let start = RedirectStart(
+        provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
+        callbackURL: "https://login.example/auth/zenkey/callback")
+
+    private func state(of step: RedirectStep) throws -> String {
+        guard case .goOn(let location, _) = step else { throw TestFailure() }
+        let query = location.split(separator: "?").last?.split(separator: "&") ?? []
+        return String(try #require(query.first { $0.hasPrefix("state=") }).dropFirst("state=".count))
+    }
+
+    private struct TestFailure: Error {}
+
+    private func answer(_ state: String, provider: String = "zenkey") -> AuthorizationResponse {
+        var answer = AuthorizationResponse(provider: provider)
+        answer.state = Secret(state)
+        answer.error = "access_denied"
+        return answer
+    }
+
+    @Test("A state is good for ten minutes", arguments: [(599, true), (600, false)])
+    func expiry(seconds: Int64, isGood: Bool) async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        let state = try state(of: try await flow.start(Self.start, browser: nil))
+        app.clock.advance(bySeconds: seconds)
+        if isGood {
+            guard case .finished = try await flow.finish(answer(state), browser: nil) else { throw TestFailure() }
+        } else {
+            await #expect {
+                try await flow.finish(answer(state), browser: nil)
+            } throws: {
+                ($0 as? SignInError)?.code == .invalidRequest
+            }
+        }
+    }
+
+    @Test("A state of one provider is none of another's")
+    func otherProvider() async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        let state = try state(of: try await flow.start(Self.start, browser: nil))
+        await #expect {
+            try await flow.finish(answer(state, provider: "other"), browser: nil)
+        } throws: {
+            ($0 as? SignInError)?.code == .invalidRequest
+        }
+    }
+
+    @Test("What is kept of a sign-in under way is sealed under its state")
+    func sealed() async throws {
+        let app = try TestApp()
+        let state = try state(of: try await app.useCases.redirectSignIn.start(Self.start, browser: nil))
+        let hash = try #require(TokenHash(SHA256Bytes.of(state)))
+        let content = try #require(
+            try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
+        #expect(content.count > 200)
+        #expect(!String(decoding: content, as: UTF8.self).contains("com.example.app"))
+    }
+
+    @Test("What is kept under one state opens under no other, whoever has put it there")
+    func sealedUnderItsOwn() async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        let own = try state(of: try await flow.start(Self.start, browser: nil))
+        func hash(_ state: String) throws -> TokenHash { try #require(TokenHash(SHA256Bytes.of(state))) }
+        let content = try #require(
+            try await app.store.takeOneTimeRecord(try hash(own), purpose: "redirect attempt", at: app.clock.now))
+        let other = String(repeating: "x", count: own.utf8.count)
+        for state in [own, other] {
+            _ = try await app.store.addOneTimeRecord(
+                OneTimeRecord(
+                    handle: try hash(state), purpose: "redirect attempt", content: content,
+                    expiresAt: app.clock.now.advanced(bySeconds: 60)))
+        }
+        await #expect {
+            try await flow.finish(answer(other), browser: nil)
+        } throws: {
+            ($0 as? SignInError)?.code == .invalidRequest
+        }
+        guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
+    }
+
+    @Test("No more than five hundred sign-ins begin in a second")
+    func startRate() {
+        let rate = StartRate()
+        let now = Timestamp(secondsSinceEpoch: 1)
+        #expect((0..<500).allSatisfy { _ in rate.admits(at: now) })
+        #expect(!rate.admits(at: now))
+        #expect(rate.admits(at: now.advanced(bySeconds: 1)))
+    }
+
+    @Test("A note is taken once, for its purpose, before it expires")
+    func notes() async throws {
+        let store = try TestStore()
+        let now = Timestamp(secondsSinceEpoch: 100)
+        func hash(_ byte: UInt8) throws -> TokenHash {
+            try #require([UInt8](repeating: byte, count: 32).withUnsafeBytes { TokenHash($0) })
+        }
+        func add(_ byte: UInt8) async throws {
+            _ = try await store.addOneTimeRecord(
+                OneTimeRecord(handle: try hash(byte), purpose: "p", content: [1, 0, 255], expiresAt: now))
+        }
+        try await add(1)
+        let before = now.advanced(bySeconds: -1)
+        #expect(try await store.takeOneTimeRecord(try hash(1), purpose: "q", at: before) == nil)
+        #expect(try await store.takeOneTimeRecord(try hash(1), purpose: "p", at: before) == [1, 0, 255])
+        #expect(try await store.takeOneTimeRecord(try hash(1), purpose: "p", at: before) == nil)
+        try await add(2)
+        #expect(try await store.takeOneTimeRecord(try hash(2), purpose: "p", at: now) == nil)
+        #expect(try await store.purgeExpired(at: now, limit: 10) == 1)
+    }
+
+    @Test(
+        "Origins are written as browsers write them",
+        arguments: [
+            ("https://a.example/x", "https://a.example"), ("https://A.example:443/x", "https://a.example"),
+            ("http://127.0.0.1:80", "http://127.0.0.1"), ("https://a.example:8443?x", "https://a.example:8443"),
+            ("com.example:/x", nil), ("https://u@a.example/", nil), ("https:///x", nil),
+        ])
+    func origins(uri: String, origin: String?) {
+        #expect(AppRedirectURI.origin(of: uri) == origin)
+    }
+}

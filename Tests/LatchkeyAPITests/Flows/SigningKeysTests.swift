@@ -1,0 +1,153 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// How the keys that receipts are signed with come, wait, sign and go.
+@Suite("Signing keys")
+struct SigningKeysTests {
+    private static let day: Int64 = 86_400
+    private let clock = ManualClock()
+    private let store: TestStore
+    private let log = CapturedLog()
+
+    init() throws {
+        store = try TestStore()
+    }
+
+    /// The keys as a process with these encryption keys has them.
+    private func process(_ encryptionKeys: UInt8...) throws -> SigningKeys {
+        var configuration = SignInConfiguration(providers: [:])
+        configuration.transactions.keyLifetime = 10 * Self.day
+        configuration.transactions.encryptionKeys = try encryptionKeys.map { byte in
+            try #require(EncryptionKey([UInt8](repeating: byte, count: 32)))
+        }
+        return UseCases(
+            configuration: configuration, relyingParties: [:], store: store, logger: log.logger, clock: clock.wallClock
+        ).signingKeys
+    }
+
+    /// Days from now on until each key on record signs.
+    private func starts() async throws -> [Int64] {
+        try await store.signingKeys().map { key in
+            let seconds = key.signsFrom.secondsSinceEpoch - clock.now.secondsSinceEpoch
+            return seconds >= 0 ? seconds / Self.day : -1 - (-1 - seconds) / Self.day
+        }
+    }
+
+    @Test("The first is made when it is asked for, and signs at once")
+    func first() async throws {
+        let keys = try process()
+        let published = try await keys.published()
+        #expect(published.count == 1)
+        #expect(try await store.signingKeys().map(\.id) == published.map(\.id))
+        #expect(try await starts() == [-1])
+    }
+
+    @Test("The next is published a day before it signs, and the one before goes a day after")
+    func rotation() async throws {
+        let keys = try process()
+        try await keys.maintain()
+        let first = try await store.signingKeys()[0].id
+        clock.advance(bySeconds: 9 * Self.day - 301)
+        try await keys.maintain()
+        #expect(try await store.signingKeys().count == 1)
+        clock.advance(bySeconds: 1)
+        for _ in 0..<3 { try await keys.maintain() }
+        #expect(try await starts() == [-9, 1])
+        clock.advance(bySeconds: 2 * Self.day - 1)
+        try await keys.maintain()
+        #expect(try await store.signingKeys().map(\.id).first == first)
+        clock.advance(bySeconds: 1)
+        try await keys.maintain()
+        #expect(try await starts() == [-1])
+        #expect(try await store.signingKeys()[0].id != first)
+    }
+
+    @Test("After a long pause the old one signs on until the next has been published for a day")
+    func pause() async throws {
+        try await process().maintain()
+        clock.advance(bySeconds: 400 * Self.day)
+        let keys = try process()
+        try await keys.maintain()
+        #expect(try await starts().last == 1)
+        #expect(try await store.signingKeys().count == 2)
+    }
+
+    @Test("Many processes that start together make one key, and the next together too")
+    func copies() async throws {
+        let processes = try (0..<8).map { _ in try process() }
+        for count in [1, 2] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for process in processes { group.addTask { try await process.maintain() } }
+                try await group.waitForAll()
+            }
+            #expect(try await store.signingKeys().count == count)
+            clock.advance(bySeconds: 9 * Self.day)
+        }
+    }
+
+    @Test("A private key is encrypted where there is a key for that")
+    func encrypted() async throws {
+        try await process(7).maintain()
+        let stored = try #require(try await store.signingKeys().first)
+        // A byte for the form, then the nonce (12), the text (32) and the tag (16) of AES-GCM.
+        #expect(stored.privateKey.count == 61)
+        #expect(stored.privateKey.first == 1)
+        #expect(!"\(stored) \(String(reflecting: stored))".contains("privateKey"))
+        var dumped = ""
+        dump(stored, to: &dumped)
+        #expect(!dumped.contains("privateKey"))
+    }
+
+    @Test("Encryption that is turned on, or changed, replaces the signing key with the usual overlap, once")
+    func encryptionChanged() async throws {
+        try await process().maintain()
+        for keys in [try process(1), try process(2, 1)] {
+            clock.advance(bySeconds: 3600)
+            for _ in 0..<3 { try await keys.maintain() }
+            #expect(try await starts().last == 1)
+            #expect(try await store.signingKeys().count == 2)
+            clock.advance(bySeconds: 2 * Self.day)
+            try await keys.maintain()
+            #expect(try await store.signingKeys().count == 1)
+        }
+    }
+
+    @Test("Where the encryption key is lost a new signing key signs at once, and the log says why")
+    func encryptionKeyLost() async throws {
+        try await process(1).maintain()
+        clock.advance(bySeconds: 3600)
+        let keys = try process(2)
+        #expect(try await keys.published().count == 2)
+        #expect(try await starts() == [-1, -1])
+        #expect(log.text.contains("cannot be decrypted"))
+    }
+
+    @Test("Processes that do not share their encryption keys add one key a day at most")
+    func disagreement() async throws {
+        let processes = [try process(1), try process(2)]
+        for _ in 0..<48 {
+            for process in processes { try await process.maintain() }
+            clock.advance(bySeconds: 3600)
+        }
+        #expect(try await store.signingKeys().count <= 6)
+    }
+
+    @Test("The keys at hand serve for an hour when the store cannot be reached, and no longer")
+    func storeDown() async throws {
+        let keys = try process()
+        let published = try await keys.published()
+        store.fail(with: StorageError(.unavailable, reason: ""))
+        clock.advance(bySeconds: 3599)
+        #expect(try await keys.published() == published)
+        clock.advance(bySeconds: 1)
+        await #expect {
+            _ = try await keys.published()
+        } throws: {
+            ($0 as? SignInError)?.code == .temporarilyUnavailable
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import HTTPTypes
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// A user's own account: `PATCH` and `DELETE /users/me`, `/users/me/identities` (contract section 4).
+@Suite("A user's account")
+struct AccountTests {
+    @Test("is edited: what is sent changes, null and nothing clear, the rest stays")
+    func edit() async throws {
+        let app = try TestApp()
+        let (token, other) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
+        #expect(try await app.me(other).status == 200)
+        let first = try await app.patch(
+            token,
+            #"""
+            {"username":"jd","name":" Jane Doe ","email":"jane@mail.example","phone":"+1 310 123 4567",
+            "postal_code":"90210"}
+            """#)
+        #expect(first.status == 200)
+        #expect(first.headers[.cacheControl] == "no-store")
+        #expect(
+            first.json?.members.map(\.name) == [
+                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "created_at",
+            ])
+        #expect(try await app.me(token).body == first.body)
+        #expect(try await app.me(other).body == first.body)
+        let texts = ["username", "name", "email", "phone_number", "postal_code"].map { first.text($0) }
+        #expect(texts == ["jd", "Jane Doe", "jane@mail.example", "+1 310 123 4567", "90210"])
+        let second = try await app.patch(token, #"{"username":null,"name":"","phone_number":"+13101234567"}"#)
+        #expect(second.json?["username"]?.isNull == true)
+        #expect(second.json?["name"]?.isNull == true)
+        #expect(second.text("email") == "jane@mail.example")
+        #expect(second.text("phone_number") == "+13101234567")
+        let form = try await app.patch(
+            token, "email=&given_name=J%C3%A4ne&family_name=D", type: "application/x-www-form-urlencoded")
+        #expect(form.json?["email"]?.isNull == true)
+        let events = try await app.store.auditEvents(AuditQuery())
+        #expect(
+            events.map(\.event.details.json) == [
+                #"{"attributes":["given_name","family_name","email"]}"#,
+                #"{"attributes":["username","name","phone_number"]}"#,
+                #"{"attributes":["username","name","email","phone_number","postal_code"]}"#,
+            ])
+        #expect(events.allSatisfy { $0.event.kind.name == "user.edited" && $0.event.actor == .user })
+        #expect(events.first?.event.requestID == form.requestID)
+    }
+
+    @Test("is left as it is by an edit of nothing", arguments: ["{}", #"{"name":null}"#])
+    func nothing(_ body: String) async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let answer = try await app.patch(token, body)
+        #expect(answer.status == 200)
+        #expect(try await app.me(token).body == answer.body)
+        #expect(try await app.store.auditEvents(AuditQuery()).isEmpty)
+    }
+
+    static let refused: [(body: String, says: [String])] = [
+        (
+            #"{"email":"nobody","phone_number":"call me","postal_code":"<>"}"#,
+            ["email is", "phone is", "postal_code is"]
+        ),
+        (#"{"name":7,"email":["a"]}"#, ["name must be a string or null", "email must be"]),
+        (
+            #"{"user_id":1,"zenkey_sub":"x","created_at":0}"#,
+            ["user_id cannot", "zenkey_sub cannot", "created_at cannot"]
+        ),
+        (#"{"is_admin":true}"#, ["a field is unknown"]), (#"{"phone":"12345","phone_number":"12345"}"#, ["twice"]),
+        (#"{"username":"\#(String(repeating: "u", count: 65))"}"#, ["username is longer than 64"]),
+        (#"{"name":"\#(String(repeating: "u", count: 1025))"}"#, ["name is longer than 1024"]),
+        (#"{"name":"a\u0000b"}"#, ["name has control characters"]),
+    ]
+
+    @Test("is not edited by what is malformed, all of which is named", arguments: refused)
+    func malformed(_ row: (body: String, says: [String])) async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let before = try await app.me(token).body
+        // With something that is well formed beside it.
+        let answer = try await app.patch(token, String(row.body.dropLast()) + #","given_name":"Jane"}"#)
+        #expect(answer.status == 400)
+        #expect(answer.error == "invalid_request")
+        for words in row.says { #expect(answer.description.contains(words), "\(answer.description)") }
+        #expect(!answer.description.contains("is_admin"))
+        #expect(try await app.me(token).body == before)
+        #expect(try await app.store.auditEvents(AuditQuery()).isEmpty)
+    }
+
+    @Test("keeps what a registration needs, and takes no address of a blocked domain")
+    func rules() async throws {
+        var rules = RegistrationRules()
+        rules.requiredAttributes = [.email, .phone]
+        rules.blockedEmailDomains = ["blocked.example"]
+        let app = try TestApp(registration: rules)
+        let token = try await app.token()
+        let cleared = try await app.patch(token, #"{"email":null,"phone_number":" ","name":null}"#)
+        #expect(cleared.status == 400)
+        #expect(cleared.description == "email cannot be empty; phone cannot be empty.")
+        let blocked = try await app.patch(token, #"{"email":"jane@mail.blocked.example"}"#)
+        #expect(blocked.status == 403)
+        #expect(blocked.error == "email_domain_blocked")
+        #expect(try await app.patch(token, #"{"email":"jane@fine.example"}"#).status == 200)
+    }
+
+    @Test("is changed by the method of the request alone: no header makes a PATCH or DELETE of another")
+    func methodOverride() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let before = try await app.me(token).body
+        for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] {
+            for wanted in ["PATCH", "DELETE"] {
+                let headers: HTTPFields = [
+                    .authorization: "Bearer \(token)", .contentType: "application/json",
+                    try #require(HTTPField.Name(name)): wanted,
+                ]
+                let post = try await app.send(.post, "/users/me", headers, body: #"{"name":"Jane"}"#)
+                #expect(post.status == 405)
+                #expect(post.headers[.allow] == "DELETE, GET, HEAD, OPTIONS, PATCH")
+                #expect(try await app.send(.get, "/users/me?_method=\(wanted)", headers).status == 200)
+            }
+        }
+        #expect(try await app.me(token).body == before)
+    }
+
+    @Test("is edited by a JSON object or a form, and by nothing else")
+    func bodies() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let rows: [(body: String, type: String, status: Int)] = [
+            ("[]", "application/json", 400), (#"{"name":"a","name":"b"}"#, "application/json", 400),
+            ("", "application/json", 400), ("name=a&name=b", "application/x-www-form-urlencoded", 400),
+            (#"{"name":"Jane"}"#, "text/plain", 415), ("<name>Jane</name>", "application/xml", 415),
+            (#"[{"op":"replace","path":"/name","value":"Jane"}]"#, "application/json-patch+json", 415),
+            ("name=Jane", "application/x-www-form-urlencoded; charset=utf-8", 200),
+        ]
+        for row in rows {
+            let answer = try await app.patch(token, row.body, type: row.type)
+            #expect(answer.status == row.status, "\(row)")
+            let isEdited = try await app.me(token).text("name") == "Jane"
+            #expect(isEdited == (row.status == 200), "\(row)")
+        }
+    }
+
+    @Test("is edited by nobody else")
+    func others() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
+        let other = try await app.token(SignInBody().code("CODE-2"))
+        #expect(try await app.patch(token, #"{"name":"Jane"}"#).status == 200)
+        #expect(try await app.me(other).json?["name"]?.isNull == true)
+        #expect(try await app.patch(String(repeating: "a", count: 43), #"{"name":"Jane"}"#).status == 401)
+        #expect(try await app.send(.patch, "/users/me", body: "{}").error == "invalid_token")
+    }
+
+    @Test("is erased with all its tokens and identities, for the record")
+    func erase() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        let user = try #require(try await app.me(new.token).integer("user_id"))
+        let answer = try await app.asUser(.delete, "/users/me", new.token)
+        #expect(answer.body == "{}")
+        for tokens in [old, new] {
+            #expect(try await app.me(tokens.token).status == 401)
+            #expect(try await app.refresh(tokens.refreshToken).status == 401)
+        }
+        #expect(try await app.store.identities(of: UserID(user)).isEmpty)
+        let events = try await app.store.auditEvents(AuditQuery(user: UserID(user)))
+        #expect(events.map(\.event.kind.name) == ["user.erased"])
+        #expect(events.first?.event.requestID == answer.requestID)
+    }
+
+    @Test("shows its identities without their subjects, under ids that stay")
+    func identities() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let first = try await app.asUser(.get, "/users/me/identities", token)
+        #expect(first.status == 200)
+        let identities = try #require(first.json?["identities"]?.array).compactMap(\.object)
+        #expect(identities.map { $0.members.map(\.name) } == [["id", "issuer", "created_at"]])
+        #expect(identities.first?["issuer"]?.string == FakeCarrier.issuer)
+        #expect(identities.first?["created_at"]?.integer == app.clock.now.secondsSinceEpoch)
+        #expect(!first.body.contains("SUBJECT"))
+        #expect(try await app.asUser(.get, "/users/me/identities", token).body == first.body)
+    }
+
+    @Test("keeps its last identity")
+    func lastIdentity() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let list = try await app.asUser(.get, "/users/me/identities", token)
+        let id = try #require(list.json?["identities"]?.array?.first?.object?["id"]?.string)
+        let answer = try await app.asUser(.delete, "/users/me/identities/\(id)", token)
+        #expect(answer.status == 409)
+        #expect(answer.error == "last_identity")
+        #expect(try await app.asUser(.get, "/users/me/identities", token).body == list.body)
+    }
+
+    @Test("tells nobody which identities others have")
+    func guessing() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
+        let victim = try await app.token(SignInBody().code("CODE-2"))
+        let list = try await app.asUser(.get, "/users/me/identities", victim)
+        let id = try #require(list.json?["identities"]?.array?.first?.object?["id"]?.string)
+        var bodies: Set<String> = []
+        for guess in [id, String(repeating: "0", count: 32), "x", String(repeating: "y", count: 500)] {
+            let answer = try await app.asUser(.delete, "/users/me/identities/\(guess)", token)
+            #expect(answer.status == 404)
+            bodies.insert(answer.body.replacing(answer.requestID ?? "", with: ""))
+        }
+        #expect(bodies.count == 1)
+    }
+}

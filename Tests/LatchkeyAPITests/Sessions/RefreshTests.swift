@@ -1,0 +1,350 @@
+import HTTPTypes
+import Logging
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// `POST /auth/token` (contract section 4): what it gives to whom, and what thieves get.
+@Suite("A refresh")
+struct RefreshTests {
+    @Test("gives new tokens for the same session")
+    func rotates() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let answer = try await app.refresh(old.refreshToken)
+        #expect(answer.status == 200)
+        #expect(answer.headers[.cacheControl] == "no-store")
+        #expect(
+            answer.json?.members.map(\.name) == [
+                "token", "refresh_token", "token_type", "expires", "new_user", "correlation_id",
+            ])
+        #expect(answer.integer("expires") == 3600)
+        #expect(answer.json?["new_user"]?.bool == false)
+        let new = try #require(Tokens(answer))
+        #expect(Set([old.token, old.refreshToken, new.token, new.refreshToken]).count == 4)
+        #expect(new.token.utf8.count == 43 && old.refreshToken.utf8.count == 43 && new.refreshToken.utf8.count == 87)
+        let reads = app.store.sessionReads
+        #expect(try await app.me(new.token).status == 200)
+        #expect(app.store.sessionReads == reads)
+        let third = try #require(Tokens(try await app.refresh(new.refreshToken)))
+        #expect(third.refreshToken.utf8.count == 87)
+    }
+
+    @Test("is asked for in JSON or a form, by either spelling, with or without its client")
+    func spellings() async throws {
+        let app = try TestApp()
+        var token = try await app.tokens().refreshToken
+        let bodies: [(type: String, body: (String) -> String)] = [
+            (
+                "application/x-www-form-urlencoded",
+                { "grant_type=refresh_token&refresh_token=\($0)&client_id=client-1" }
+            ),
+            ("application/json", { #"{"grant_type":"refresh_token","refreshToken":"\#($0)","clientId":"client-1"}"# }),
+            ("application/json", { #"{"grant_type":"refresh_token","refresh_token":"\#($0)","client_id":null}"# }),
+        ]
+        for (type, body) in bodies {
+            let answer = try await app.send(.post, "/auth/token", [.contentType: type], body: body(token))
+            #expect(answer.status == 200)
+            token = try #require(Tokens(answer)).refreshToken
+        }
+    }
+
+    @Test("echoes its correlation id, in answers and errors")
+    func correlation() async throws {
+        let app = try TestApp()
+        let token = try await app.tokens().refreshToken
+        for (refreshToken, status) in [(token, 200), (String(repeating: "x", count: 43), 401)] {
+            let answer = try await app.post(
+                "/auth/token",
+                #"{"grant_type":"refresh_token","refresh_token":"\#(refreshToken)","correlation_id":"c-9"}"#)
+            #expect(answer.status == status)
+            #expect(answer.text("correlation_id") == "c-9")
+        }
+    }
+
+    static let malformed: [(body: String, error: String, says: [String])] = [
+        ("{}", "invalid_request", ["grant_type is missing", "refresh_token is missing"]),
+        (#"{"grant_type":"refresh_token"}"#, "invalid_request", ["refresh_token is missing"]),
+        (#"{"refresh_token":"x"}"#, "invalid_request", ["grant_type is missing"]),
+        (#"{"grant_type":"refresh_token","refresh_token":7}"#, "invalid_request", ["refresh_token must be a string"]),
+        (#"{"grant_type":"refresh_token","refresh_token":"a b"}"#, "invalid_request", ["refresh_token must have"]),
+        (#"{"grant_type":"password","refresh_token":"x"}"#, "unsupported_grant_type", ["refresh_token"]),
+    ]
+
+    @Test("that is malformed is refused with all that is wrong", arguments: malformed)
+    func malformedBody(_ row: (body: String, error: String, says: [String])) async throws {
+        let answer = try await TestApp().post("/auth/token", row.body)
+        #expect(answer.status == 400)
+        #expect(answer.error == row.error)
+        for words in row.says { #expect(answer.description.contains(words)) }
+    }
+
+    @Test("needs an API key")
+    func apiKey() async throws {
+        let app = try TestApp()
+        let token = try await app.tokens().refreshToken
+        for key in [nil, "unknown"] as [String?] {
+            #expect(try await app.refresh(token, apiKey: key).error == "invalid_api_key")
+        }
+        #expect(try await app.refresh(token).status == 200)
+    }
+
+    // MARK: The grace
+
+    @Test("made again within the grace gets the same tokens, and afterwards ends the session", arguments: [0, 29, 30])
+    func grace(after seconds: Int64) async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        app.clock.advance(bySeconds: seconds)
+        let again = try await app.refresh(old.refreshToken)
+        if seconds < 30 {
+            #expect(Tokens(again) == new)
+            #expect(again.integer("expires") == 3600 - seconds)
+            #expect(try await app.me(new.token).status == 200)
+            #expect(try await app.refresh(new.refreshToken).status == 200)
+        } else {
+            try await expectRevoked(app, again, [old, new])
+        }
+    }
+
+    @Test("whose answer was lost after it was stored is answered when asked again")
+    func lostAnswer() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        app.store.loseRotations(true)
+        let lost = try await app.refresh(old.refreshToken)
+        #expect(lost.status == 503)
+        #expect(lost.headers[.retryAfter] != nil)
+        app.store.loseRotations(false)
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        #expect(try await app.me(new.token).status == 200)
+        #expect(try await app.refresh(new.refreshToken).status == 200)
+    }
+
+    @Test("of two windows at the very same moment gives both the same tokens")
+    func twoWindows() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let gate = Gate()
+        app.store.holdRefreshTokens(at: gate)
+        async let first = app.refresh(old.refreshToken)
+        async let second = app.refresh(old.refreshToken)
+        // Both have read that the token is live.
+        await gate.untilWaiting(2)
+        app.store.holdRefreshTokens(at: nil)
+        gate.open()
+        let tokens = [Tokens(try await first), Tokens(try await second)]
+        #expect(tokens[0] != nil)
+        #expect(tokens[0] == tokens[1])
+        #expect(try await app.me(tokens[0]?.token ?? "").status == 200)
+    }
+
+    @Test("of one token by many at once leaves one session, and all with tokens that work")
+    func many() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<64 { group.addTask { try await app.refresh(old.refreshToken) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.allSatisfy { $0.status == 200 })
+        let tokens = Set(answers.compactMap(Tokens.init))
+        #expect(tokens.count == 1)
+        let new = try #require(tokens.first)
+        app.clock.advance(bySeconds: 5)
+        #expect(try await app.me(new.token).status == 200)
+        #expect(try await app.refresh(new.refreshToken).status == 200)
+    }
+
+    @Test("leaves the session token of before alone for the grace, and no longer")
+    func formerToken() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        _ = try await app.refresh(old.refreshToken)
+        app.clock.advance(bySeconds: 29)
+        #expect(try await app.me(old.token).status == 200)
+        app.clock.advance(bySeconds: 6)
+        #expect(try await app.me(old.token).status == 401)
+    }
+
+    @Test("signed out with the session token of before ends the new one at once, too")
+    func signOutWithFormerToken() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        #expect(try await app.me(new.token).status == 200)
+        #expect(try await app.asUser(.delete, "/auth/token", old.token).status == 200)
+        #expect(try await app.me(new.token).status == 401)
+        #expect(try await app.refresh(new.refreshToken).status == 401)
+    }
+
+    @Test("without grace answers once, and the old session token is worth nothing at once")
+    func noGrace() async throws {
+        let app = try TestApp(lifetimes: { $0.refreshGrace = 0 })
+        let old = try await app.tokens()
+        #expect(try await app.me(old.token).status == 200)
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        #expect(try await app.me(old.token).status == 401)
+        #expect(try await app.me(new.token).status == 200)
+        try await expectRevoked(app, try await app.refresh(old.refreshToken), [old, new])
+    }
+
+    // MARK: Thieves
+
+    @Test("with a token of before the last exchange ends the session, however recent")
+    func reuse() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        let second = try #require(Tokens(try await app.refresh(first.refreshToken)))
+        let third = try #require(Tokens(try await app.refresh(second.refreshToken)))
+        #expect(try await app.me(third.token).status == 200)
+        try await expectRevoked(app, try await app.refresh(first.refreshToken), [first, second, third])
+        #expect(app.log.lines.contains { $0.message.contains("revoked") && $0.level == .warning })
+        let events = try await app.store.auditEvents(AuditQuery())
+        #expect(events.map(\.event.kind.name) == ["refresh_token.reused"])
+        #expect(events.first?.event.actor == .latchkey)
+    }
+
+    @Test("with a token of any time before ends the session, although a thief has exchanged his ever so often")
+    func reuseLater() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        var last = first
+        for _ in 0..<300 {
+            last = try #require(Tokens(try await app.refresh(last.refreshToken)))
+            app.clock.advance(bySeconds: 1)
+        }
+        #expect(try await app.me(last.token).status == 200)
+        try await expectRevoked(app, try await app.refresh(first.refreshToken), [first, last])
+    }
+
+    @Test("with a family that is nobody's, or another token in a family, gets no tokens")
+    func families() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        let second = try #require(Tokens(try await app.refresh(first.refreshToken)))
+        let halves = second.refreshToken.split(separator: ".").map(String.init)
+        try #require(halves.count == 2)
+        try expectRefused(try await app.refresh(String(repeating: "a", count: 43) + "." + halves[1]))
+        try expectRefused(try await app.refresh(halves[1]))
+        try expectRefused(try await app.refresh(halves[0]))
+        try expectRefused(try await app.refresh(second.refreshToken + "." + halves[1]))
+        #expect(try await app.me(second.token).status == 200)
+        // Who knows the family has seen a token of the session.
+        let forged = halves[0] + "." + String(repeating: "a", count: 43)
+        try await expectRevoked(app, try await app.refresh(forged), [first, second])
+    }
+
+    @Test("ends no other session of the same user")
+    func reuseElsewhere() async throws {
+        let app = try TestApp()
+        let (one, other) = (try await app.tokens(), try await app.tokens(SignInBody().code("CODE-2")))
+        _ = try await app.refresh(one.refreshToken)
+        app.clock.advance(bySeconds: 30)
+        #expect(try await app.refresh(one.refreshToken).status == 401)
+        #expect(try await app.me(one.token).status == 401)
+        #expect(try await app.me(other.token).status == 200)
+        #expect(try await app.refresh(other.refreshToken).status == 200)
+    }
+
+    @Test("made again within the grace by another caller ends the session")
+    func otherCaller() async throws {
+        for origin in [nil, "https://app.example"] as [String?] {
+            let app = try TestApp(allowedOrigins: ["https://app.example"])
+            let old = try await app.tokens()
+            let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+            let answer =
+                if let origin {
+                    try await app.refresh(old.refreshToken, apiKey: nil, [.origin: origin])
+                } else {
+                    try await app.refresh(old.refreshToken, apiKey: TestApp.otherAPIKey)
+                }
+            try await expectRevoked(app, answer, [old, new])
+        }
+    }
+
+    @Test("as another client is refused, and costs the session nothing")
+    func otherClient() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        try expectRefused(try await app.refresh(old.refreshToken, client: "client-2"))
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken, client: "client-1")))
+        try expectRefused(try await app.refresh(old.refreshToken, client: "client-2"))
+        #expect(try await app.refresh(new.refreshToken).status == 200)
+    }
+
+    @Test("with anything but a live refresh token is refused in the same words")
+    func worthless() async throws {
+        let app = try TestApp()
+        let (tokens, ended) = (try await app.tokens(), try await app.tokens(SignInBody().code("CODE-2")))
+        _ = try await app.asUser(.delete, "/auth/token", ended.token)
+        var bodies: Set<String> = []
+        for token in [
+            tokens.token, ended.refreshToken, String(repeating: "a", count: 43), "short",
+            String(repeating: "a", count: 500),
+        ] {
+            let answer = try await app.refresh(token)
+            try expectRefused(answer)
+            bodies.insert(answer.description)
+        }
+        #expect(bodies.count == 1)
+        #expect(try await app.refresh(tokens.refreshToken).status == 200)
+    }
+
+    @Test("of an erased user is refused")
+    func erased() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        #expect(try await app.asUser(.delete, "/users/me", new.token).status == 200)
+        for token in [old.refreshToken, new.refreshToken] { try expectRefused(try await app.refresh(token)) }
+    }
+
+    @Test("overtaken by signing out is refused, and nothing of it stays")
+    func overtaken() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let gate = Gate()
+        app.store.holdRefreshTokens(at: gate)
+        async let slow = app.refresh(old.refreshToken)
+        await gate.untilWaiting()
+        app.store.holdRefreshTokens(at: nil)
+        #expect(try await app.asUser(.delete, "/auth/token", old.token).status == 200)
+        gate.open()
+        try expectRefused(try await slow)
+        #expect(try await app.me(old.token).status == 401)
+    }
+
+    @Test("says nothing of tokens in log lines and errors")
+    func secrecy() async throws {
+        let app = try TestApp()
+        let old = try await app.tokens()
+        let new = try #require(Tokens(try await app.refresh(old.refreshToken)))
+        _ = try await app.refresh(old.refreshToken)
+        app.clock.advance(bySeconds: 30)
+        let refused = try await app.refresh(old.refreshToken)
+        for secret in [old.token, old.refreshToken, new.token, new.refreshToken, TestApp.apiKey] {
+            #expect(!app.log.text.contains(secret))
+            #expect(!refused.body.contains(secret))
+        }
+    }
+
+    private func expectRefused(_ answer: Answer) throws {
+        #expect(answer.status == 401)
+        #expect(answer.error == "invalid_grant")
+        #expect(answer.text("error_type") == "requestDenied")
+        #expect(answer.headers[.wwwAuthenticate] == "Bearer")
+    }
+
+    /// Refused, and nothing of the session is worth anything from now on.
+    private func expectRevoked(_ app: TestApp, _ answer: Answer, _ tokens: [Tokens]) async throws {
+        try expectRefused(answer)
+        for tokens in tokens {
+            #expect(try await app.me(tokens.token).status == 401)
+            try expectRefused(try await app.refresh(tokens.refreshToken))
+        }
+    }
+}

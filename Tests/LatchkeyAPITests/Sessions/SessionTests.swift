@@ -1,0 +1,212 @@
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// Sessions and the account (contract section 4), and the cache in front of the store.
+@Suite("A session")
+struct SessionTests {
+    @Test("shows its user, and reads the store only every five seconds")
+    func cached() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        for _ in 0..<3 { #expect(try await app.me(token).status == 200) }
+        #expect(app.store.sessionReads == 0)
+        app.clock.advance(bySeconds: 5)
+        for _ in 0..<3 { #expect(try await app.me(token).status == 200) }
+        #expect(app.store.sessionReads == 1)
+    }
+
+    @Test("shows every key, with null for what is not known")
+    func me() async throws {
+        let app = try TestApp()
+        let me = try await app.me(try await app.token())
+        let names = me.json?.members.map(\.name)
+        #expect(
+            names == [
+                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "created_at",
+            ])
+        #expect(me.json?["name"]?.isNull == true)
+        #expect(me.integer("created_at") == app.clock.now.secondsSinceEpoch)
+        #expect(me.headers[.cacheControl] == "no-store")
+        #expect(me.headers[.contentType] == "application/json; charset=utf-8")
+    }
+
+    @Test("ends at once when its user signs out, and no other with it")
+    func signOut() async throws {
+        let app = try TestApp()
+        let (first, second) = (try await app.token(), try await app.token())
+        let answer = try await app.asUser(.delete, "/auth/token", first)
+        #expect(answer.status == 200)
+        #expect(answer.body == "{}")
+        #expect(try await app.me(first).status == 401)
+        #expect(try await app.me(second).status == 200)
+        #expect(try await app.asUser(.delete, "/auth/token", first).status == 401)
+    }
+
+    @Test("ends at once with all others when its user is erased")
+    func erase() async throws {
+        let app = try TestApp()
+        let (first, second) = (try await app.token(), try await app.token())
+        #expect(try await app.me(second).status == 200)
+        #expect(try await app.asUser(.delete, "/users/me", first).status == 200)
+        #expect(try await app.me(first).status == 401)
+        #expect(try await app.me(second).status == 401)
+        let again = try await app.signIn(SignInBody().code("CODE-2"))
+        #expect(again.json?["new_user"]?.bool == true)
+    }
+
+    @Test("ends after an hour to the second, cached or not")
+    func expiry() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        app.clock.advance(bySeconds: 3596)
+        #expect(try await app.me(token).status == 200)
+        app.clock.advance(bySeconds: 3)
+        #expect(try await app.me(token).status == 200)
+        let reads = app.store.sessionReads
+        app.clock.advance(bySeconds: 1)
+        #expect(try await app.me(token).status == 401)
+        #expect(reads == 1)
+    }
+
+    @Test("revoked by another process is noticed within five seconds")
+    func revokedElsewhere() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        let hash = try #require(TokenHash(SHA256Bytes.of(token)))
+        #expect(try await app.store.revokeSession(hash))
+        app.clock.advance(bySeconds: 5)
+        #expect(try await app.me(token).status == 401)
+    }
+
+    @Test("revoked while it is being read does not come back from the cache")
+    func revocationRace() async throws {
+        for path in ["/auth/token", "/users/me"] {
+            let app = try TestApp()
+            let (token, other) = (try await app.token(), try await app.token())
+            app.clock.advance(bySeconds: 5)
+            #expect(try await app.me(other).status == 200)
+            let gate = Gate()
+            app.store.holdSessions(at: gate)
+            async let slow = app.me(token)
+            await gate.untilWaiting()
+            app.store.holdSessions(at: nil)
+            // The user signs out, or is erased, while the slow request holds what it has read.
+            let ended = path == "/auth/token" ? token : other
+            #expect(try await app.asUser(.delete, path, ended).status == 200)
+            gate.open()
+            #expect(try await slow.status == 200)
+            #expect(try await app.me(token).status == 401)
+        }
+    }
+
+    @Test("is not looked for where the text cannot be a token of ours")
+    func otherTexts() async throws {
+        let app = try TestApp()
+        for token in ["x", String(repeating: "a", count: 42), String(repeating: "a", count: 44)] {
+            #expect(try await app.me(token).status == 401)
+        }
+        #expect(app.store.sessionReads == 0)
+        #expect(try await app.me(String(repeating: "a", count: 43)).status == 401)
+        #expect(app.store.sessionReads == 1)
+    }
+
+    static let failures: [StorageError] = [
+        StorageError(.unavailable, reason: "scripted"), StorageError(.full, reason: "scripted"),
+        StorageError(.corrupt, reason: "scripted"), StorageError(.overloaded, reason: "scripted"),
+        StorageError(.closed, reason: "scripted"), StorageError(.conflict, reason: "scripted"),
+    ]
+
+    @Test("is never called ended because the store cannot tell", arguments: failures)
+    func storeFails(_ failure: StorageError) async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp()
+        let token = try await app.token()
+        app.clock.advance(bySeconds: 5)
+        app.store.fail(with: failure)
+        let answers = [
+            try await app.me(token), try await app.asUser(.delete, "/auth/token", token),
+            try await app.asUser(.delete, "/users/me", token), try await app.signIn(SignInBody().code("CODE-2")),
+            try await app.signIn(), try await app.post("/users", #"{"state_key":"k"}"#),
+            try await app.send(.post, "/auth/zenkey/attempts"), try await app.refresh(token),
+            try await app.asUser(.get, "/users/me/sessions", token),
+            try await app.asUser(.delete, "/users/me/sessions", token),
+            try await app.asUser(.delete, "/users/me/sessions/x", token),
+            try await app.form("/auth/introspect", "token=\(token)"),
+            try await app.form("/auth/revoke", "token=\(token)"),
+            try await app.patch(token, #"{"name":"Jane"}"#),
+            try await app.asUser(.get, "/users/me/identities", token),
+            try await app.asUser(.delete, "/users/me/identities/x", token),
+        ]
+        for answer in answers {
+            #expect(answer.status == 503)
+            #expect(answer.error == "temporarily_unavailable")
+            #expect(answer.headers[.retryAfter] != nil)
+            #expect(!answer.body.contains("scripted"))
+        }
+        app.store.fail(with: nil)
+        #expect(try await app.me(token).status == 200)
+    }
+
+    @Test("that could not be revoked for sure is read anew")
+    func revocationFails() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await app.asUser(.delete, "/auth/token", token).status == 503)
+        app.store.fail(with: nil)
+        #expect(try await app.me(token).status == 200)
+        #expect(app.store.sessionReads == 1)
+    }
+}
+
+/// The bounded tables behind sessions and retries.
+@Suite("A bounded table")
+struct BoundedTableTests {
+    private func key(_ number: Int) throws -> IdempotencyKey {
+        IdempotencyKey(
+            SignInRequest(
+                provider: "zenkey", clientID: try #require(ClientID("client-1")), code: Secret("\(number)"),
+                network: MCCMNC("310410"), redirectURI: "a:b"))
+    }
+
+    private let start = Timestamp(secondsSinceEpoch: 1000)
+
+    @Test("of recent sign-ins keeps so many, the oldest going first")
+    func capacity() throws {
+        var values = RecentValues<Int>(window: 60, capacity: 100)
+        for number in 0..<5000 { values.keep(number, for: try key(number), at: start) }
+        #expect(values.count == 100)
+        #expect(values.value(for: try key(4899), at: start) == nil)
+        #expect(values.value(for: try key(4900), at: start) == 4900)
+    }
+
+    @Test("of recent sign-ins forgets after its window, and when the clock is set back")
+    func window() throws {
+        var values = RecentValues<Int>(window: 60, capacity: 100)
+        values.keep(1, for: try key(1), at: start)
+        values.keep(2, for: try key(1), at: start.advanced(bySeconds: 30))
+        #expect(values.value(for: try key(1), at: start.advanced(bySeconds: 60)) == 2)
+        #expect(values.value(for: try key(1), at: start.advanced(bySeconds: 61)) == nil)
+        #expect(values.value(for: try key(1), at: start.advanced(bySeconds: -61)) == nil)
+        values.keep(3, for: try key(3), at: start.advanced(bySeconds: 61))
+        #expect(values.count == 1)
+    }
+
+    @Test("of two generations holds no more than its capacity, and what came last")
+    func generations() {
+        var table = GenerationalCache<Int, Int>(capacity: 100)
+        for number in 0..<1000 { table.put(number, for: number) }
+        #expect(table.count <= 100)
+        #expect(table[999] == 999)
+        #expect(table[950] == 950)
+        #expect(table[800] == nil)
+        table.remove(950)
+        #expect(table[950] == nil)
+    }
+}

@@ -1,0 +1,83 @@
+import Crypto
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// A Latchkey whose client has a key, and the calls of server-initiated sign-in.
+struct BackchannelCalls: Sendable {
+    static let path = "/auth/zenkey-async-signin"
+    static let hint = "+12025550123-HINT"
+
+    let app: TestApp
+
+    init(registration: RegistrationRules = RegistrationRules()) throws {
+        let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
+        app = try TestApp(client: { $0.signingKey = key }, registration: registration)
+        // Carriers need not repeat the nonce.
+        app.carrier.script { $0.nonce = nil }
+    }
+
+    static let body: [(name: String, json: String)] = [
+        ("login_hint", "\"\(hint)\""), ("client_id", "\"client-1\""), ("scope", "\"openid\""),
+        ("mccmnc", "\"310410\""), ("redirect_uri", "\"https://app.example/cb\""), ("correlation_id", "\"corr-1\""),
+    ]
+
+    func start(_ changes: [String: String?] = [:], apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        var body = Self.body.filter { !changes.keys.contains($0.name) }
+        for (name, json) in changes { if let json { body.append((name, json)) } }
+        return try await app.send(
+            .post, Self.path, [.contentType: "application/json"], body: TokenText.object(body), apiKey: apiKey)
+    }
+
+    /// Starts one and returns its handle.
+    func handle() async throws -> String { try #require(try await start().text("auth_req_id")) }
+
+    /// Asks after a second has passed.
+    func poll(_ handle: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        app.uptime.advance(by: .seconds(1))
+        return try await app.send(.get, Self.path + "/" + handle, apiKey: apiKey)
+    }
+
+    func retry(_ handle: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        try await app.send(.post, Self.path + "/" + handle, apiKey: apiKey)
+    }
+
+    func cancel(_ handle: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        try await app.send(.delete, Self.path + "/" + handle, apiKey: apiKey)
+    }
+
+    /// Whom former carriers vouch for, as it stands in the store.
+    func formerIdentities(_ handle: String) async throws -> [Identity] {
+        let hash = try #require(TokenHash(SHA256Bytes.of(handle)))
+        return try #require(try await app.store.backchannelAuthentication(handle: hash, at: app.clock.now)).portedFrom
+            .map(\.identity)
+    }
+
+    /// The claims of the request object that the carrier got last.
+    func asked() throws -> JSONObject {
+        let request = try #require(app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).last)
+        let text = try #require(try JSONValue(parsing: request.body).object?["request"]?.string)
+        let payload = try #require(Base64URL.decode(String(text.split(separator: ".")[1])))
+        return try #require(try JSONValue(parsing: payload).object)
+    }
+
+    func notificationToken() throws -> String { try #require(try asked()["client_notification_token"]?.string) }
+
+    /// Sends a notification as the carrier would; by default of an approval, with the latest request's token.
+    func notify(_ changes: [String: String?] = [:], token: String? = nil) async throws -> Answer {
+        var members: [String: String?] = [
+            "auth_req_id": "\"CARRIER-request\"", "state": "\"\(try asked()["state"]?.string ?? "")\"",
+            "id_token": "\"\(app.carrier.idToken())\"", "access_token": "\"ACCESS-token\"", "expires_in": "\"300\"",
+        ]
+        members.merge(changes) { _, new in new }
+        let body = TokenText.object(members.compactMap { name, json in json.map { (name: name, json: $0) } })
+        return try await app.send(
+            .post, BackchannelAuthentication.notificationPath,
+            [.contentType: "application/json", .authorization: "Bearer \(try token ?? notificationToken())"],
+            body: body, apiKey: nil)
+    }
+}

@@ -1,0 +1,218 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// A whole Latchkey for one test: the API over the use cases, over a store of its own and a carrier that is scripted.
+struct TestApp: Sendable {
+    static let apiKey = "API-key-of-the-test"
+    static let otherAPIKey = "API-key-of-somebody-else"
+
+    let clock: ManualClock
+    let uptime = ManualUptime()
+    let log = CapturedLog()
+    let carrier: FakeCarrier
+    let store: TestStore
+    let useCases: UseCases
+    let api: LatchkeyAPI
+    private let handler: Handler
+    private let site: TemporaryDirectory
+
+    /// - Parameters:
+    ///   - other: One whose store, carrier and clock it shares, as another process does.
+    ///   - store: One of its own if there is none.
+    init(
+        beside other: TestApp? = nil, store: TestStore? = nil,
+        allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
+        client change: (inout SignInConfiguration.Client) -> Void = { _ in },
+        registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
+        lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
+    ) throws {
+        site = try TemporaryDirectory(files: [
+            "index.html": "<p>hello</p>", "style.css": "p{}", "page.js": ";", "healthz": "file",
+        ])
+        clock = other?.clock ?? ManualClock()
+        carrier = other?.carrier ?? FakeCarrier(clock: clock)
+        self.store = try other?.store ?? store ?? TestStore()
+        var configuration = try Self.configuration(registration: registration, change)
+        lifetimes(&configuration.lifetimes)
+        let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
+        let party = RelyingParty(
+            configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
+        useCases = UseCases(
+            configuration: configuration, relyingParties: ["zenkey": party], store: self.store, logger: log.logger,
+            clock: clock.wallClock, uptime: uptime.uptime)
+        api = LatchkeyAPI(
+            useCases: useCases,
+            apiKeys: APIKeys(
+                [Self.apiKey, Self.otherAPIKey].map { (APIKeyDigest(of: $0), APIGrant()) }
+                    + keys.map { (APIKeyDigest(of: $0.key), $0.value) }),
+            allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
+            files: StaticFiles(siteIn: site.path, logger: log.logger),
+            publicAddress: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,
+            logger: log.logger)
+        handler = api.handler
+    }
+
+    private static func configuration(
+        registration: RegistrationRules, _ change: (inout SignInConfiguration.Client) -> Void
+    ) throws -> SignInConfiguration {
+        var client = SignInConfiguration.Client(
+            id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
+        client.redirectURIs = ["https://app.example/cb", "com.example.app://cb"]
+        change(&client)
+        let discoveryUI = EndpointURL("https://discoveryui.xcijv.com/ui", policy: .httpsOnly)
+        var configuration = SignInConfiguration(
+            providers: ["zenkey": .init(clients: [client], discoveryUI: discoveryUI)])
+        configuration.registration = registration
+        return configuration
+    }
+
+    /// Sends a request and reads the answer.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
+        apiKey: String? = TestApp.apiKey, from peer: String = "127.0.0.1"
+    ) async throws -> Answer {
+        var headers = headers
+        if let apiKey { headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey }
+        let address = SocketAddress(host: peer, port: 1)
+        let response = try await handler(
+            Request(method, path, headers: headers, body: Array(body.utf8), peer: address))
+        try PublishedAPI.hold(response, to: method, path)
+        return Answer(response)
+    }
+
+    /// Sends a JSON body.
+    func post(_ path: String, _ body: String) async throws -> Answer {
+        try await send(.post, path, [.contentType: "application/json"], body: body)
+    }
+
+    func signIn(_ body: SignInBody = SignInBody()) async throws -> Answer {
+        try await post("/auth/zenkey-signin", body.json)
+    }
+
+    /// Signs in and returns the session's token.
+    func token(_ body: SignInBody = SignInBody()) async throws -> String {
+        try #require(try await signIn(body).text("token"))
+    }
+
+    /// Signs in with a `User-Agent`.
+    func signIn(_ body: SignInBody = SignInBody(), userAgent: String) async throws -> Answer {
+        try await send(
+            .post, "/auth/zenkey-signin", [.contentType: "application/json", .userAgent: userAgent], body: body.json)
+    }
+
+    /// The objects under `sessions` in the list of a user.
+    func sessions(_ token: String) async throws -> [JSONObject] {
+        try #require(try await asUser(.get, "/users/me/sessions", token).json?["sessions"]?.array)
+            .compactMap(\.object)
+    }
+
+    func patch(_ token: String, _ body: String, type: String = "application/json") async throws -> Answer {
+        try await send(
+            .patch, "/users/me", [.authorization: "Bearer \(token)", .contentType: type], body: body)
+    }
+
+    /// Sends a form.
+    func form(_ path: String, _ body: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
+        try await send(
+            .post, path, [.contentType: "application/x-www-form-urlencoded"], body: body, apiKey: apiKey)
+    }
+
+    /// Signs in and returns the session's two tokens.
+    func tokens(_ body: SignInBody = SignInBody()) async throws -> Tokens {
+        try #require(Tokens(try await signIn(body)))
+    }
+
+    /// Exchanges a refresh token.
+    func refresh(
+        _ refreshToken: String, client: String? = nil, apiKey: String? = TestApp.apiKey, _ headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var members = [("grant_type", "\"refresh_token\""), ("refresh_token", "\"\(refreshToken)\"")]
+        if let client { members.append(("client_id", "\"\(client)\"")) }
+        var headers = headers
+        headers[.contentType] = "application/json"
+        let body = TokenText.object(members.map { (name: $0.0, json: $0.1) })
+        return try await send(.post, "/auth/token", headers, body: body, apiKey: apiKey)
+    }
+
+    func asUser(_ method: HTTPRequest.Method, _ path: String, _ token: String) async throws -> Answer {
+        try await send(method, path, [.authorization: "Bearer \(token)"])
+    }
+
+    func me(_ token: String) async throws -> Answer { try await asUser(.get, "/users/me", token) }
+}
+
+/// What an app holds of a session.
+struct Tokens: Sendable, Hashable {
+    let token: String
+    let refreshToken: String
+
+    /// Nil for an answer without both.
+    init?(_ answer: Answer) {
+        guard let token = answer.text("token"), let refreshToken = answer.text("refresh_token") else { return nil }
+        self.token = token
+        self.refreshToken = refreshToken
+    }
+}
+
+/// An answer, its body read as JSON.
+struct Answer: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let body: String
+    let json: JSONObject?
+
+    init(_ response: Response) {
+        status = response.status.code
+        headers = response.headers
+        body = String(decoding: response.body, as: UTF8.self)
+        json = (try? JSONValue(parsing: response.body))?.object
+    }
+
+    func text(_ name: String) -> String? { json?[name]?.string }
+    func integer(_ name: String) -> Int64? { json?[name]?.integer }
+    var requestID: String? { HTTPField.Name("X-Request-Id").flatMap { headers[$0] } }
+    var error: String? { text("error") }
+    var description: String { text("error_description") ?? "" }
+}
+
+/// The JSON body of a sign-in: proper in everything, until a test changes it.
+struct SignInBody: Sendable {
+    /// Values as JSON.
+    private(set) var members: [(name: String, json: String)] = [
+        ("client_id", "\"client-1\""), ("code", "\"CODE-1\""), ("mccmnc", "\"310410\""),
+        ("redirect_uri", "\"https://app.example/cb\""), ("code_verifier", "\"\(SignInBody.verifier)\""),
+        ("nonce", "\"NONCE-of-the-app\""), ("correlation_id", "\"corr-1\""),
+    ]
+
+    static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
+
+    /// With another value, as JSON; nil leaves the field out.
+    func with(_ name: String, _ json: String?) -> SignInBody {
+        var copy = self
+        let place = copy.members.firstIndex { $0.name == name }
+        switch (place, json) {
+        case (let place?, let json?): copy.members[place].json = json
+        case (let place?, nil): copy.members.remove(at: place)
+        case (nil, let json?): copy.members.append((name, json))
+        case (nil, nil): break
+        }
+        return copy
+    }
+
+    /// With another code: another sign-in.
+    func code(_ code: String) -> SignInBody { with("code", "\"\(code)\"") }
+
+    /// With a field under another name.
+    func renamed(_ name: String, _ other: String) -> SignInBody {
+        with(other, members.first { $0.name == name }?.json).with(name, nil)
+    }
+
+    var json: String { TokenText.object(members) }
+}

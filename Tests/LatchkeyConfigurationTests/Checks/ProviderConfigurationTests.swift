@@ -1,0 +1,271 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Providers beside the carriers in the configuration")
+struct ProviderConfigurationTests {
+    private static let acme =
+        "kind: oidc, issuer: 'https://acme.example', clients: [{id: c, secret: s, redirect_uris: ['a.b:/c']}]"
+
+    private func found(_ text: String) -> [String] {
+        problems("providers: {\(text)}", environment: needed)
+    }
+
+    @Test("Several stand side by side, each with what its clients have")
+    func several() throws {
+        let text = """
+            providers:
+              acme:
+                kind: oidc
+                name: Acme Accounts
+                issuer: https://acme.example/tenant
+                clients:
+                  - {id: one, secret_file: secret, scopes: [openid, email], pkce: optional}
+                  - {id: two, secret: s, token_endpoint_auth_method: client_secret_post}
+              globex-2: {kind: oidc, issuer: "https://globex.example/", clients: "three:secret"}
+            """
+        let providers = try load(text, files: ["secret": "of a file\n"]).configuration.providers
+        #expect(providers.map(\.id) == ["acme", "globex-2"])
+        #expect(providers.map(\.name) == ["Acme Accounts", "globex-2"])
+        #expect(providers.map(\.issuer.text) == ["https://acme.example/tenant", "https://globex.example/"])
+        let clients = providers[0].clients
+        #expect(clients.map(\.id.text) == ["one", "two"])
+        #expect(clients[0].authentication == .clientSecretBasic(Secret("of a file")))
+        #expect(clients[0].scopes == ["openid", "email"])
+        #expect(clients[0].pkce == .optional)
+        #expect(clients[1].authentication == .clientSecretPost(Secret("s")))
+        #expect(providers[1].clients.map(\.authentication) == [.clientSecretBasic(Secret("secret"))])
+    }
+
+    @Test("With a provider, carriers may be missing, but not half of them")
+    func withoutCarriers() throws {
+        let environment = ["LATCHKEY_API_KEYS": needed["LATCHKEY_API_KEYS"] ?? ""]
+        let text = "providers: {acme: {\(Self.acme)}}"
+        #expect(try load(text, environment: environment).configuration.zenkey.discoveryURL == nil)
+        let half = problems(text, environment: environment.with("LATCHKEY_ZENKEY_CLIENTS", "a:b"))
+        #expect(half.count == 1)
+        #expect(half.first?.contains("zenkey.discovery_url") == true)
+        #expect(problems("providers: {}", environment: environment).contains { $0.contains("there is none in it") })
+    }
+
+    @Test("The variable and a file of their own hold them as YAML or JSON, without showing a secret")
+    func variable() throws {
+        let json = #"{"acme":{"kind":"oidc","issuer":"https://acme.example","clients":[{"id":"c","secret":"s3"}]}}"#
+        for (environment, files) in [
+            (needed.with("LATCHKEY_PROVIDERS", json), [:]),
+            (needed.with("LATCHKEY_PROVIDERS_FILE", "own"), ["own": json + "\n"]),
+        ] {
+            let loaded = try load("", environment: environment, files: files)
+            #expect(loaded.configuration.providers.map(\.id) == ["acme"])
+            let shown = ConfigurationReference.values(of: loaded.configuration).first { $0.key == "providers" }
+            #expect(shown?.value == "acme (oidc)")
+        }
+        #expect(problems("", environment: needed.with("LATCHKEY_PROVIDERS", "{")).count == 1)
+    }
+
+    @Test(
+        "What is wrong with one is said",
+        arguments: [
+            ("Acme: {\(acme)}", "is not the name of a provider"),
+            ("zenkey: {\(acme)}", "is not the name of a provider"),
+            ("a_b: {\(acme)}", "is not the name of a provider"),
+            ("acme: yes", "is a single value, but it is a group of keys"),
+            ("acme: {issuer: 'https://acme.example', clients: 'a:b'}", "has no kind"),
+            ("acme: {kind: saml, issuer: 'https://acme.example', clients: 'a:b'}", "is not one of its words"),
+            ("acme: {kind: oidc, clients: 'a:b'}", "has no issuer"),
+            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no clients"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c, secret: s, scopes: [email]}]}",
+                "openid is missing"
+            ),
+        ])
+    func wrong(_ text: String, _ reason: String) {
+        let found = found(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+        #expect(found.first?.contains("providers") == true, "\(found)")
+    }
+
+    private static let oauth2 =
+        "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
+        + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
+
+    @Test("A provider without ID tokens has endpoints, and no scope of its own accord")
+    func withoutIDTokens() throws {
+        let text = """
+            zoom: {\(Self.oauth2), attributes: {name: display_name, email: data.mail}, response_mode: form_post,
+            clients: [{id: a, secret: s}, {id: b, secret: s, scopes: [user:read]}]}
+            """
+        let provider = try #require(try load("providers: {\(text)}").configuration.providers.first)
+        #expect(provider.kind == .oauth2)
+        #expect(provider.responseMode == .formPost)
+        #expect(provider.endpoints?.authorization.text == "https://zoom.us/oauth/authorize")
+        #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
+        #expect(provider.endpoints?.user.url.text == "https://api.zoom.us/v2/users/me")
+        #expect(provider.endpoints?.user.subject.text == "id")
+        #expect(provider.endpoints?.user.attributes.mapValues(\.text) == [.name: "display_name", .email: "data.mail"])
+        #expect(provider.clients.map(\.scopes) == [[], ["user:read"]])
+    }
+
+    @Test(
+        "What is wrong with one without ID tokens is said",
+        arguments: [
+            ("zoom: {kind: oauth2, issuer: 'https://zoom.us', clients: 'a:b'}", "has no authorization_endpoint"),
+            ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
+            ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
+            ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
+            ("acme: {\(acme), token_endpoint: 'https://acme.example/token'}", "has token_endpoint"),
+            ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
+            (
+                "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
+                "may also be that of another provider"
+            ),
+            (
+                "zoom: {\(oauth2.replacing("'https://zoom.us',", with: "'https://x.att.com',")), clients: 'a:b'}",
+                "may also be that of another provider or carrier"
+            ),
+        ])
+    func wrongOAuth2(_ text: String, _ reason: String) {
+        let found = found(text)
+        #expect(found.contains { $0.contains(reason) && $0.contains("providers") }, "\(found)")
+    }
+
+    /// A P-256 key made for this test and used nowhere.
+    private static let key = #"""
+        {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",
+        "x":"D67sPWhnvUtA0zb_Hnk6uxuw3FMq69gXHi46qUWPYMg","y":"-k_OcJs72mCNucyoAAwSAlgTBGqpEy20BYsBObTtLpI"}
+        """#
+
+    @Test("A client secret can be a JWT that a key signs, and then is the only way")
+    func signedSecret() throws {
+        func text(_ more: String) -> String {
+            "providers: {apple: {kind: oidc, issuer: 'https://appleid.apple.com', clients: [{id: a, \(more)}]}}"
+        }
+        let members = "private_key_file: key, private_key_id: K1, signed_secret: {issuer: TEAM1"
+        let audience = ", audience: 'https://appleid.apple.com'}"
+        let client = try load(text(members + audience), files: ["key": Self.key]).configuration.providers[0].clients[0]
+        let key = try ClientKey(parsing: Secret(Self.key)).named("K1")
+        let secret = SignedClientSecret(issuer: "TEAM1", audience: "https://appleid.apple.com", key: key)
+        #expect(client.authentication == .signedClientSecret(secret))
+        for (more, reason) in [
+            (members + "}", "has not all that a signed_secret needs"),
+            ("signed_secret: {issuer: T\(audience)", "has not all that a signed_secret needs"),
+            (members + audience + ", secret: s", "another way to authenticate"),
+            (members + audience + ", token_endpoint_auth_method: private_key_jwt", "another way to authenticate"),
+        ] {
+            let found = problems(text(more), files: ["key": Self.key])
+            #expect(found.count == 1)
+            #expect(found.first?.contains(reason) == true, "\(found)")
+        }
+    }
+
+    @Test("A client that lets any redirect URI or a bare code pass is warned of")
+    func warnings() throws {
+        let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: 'c:s'}}"
+        #expect(try load(text).warnings.contains { $0.key == "providers" && $0.reason.contains("no redirect_uris") })
+        #expect(try !load("providers: {acme: {\(Self.acme)}}").warnings.contains { $0.key == "providers" })
+        let open = try load("providers: {acme: {\(Self.acme)}}", readableByAll: true).warnings
+        #expect(open.contains { $0.key == "providers" && $0.reason.contains("every user of this machine") })
+    }
+}
+
+@Suite("Providers that keep tokens in the configuration")
+struct TokenStorageConfigurationTests {
+    private static let zoom =
+        "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
+        + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', "
+        + "subject: id, clients: [{id: a, secret: s, redirect_uris: ['a.b:/c']}]"
+    private static let key = String(repeating: "0a", count: 32)
+    private static let zak = "{url: 'https://api.zoom.us/v2/users/me/token?type=zak'}"
+
+    @Test("A provider has resources, and the vault keys, in a file of their own too, without showing them")
+    func resources() throws {
+        let text =
+            "providers: {zoom: {\(Self.zoom), store_tokens: true, resources: {zak: \(Self.zak), me_2-x: \(Self.zak)}}}"
+        for (environment, files) in [
+            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", "\(Self.key),\(Self.key)"), [:]),
+            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE", "own"), ["own": "\(Self.key)\n\(Self.key)\n"]),
+        ] {
+            let configuration = try load(text, environment: environment, files: files).configuration
+            let provider = try #require(configuration.providers.first)
+            #expect(provider.storesTokens)
+            #expect(
+                provider.resources.mapValues(\.text)["zak"] == "https://api.zoom.us/v2/users/me/token?type=zak")
+            #expect(Set(provider.resources.keys) == ["zak", "me_2-x"])
+            #expect(
+                configuration.vault.encryptionKeyBytes == Array(repeating: Array(repeating: 10, count: 32), count: 2))
+            let shown = ConfigurationReference.values(of: configuration).first { $0.key == "vault.encryption_keys" }
+            #expect(shown?.value == "‹redacted›,‹redacted›")
+        }
+        #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].storesTokens)
+    }
+
+    @Test("Tokens are not stored without a key, and it is said what to do; the demonstration makes one")
+    func keyMissing() throws {
+        let text = "providers: {zoom: {\(Self.zoom), store_tokens: true}}"
+        let found = problems(text, environment: needed)
+        #expect(found.count == 1)
+        #expect(found.first?.contains("is missing; the tokens of providers.zoom") == true, "\(found)")
+        #expect(found.first?.contains("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE") == true)
+        #expect(found.first?.contains("openssl rand -hex 32") == true)
+        let empty = problems(text + "\nvault: {encryption_keys: []}", environment: needed)
+        #expect(empty.count == 1)
+        let bad = problems(text + "\nvault: {encryption_keys: [HIDDEN]}", environment: needed)
+        #expect(bad.count == 1)
+        #expect(bad.first?.contains("is not a key") == true)
+        #expect(bad.first?.contains("HIDDEN") == false)
+        for purpose in [ConfigurationLoader.Purpose.demo, .operation] {
+            #expect(try load(text, purpose: purpose).configuration.providers[0].storesTokens)
+        }
+    }
+
+    @Test(
+        "What is wrong with resources is said",
+        arguments: [
+            ("resources: {zak: \(zak)}", "keeps no tokens to fetch them with"),
+            ("store_tokens: maybe", "store_tokens"),
+            ("store_tokens: true, resources: [zak]", "is a list"),
+            ("store_tokens: true, resources: {Zak: \(zak)}", "is not the name of a resource"),
+            ("store_tokens: true, resources: {'a/b': \(zak)}", "is not the name of a resource"),
+            ("store_tokens: true, resources: {zak: 'https://api.zoom.us/'}", "is a single value"),
+            ("store_tokens: true, resources: {zak: {}}", "has no url"),
+            ("store_tokens: true, resources: {zak: {url: 'https://a.example/', method: POST}}", "there is no such key"),
+            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is not a URL that may be called"),
+            ("store_tokens: true, resources: {zak: {url: 'http://127.0.0.1/'}}", "is plain http"),
+            (
+                "store_tokens: true, resources: {zak: {url: 'https://u:p@a.example/'}}",
+                "is not a URL that may be called"
+            ),
+        ])
+    func wrong(_ text: String, _ reason: String) {
+        let environment = needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", Self.key)
+        let found = problems("providers: {zoom: {\(Self.zoom), \(text)}}", environment: environment)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
+    @Test("What docs/providers.md shows is such a configuration")
+    func documented() throws {
+        let contents = try FileReader.system.contents(of: Repository.path("docs/providers.md"), limit: 1 << 20)
+        let text = try #require(String(validating: contents.bytes, as: UTF8.self))
+        let shown = text.split(separator: "```").map(String.init).first {
+            $0.hasPrefix("yaml\n") && $0.contains("store_tokens")
+        }
+        let configuration = try load(
+            String(try #require(shown).dropFirst("yaml\n".count)),
+            files: ["vault-keys": Self.key + "\n", "zoom-secret": "s"]
+        ).configuration
+        #expect(configuration.vault.encryptionKeyBytes.count == 1)
+        let provider = try #require(configuration.providers.first)
+        #expect(provider.id == "zoom" && provider.storesTokens)
+        #expect(provider.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])
+        #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import LatchkeyConfiguration
+import TestSupport
+import Testing
+
+@Suite("The reference in docs/configuration.md")
+struct ConfigurationDocumentTests {
+    /// Set to `write`, the test writes the document instead of comparing it.
+    static let variable = "LATCHKEY_CONFIGURATION_REFERENCE"
+
+    private static let path = Repository.path("docs/configuration.md")
+
+    @Test("It is what the program knows of its settings")
+    func current() throws {
+        let expected = ConfigurationDocument.text
+        if ProcessInfo.processInfo.environment[Self.variable] == "write" {
+            try Data(expected.utf8).write(to: URL(fileURLWithPath: Self.path))
+            return
+        }
+        let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
+        let known = Set(committed.split(separator: "\n"))
+        let news = expected.split(separator: "\n").filter { !known.contains($0) }
+        #expect(news.isEmpty && committed == expected, "make configuration-reference writes docs/configuration.md anew")
+    }
+
+    @Test("Every key stands in it once, in a row of as many cells as the others")
+    func rows() {
+        let rows = ConfigurationDocument.text.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == ConfigurationReference.keys.count)
+        for (row, key) in zip(rows, ConfigurationReference.keys) {
+            #expect(row.hasPrefix("| `\(key.name)` |"))
+            #expect(row.replacing("\\|", with: "").count { $0 == "|" } == 7, "\(row)")
+        }
+    }
+
+    @Test("What SIGHUP takes over is marked")
+    func reload() {
+        func names(_ reload: ConfigurationKey.Reload) -> [String] {
+            ConfigurationReference.keys.filter { $0.reload == reload }.map(\.name)
+        }
+        #expect(
+            names(.value) == [
+                "rate_limits", "rate_limit_rules.per_address", "rate_limit_rules.sign_ins_per_address",
+                "rate_limit_rules.starts_per_address", "rate_limit_rules.per_api_key",
+                "rate_limit_rules.changes_per_user", "http.trusted_proxies",
+                "http.forwarded_field", "http.limits.max_requests_under_way", "log.level",
+            ])
+        #expect(names(.contentsOfFile) == ["tls.certificate_file", "tls.private_key_file", "tls.client_ca_file"])
+    }
+}
+
+/// The text of `docs/configuration.md`.
+enum ConfigurationDocument {
+    static var text: String {
+        var lines = [introduction]
+        var section = ""
+        for key in ConfigurationReference.keys {
+            let own = String(key.name.prefix { $0 != "." && $0 != "[" })
+            if own != section {
+                if !section.isEmpty { lines.append("") }
+                lines += [
+                    "## \(own)", "", "| key | variable | value | default | SIGHUP | meaning |",
+                    "|---|---|---|---|---|---|",
+                ]
+                section = own
+            }
+            lines.append(row(key))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func row(_ key: ConfigurationKey) -> String {
+        let variable = key.environmentName.map { "`\($0)`" + (key.isSecret ? ", `\($0)_FILE`" : "") } ?? "–"
+        let reload =
+            switch key.reload {
+            case .nothing: "–"
+            case .value: "yes"
+            case .contentsOfFile: "what is in the file"
+            }
+        let cells = [
+            "`\(key.name)`", variable, key.type + (key.isSecret ? "; secret" : ""),
+            key.defaultValue.map { "`\($0)`" } ?? "–", reload, key.meaning,
+        ]
+        return "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
+    }
+
+    private static let introduction = """
+        # Configuration
+
+        Every key, as `latchkey check-config --keys` knows it. `Config/latchkey.example.yaml` has them all with their defaults,
+        to be copied. Environment variables win over the file; those ending in `_FILE` name a file that holds the secret, and so
+        does the key with `_file` behind it. `–` in the column of variables: in the file only.
+
+        SIGHUP has a running server read its configuration again. It takes over what is marked below; whatever else has changed
+        is named in the log and waits for the next start. A configuration with a problem changes nothing.
+
+        `latchkey check-config` tells every problem, and warns of settings that take a defence away.
+
+        `make configuration-reference` writes this file from the program; `make test` fails where the two differ.
+
+        """
+}

@@ -1,0 +1,106 @@
+import LatchkeyConfiguration
+import TestSupport
+import Testing
+
+@Suite("The reference of the configuration")
+struct ConfigurationReferenceTests {
+    /// `Config/latchkey.example.yaml`.
+    private let lines: [Substring]
+
+    init() throws {
+        let contents = try FileReader.system.contents(
+            of: Repository.path("Config/latchkey.example.yaml"), limit: 1 << 20)
+        lines = try #require(String(validating: contents.bytes, as: UTF8.self))
+            .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// The lines with every setting uncommented: those that begin, after their indentation, with `#` and no space or,
+    /// within a list or group that is commented out, `#` and the list's indentation.
+    private var uncommented: String {
+        var isInBlock = false
+        return lines.map { (line) -> String in
+            let indentation = line.prefix { $0 == " " }
+            let rest = line.dropFirst(indentation.count)
+            guard rest.hasPrefix("#") else {
+                isInBlock = false
+                return String(line)
+            }
+            let text = rest.dropFirst()
+            let isSetting = !text.isEmpty && !text.hasPrefix(" ")
+            guard isSetting || (isInBlock && text.hasPrefix("  ")) else { return String(line) }
+            if isSetting { isInBlock = text.hasSuffix(":") }
+            return String(indentation + text)
+        }.joined(separator: "\n")
+    }
+
+    @Test("The example says nothing as it is")
+    func asItIs() throws {
+        let loaded = try load(lines.joined(separator: "\n"))
+        #expect(loaded.origins.keys.sorted() == ["api_keys", "zenkey.clients", "zenkey.discovery_url"])
+    }
+
+    @Test("Uncommented, the example sets every key, and to its default where it has one")
+    func uncommentedExample() throws {
+        let bundle = [
+            "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
+            "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
+        ]
+        let loaded = try load(uncommented, environment: [:], files: bundle)
+        let values = ConfigurationReference.values(of: loaded.configuration)
+        for key in ConfigurationReference.keys where key.environmentName != nil {
+            #expect(loaded.origins[key.name] != nil, "\(key.name) is missing")
+            let value = values.first { $0.key == key.name }?.value
+            #expect(value?.isEmpty == false, "\(key.name) has no value")
+            if let defaultValue = key.defaultValue { #expect(value == defaultValue, "\(key.name)") }
+        }
+        #expect(loaded.configuration.zenkey.clients.first?.redirectURIs.count == 2)
+    }
+
+    @Test("The example says of every key what it means and how its variable is called")
+    func documented() {
+        let text = lines.map { line in
+            var rest = line.drop { $0 == " " }
+            if rest.hasPrefix("#") { rest = rest.dropFirst().drop { $0 == " " || $0 == "#" } }
+            return String(rest)
+        }.joined(separator: " ")
+        let words = Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
+        for key in ConfigurationReference.keys {
+            let sentence = key.meaning.split { $0 == "." || $0 == ";" || $0 == ":" }.first.map(String.init) ?? ""
+            #expect(text.contains(sentence), "\(key.name): \(sentence)")
+            guard let name = key.environmentName else {
+                #expect(words.contains(String(key.name.split(separator: ".").last ?? "")), "\(key.name)")
+                continue
+            }
+            #expect(words.contains(name))
+            #expect(words.contains(name + "_FILE") == key.isSecret)
+        }
+        for word in words where word.hasPrefix("LATCHKEY_") {
+            let isKnown = ConfigurationReference.keys.contains { key in
+                word == key.environmentName || (key.isSecret && word == (key.environmentName ?? "") + "_FILE")
+            }
+            #expect(isKnown, "\(word) is no variable")
+        }
+    }
+
+    @Test("Keys and variables have one name each, a type and a meaning")
+    func unique() {
+        let keys = ConfigurationReference.keys
+        #expect(Set(keys.map(\.name)).count == keys.count)
+        let variables = keys.flatMap { key in
+            key.environmentName.map { key.isSecret ? [$0, $0 + "_FILE"] : [$0] } ?? []
+        }
+        #expect(Set(variables).count == variables.count)
+        #expect(keys.allSatisfy { !$0.type.isEmpty && $0.meaning.hasSuffix(".") })
+    }
+
+    @Test("Secrets are marked as such")
+    func secrets() {
+        let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
+        #expect(
+            secrets == [
+                "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
+                "zenkey.clients[].private_key", "providers", "providers[].clients", "vault.encryption_keys",
+                "transactions.encryption_keys", "outbound.proxy",
+            ])
+    }
+}

@@ -1,0 +1,99 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import Primitives
+import TestSupport
+
+/// Simulated carriers, a directory, and the environment under which an operator's commands run against them.
+struct AdminHarness: Sendable {
+    static let secret = "s3cret-of-the-client"
+    static let apiKey = "key-of-the-operator-0123456789abcdef"
+
+    let simulator: CarrierSimulator
+    let directory: TemporaryDirectory
+
+    static func with(_ body: (AdminHarness) async throws -> Void) async throws {
+        let simulator = CarrierSimulator(
+            clients: [.init(id: Stage.clientID, secret: Secret(secret), redirectURIs: [Stage.redirectURI])])
+        let running = try simulator.start()
+        let stage = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
+        do { try await body(stage) } catch {
+            await running.shutdown()
+            throw error
+        }
+        await running.shutdown()
+    }
+
+    var environment: [String: String] {
+        [
+            "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("latchkey.db"))",
+            "LATCHKEY_API_KEYS": Self.apiKey, "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
+            "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):\(Self.secret)",
+            "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
+            "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
+            "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "8s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "8s",
+        ]
+    }
+
+    func run(
+        _ arguments: [String], environment change: [String: String] = [:], input: String? = nil
+    ) async throws -> LatchkeyProcess.Ending {
+        let process = try LatchkeyProcess(
+            arguments, environment: environment.merging(change) { $1 }, directory: directory.path, input: input)
+        return await process.ending()
+    }
+
+    /// Writes a file; its path.
+    func write(_ text: String, as name: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory.file(name)))
+        return directory.file(name)
+    }
+
+    struct Tokens: Sendable {
+        let idToken: String
+        let accessToken: String
+    }
+
+    static let nonce = "nonce-of-the-app"
+    static let context = "Pay 10.00 to the shop"
+
+    /// What the carrier's token endpoint answers, under its present faults.
+    func tokens(mccmnc: String = Stage.mccmnc) async throws -> Tokens {
+        try await tokens(of: mccmnc, at: "/carriers/\(mccmnc)/token", acr: "a3", context: Self.context)
+    }
+
+    /// As ``tokens(mccmnc:)``, of a provider that is no carrier.
+    func tokens(of provider: String) async throws -> Tokens {
+        try await tokens(of: provider, at: "/providers/\(provider)/token", acr: nil, context: nil)
+    }
+
+    private func tokens(of mccmnc: String, at path: String, acr: String?, context: String?) async throws -> Tokens {
+        let verifier = RandomSource.system.token()
+        let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
+        let code = try simulator.issueCode(
+            mccmnc: mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge,
+            nonce: Self.nonce, acr: acr, context: context)
+        let carrier = App(port: try port, apiKey: nil)
+        let credentials = Data("\(Stage.clientID):\(Self.secret)".utf8).base64EncodedString()
+        let answer = try await carrier.send(
+            "POST", path,
+            headers: ["Authorization: Basic \(credentials)", "Content-Type: application/x-www-form-urlencoded"],
+            body: App.form([
+                "grant_type": "authorization_code", "code": code, "redirect_uri": Stage.redirectURI,
+                "code_verifier": verifier,
+            ]))
+        return Tokens(
+            idToken: answer.json["id_token"]?.string ?? "", accessToken: answer.json["access_token"]?.string ?? "")
+    }
+
+    private struct NoPort: Error {}
+
+    private var port: UInt16 {
+        get throws {
+            guard let port = simulator.baseURL?.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+                throw NoPort()
+            }
+            return port
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+/// What operators read of the audit record.
+@Suite struct AuditCommandTests {
+    private let directory: TemporaryDirectory
+    private let clock = ManualClock()
+    private var configuration = Configuration()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
+    }
+
+    /// Three events: a day ago, an hour ago and now.
+    private func fill() async throws {
+        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("latchkey.db")))
+        for (ago, kind, user) in [(86_400, "user.made", 1), (3_600, "user.made", 2), (0, "user.erased", 1)] {
+            try await store.addAuditEvent(
+                AuditEvent(
+                    at: clock.now.advanced(bySeconds: Int64(-ago)), AuditEvent.Kind(kind), user: UserID(Int64(user)),
+                    by: .user, requestID: "r-\(ago)", details: AuditDetails { $0.add("note", "a \"b\"") }))
+        }
+        try await store.close()
+    }
+
+    private func lines(
+        _ change: (inout AdminService.AuditSelection) -> Void = { _ in }, as format: AdminService.LineFormat = .text
+    ) async throws -> [String] {
+        let desk = try AdminService(configuration, clock: clock.wallClock)
+        var selection = AdminService.AuditSelection()
+        change(&selection)
+        let result: Result<[String], any Error>
+        do { result = .success(try await desk.audit(selection, as: format)) } catch { result = .failure(error) }
+        await desk.close()
+        return try result.get()
+    }
+
+    @Test("Events are printed oldest first, for people and for programs")
+    func printed() async throws {
+        try await fill()
+        #expect(
+            try await lines() == [
+                #"2027-01-14T08:00:00Z #1 user.made user=1 by=user request=r-86400 {"note":"a \"b\""}"#,
+                #"2027-01-15T07:00:00Z #2 user.made user=2 by=user request=r-3600 {"note":"a \"b\""}"#,
+                #"2027-01-15T08:00:00Z #3 user.erased user=1 by=user request=r-0 {"note":"a \"b\""}"#,
+            ])
+        let line =
+            #"{"serial":3,"time":"2027-01-15T08:00:00Z","kind":"user.erased","user_id":1,"actor":"user","#
+            + #""request_id":"r-0","details":{"note":"a \"b\""}}"#
+        #expect(try await lines({ $0.limit = 1 }, as: .json) == [line])
+    }
+
+    @Test("A selection leaves out what does not fit it")
+    func selected() async throws {
+        try await fill()
+        #expect(try await lines { $0.user = 1 }.count == 2)
+        #expect(try await lines { $0.kind = "user.made" }.count == 2)
+        #expect(try await lines { $0.since = "2h" }.count == 2)
+        #expect(try await lines { $0.until = "2h" }.count == 1)
+        #expect(try await lines { $0.since = "2027-01-15T08:00:00Z" }.count == 1)
+        #expect(try await lines { $0.until = "2027-01-15" }.count == 1)
+    }
+
+    @Test("What cannot be read is said, and so is a database that is not there")
+    func refused() async throws {
+        let failure = await #expect(throws: OperatorFailure.self) { try await lines() }
+        #expect(failure?.description.contains("LATCHKEY_DATABASE_URL") == true)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("latchkey.db")))
+        try await fill()
+        for time in ["yesterday", "7", "-7d", "99999999999d", "d", "7w"] {
+            await #expect(throws: OperatorFailure.self, "\(time)") { try await lines { $0.since = time } }
+        }
+        await #expect(throws: OperatorFailure.self) { try await lines { $0.limit = 0 } }
+    }
+
+    @Test("latchkey audit needs no more of the configuration than the database")
+    func command() async throws {
+        try await fill()
+        let environment = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("latchkey.db"))"]
+        let process = try LatchkeyProcess(
+            ["audit", "--user", "1", "--kind", "user.erased"], environment: environment, directory: directory.path)
+        let ending = await process.ending()
+        #expect(ending.status == 0)
+        #expect(ending.output.hasPrefix("2027-01-15T08:00:00Z #3 user.erased user=1 by=user"))
+        let rows: [([String], String)] = [
+            ([], "No event fits.\n"), (["--format", "json"], ""), (["--json"], ""),
+            // The option's former spelling.
+            (["--json", "--user", "1", "--limit", "1"], "{\"serial\":3,"), (["--format", "json", "--user", "1"], "{"),
+        ]
+        for (arguments, says) in rows {
+            let nobody = arguments.contains("--user") ? [] : ["--user", "99"]
+            let ending = await
+                (try LatchkeyProcess(
+                    ["audit"] + nobody + arguments, environment: environment, directory: directory.path)).ending()
+            #expect(ending.status == 0)
+            #expect(nobody.isEmpty ? ending.output.hasPrefix(says) : ending.output == says, "\(arguments)")
+        }
+        let missing = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("no.db"))"]
+        let other = await (try LatchkeyProcess(["audit"], environment: missing, directory: directory.path)).ending()
+        #expect(other.status == 1)
+        #expect(other.output.contains("no database"))
+    }
+}

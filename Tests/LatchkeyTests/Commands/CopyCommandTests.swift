@@ -1,0 +1,111 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+/// `latchkey copy`, as an operator runs it who goes from SQLite to PostgreSQL.
+@Suite(.serialized) struct CopyCommandTests {
+    private func serve(_ stage: AdminHarness, _ url: String? = nil) async throws -> (LatchkeyProcess, App) {
+        var environment = stage.environment
+        if let url { environment["LATCHKEY_DATABASE_URL"] = url }
+        let process = try LatchkeyProcess(["serve"], environment: environment, directory: stage.directory.path)
+        return (process, App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey))
+    }
+
+    private func fields(_ stage: AdminHarness, user: String? = nil) throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let code = try stage.simulator.issueCode(
+            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }))
+        return [
+            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "code_verifier": verifier,
+        ]
+    }
+
+    private func copy(_ stage: AdminHarness, _ arguments: String...) async throws -> LatchkeyProcess.Ending {
+        // Without any configuration.
+        let ending = await (try LatchkeyProcess(["copy"] + arguments, directory: stage.directory.path)).ending()
+        for secret in ["s3cret%2F", PostgresCluster.password] { #expect(!ending.output.contains(secret)) }
+        return ending
+    }
+
+    @Test(
+        "Sessions that were made on SQLite are good on PostgreSQL, users keep their accounts, and servers are in the way"
+    )
+    func fromSQLite() async throws {
+        try await AdminHarness.with { stage in
+            let url = try PostgresCluster.shared().makeSchema()
+            let target = try stage.write(url + "\n", as: "url")
+            let (server, app) = try await serve(stage)
+            let signedIn = try await app.signIn(try fields(stage))
+            let token = try #require(signedIn.token)
+            let me = try await app.me(token)
+            let busy = try await copy(stage, "--from", "sqlite:///latchkey.db", "--to-file", target)
+            #expect(busy.status == 1)
+            #expect(busy.output.contains("servers have the source open; stop all"), "\(busy.output)")
+            server.send(SIGTERM)
+            #expect(await server.ending().status == 0)
+
+            let done = try await copy(
+                stage, "--from", "sqlite:///latchkey.db", "--to-file", target, "--format", "json")
+            #expect(done.status == 0, "\(done.output)")
+            let line = try #require(done.output.split(separator: "\n").last)
+            let report = try #require(try JSONValue(parsing: Array(line.utf8)).object)
+            #expect(report["from"]?.string == "sqlite:///latchkey.db")
+            let tables = try #require(report["tables"]?.array).compactMap(\.object)
+            #expect(tables.first?["name"]?.string == "users")
+            #expect(tables.first?["rows"]?.integer == 1)
+
+            let (second, reborn) = try await serve(stage, url)
+            let again = try await reborn.me(token)
+            #expect(again.status == 200)
+            #expect(again.json["user_id"] == me.json["user_id"])
+            #expect(try await reborn.refresh(try #require(signedIn.refreshToken)).status == 200)
+            let newer = try await reborn.signIn(try fields(stage))
+            #expect(newer.status == 200)
+            let other = try await copy(stage, "--from-file", target, "--to", "sqlite:///back.db")
+            #expect(other.status == 1)
+            #expect(other.output.contains("servers have the source open"), "\(other.output)")
+            second.send(SIGTERM)
+            #expect(await second.ending().status == 0)
+
+            let twice = try await copy(stage, "--from", "sqlite:///latchkey.db", "--to-file", target)
+            #expect(twice.status == 1)
+            #expect(twice.output.contains("the target is not empty"), "\(twice.output)")
+            let back = try await copy(stage, "--from-file", target, "--to", "sqlite:///back.db")
+            #expect(back.status == 0, "\(back.output)")
+            #expect(back.output.contains("read again and found the same"), "\(back.output)")
+            let (third, home) = try await serve(stage, "sqlite:///back.db")
+            #expect(try await home.me(try #require(newer.token)).status == 200)
+            third.send(SIGTERM)
+            #expect(await third.ending().status == 0)
+        }
+    }
+
+    @Test("Options that are wrong end with 64, and none shows a password")
+    func options() async throws {
+        try await AdminHarness.with { stage in
+            let file = "sqlite:///latchkey.db"
+            for (arguments, words) in [
+                ([], "give either --from or --from-file"), (["--from", file], "give either --to or --to-file"),
+                (["--from", file, "--from-file", "x", "--to", file], "give either --from or --from-file"),
+                (["--from", "mysql://root:s3cret%2F@host/db", "--to", file], "--from: is not a database URL"),
+                (["--from", file, "--to", "postgres://me:s3cret%2F@ho st/db"], "--to: is not a PostgreSQL URL"),
+                (["--from", file, "--to-file", stage.directory.file("none")], "--to-file cannot be read"),
+            ] {
+                let ending = await (try LatchkeyProcess(["copy"] + arguments)).ending()
+                #expect(ending.status == 64)
+                #expect(ending.output.contains(words), "\(ending.output)")
+                #expect(!ending.output.contains("s3cret"), "\(ending.output)")
+            }
+            let gone = "postgres://me:s3cret%2F@127.0.0.1:1/latchkey"
+            #expect(try await stage.run(["migrate"]).status == 0)
+            let unreachable = try await copy(stage, "--from", file, "--to", gone)
+            #expect(unreachable.status == 1)
+            #expect(unreachable.output.contains("the target: "), "\(unreachable.output)")
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import CarrierSimulator
+import Foundation
+import TestSupport
+import Testing
+
+/// `latchkey explain-token`, run as a process of its own.
+@Suite(.serialized) struct ExplainTokenTests {
+    typealias Fault = CarrierSimulator.Fault
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let fault: Fault?
+        /// The checks that must fail, as the command names them; none for a token that must be accepted.
+        let fails: [String]
+        var testDescription: String { fault?.rawValue ?? "no fault" }
+
+        init(_ fault: Fault?, _ fails: String...) {
+            self.fault = fault
+            self.fails = fails
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(nil), Row(.idTokenAudienceArray), Row(.idTokenUnsolicitedClaims), Row(.idTokenRotatedKey),
+        Row(.idTokenTwoParts, "format"), Row(.idTokenHuge, "format"), Row(.idTokenAlgNone, "format", "algorithm"),
+        Row(.idTokenCritical, "critical_header"), Row(.idTokenHS256ByPublicKey, "algorithm"),
+        Row(.idTokenRS512, "algorithm"), Row(.idTokenUnknownKeyID, "key"), Row(.idTokenWeakKey, "key"),
+        Row(.idTokenBadSignature, "signature"), Row(.idTokenStrangerKey, "signature"),
+        Row(.idTokenDuplicateClaim, "claims"), Row(.idTokenOtherIssuer, "issuer"),
+        Row(.idTokenLongSubject, "subject"), Row(.idTokenExtraAudience, "audience"),
+        Row(.idTokenOtherAuthorizedParty, "authorized_party"), Row(.idTokenExpired, "expiry"),
+        Row(.idTokenMissingExpiry, "expiry"), Row(.idTokenOld, "issued_at"), Row(.idTokenFuture, "issued_at"),
+        Row(.idTokenNotYetValid, "not_before"), Row(.idTokenWrongNonce, "nonce"), Row(.idTokenWrongACR, "acr"),
+        Row(.idTokenOldAuthentication, "auth_time"), Row(.idTokenWrongAccessTokenHash, "at_hash"),
+        Row(.idTokenOtherContext, "context"),
+    ]
+
+    @Test("Each fault of a token is told by the check that it fails, and by no other", arguments: rows)
+    func faults(row: Row) async throws {
+        try await AdminHarness.with { stage in
+            // This carrier writes at_hash.
+            let mccmnc = "310260"
+            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: mccmnc)
+            let tokens = try await stage.tokens(mccmnc: mccmnc)
+            let tokenFile = try stage.write(tokens.idToken, as: "token")
+            let accessTokenFile = try stage.write(tokens.accessToken, as: "access")
+            let ending = try await stage.run([
+                "explain-token", "--mccmnc", mccmnc, "--token-file", tokenFile,
+                "--access-token-file", accessTokenFile,
+                "--nonce", AdminHarness.nonce, "--acr-values", "a3", "--context", AdminHarness.context,
+                "--max-age", "300",
+            ])
+            #expect(ending.status == (row.fails.isEmpty ? 0 : 1), "\(ending.output)")
+            #expect(failed(ending.output) == row.fails, "\(ending.output)")
+            for secret in [tokens.idToken, tokens.accessToken, AdminHarness.secret, AdminHarness.apiKey] {
+                #expect(!ending.output.contains(secret))
+            }
+        }
+    }
+
+    /// The names of the checks on the lines marked FAIL.
+    private func failed(_ output: String) -> [String] {
+        output.split(separator: "\n").filter { $0.hasPrefix("FAIL") }.compactMap {
+            $0.split(separator: " ").dropFirst().first.map(String.init)
+        }
+    }
+
+    @Test("The token is read from standard input, sent nowhere, and nothing personal in it is printed unasked")
+    func privacy() async throws {
+        try await AdminHarness.with { stage in
+            let token = try await stage.tokens().idToken
+            let arguments = ["explain-token", "--provider", "zenkey", "--mccmnc", Stage.mccmnc]
+            let ending = try await stage.run(arguments, input: token + "\n")
+            #expect(ending.status == 0, "\(ending.output)")
+            #expect(ending.output.contains("Accepted"))
+            // A subject begins with the network's code.
+            for personal in ["\(Stage.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
+                #expect(!ending.output.contains(personal))
+            }
+            let shown = try await stage.run(arguments + ["--show-claims"], input: token)
+            for personal in ["\"\(Stage.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
+                #expect(shown.output.contains(personal))
+            }
+            let log = stage.simulator.log
+            #expect(log.count(.discovery) == 2)
+            #expect(log.count(.keys) == 2)
+            #expect(log.count(.token) == 1)
+            #expect(log.count(.userInfo) == 0)
+            for entry in log.entries where entry.endpoint != .token {
+                for parameter in entry.parameters { #expect(!token.contains(parameter.value) || parameter.value == "") }
+                #expect(entry.authorization == nil)
+            }
+        }
+    }
+
+    @Test("A token of an OpenID provider is explained without a network, by that provider's keys")
+    func provider() async throws {
+        try await AdminHarness.with { stage in
+            let issuer = try #require(stage.simulator.issuer(of: "acme"))
+            let file = try stage.write(
+                """
+                providers:
+                  acme:
+                    kind: oidc
+                    issuer: \(issuer)
+                    clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+                  meetings:
+                    kind: oauth2
+                    issuer: https://meetings.example
+                    authorization_endpoint: \(issuer)/authorize
+                    token_endpoint: \(issuer)/token
+                    user_endpoint: \(issuer)/v2/users/me
+                    subject: id
+                    clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+                """, as: "latchkey.yaml")
+            let token = try await stage.tokens(of: "acme").idToken
+            func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
+                try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+            }
+            let ending = try await run("--provider", "acme")
+            #expect(ending.status == 0, "\(ending.output)")
+            #expect(ending.output.contains(issuer))
+            let other = try await run("--mccmnc", Stage.mccmnc)
+            #expect(other.status == 1)
+            #expect(failed(other.output).contains("signature") || failed(other.output).contains("key"))
+            #expect(failed(other.output).contains("issuer"))
+            for (arguments, says) in [
+                (["--provider", "acme", "--mccmnc", Stage.mccmnc], "leave it out"),
+                (["--provider", "meetings"], "gives no ID tokens"),
+                (["--provider", "initech"], "one of: zenkey, acme"),
+            ] {
+                let wrong = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                #expect(wrong.status == 64, "\(arguments)")
+                #expect(wrong.output.contains(says), "\(wrong.output)")
+            }
+            stage.simulator.rotateKeys("acme")
+            let rotated = try await run("--provider", "acme")
+            #expect(failed(rotated.output) == ["key"], "\(rotated.output)")
+        }
+    }
+
+    typealias Defect = CarrierSimulator.LogoutDefect
+
+    private static let logoutRows: [(defect: Defect?, fails: [String])] = [
+        (nil, []), (.notJWT, ["format"]), (.algNone, ["format", "algorithm"]), (.hs256BySecret, ["algorithm"]),
+        (.idTokenType, ["type"]), (.critical, ["critical_header"]), (.otherIssuer, ["issuer"]),
+        (.missingIssuer, ["issuer"]), (.otherAudience, ["audience"]), (.extraAudience, ["audience"]),
+        (.missingIssuedAt, ["issued_at"]), (.old, ["issued_at"]), (.future, ["issued_at"]), (.expired, ["expiry"]),
+        (.notYetValid, ["not_before"]), (.missingID, ["jti"]), (.noEvent, ["event"]), (.otherEvent, ["event"]),
+        (.eventNotObject, ["event"]), (.withNonce, ["nonce"]), (.nobody, ["subject"]), (.emptySession, ["subject"]),
+        (.badSignature, ["signature"]), (.strangerKey, ["signature"]),
+    ]
+
+    /// A configuration with the provider `acme`, and one that ends no sessions.
+    private func logoutConfiguration(_ stage: AdminHarness) throws -> String {
+        let issuer = try #require(stage.simulator.issuer(of: "acme"))
+        let provider = """
+            kind: oidc
+                issuer: \(issuer)
+                clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+            """
+        let text = "providers:\n  acme:\n    \(provider)\n  deaf:\n    backchannel_logout: off\n    \(provider)\n"
+        return try stage.write(text, as: "latchkey.yaml")
+    }
+
+    @Test("Each defect of a logout token is told by the check that it fails, and by no other")
+    func logoutTokens() async throws {
+        #expect(Set(Self.logoutRows.compactMap(\.defect)) == Set(Defect.allCases))
+        try await AdminHarness.with { stage in
+            let file = try logoutConfiguration(stage)
+            for (defect, fails) in Self.logoutRows {
+                let token = try await stage.simulator.logoutToken(
+                    of: "acme", clientID: Stage.clientID, user: "jane", sessionID: defect == .nobody ? nil : "s-1",
+                    defect: defect)
+                // Whatever is wrong with it, it is seen to be a logout token, if it is a token at all.
+                let kind = defect == .notJWT ? ["--kind", "logout"] : []
+                let ending = try await stage.run(
+                    ["explain-token", "--config", file, "--provider", "acme"] + kind, input: token)
+                #expect(ending.status == (fails.isEmpty ? 0 : 1), "\(String(describing: defect)): \(ending.output)")
+                #expect(failed(ending.output) == fails, "\(ending.output)")
+                #expect(ending.output.hasPrefix("A logout token from"))
+                #expect(ending.output.contains("good once") == fails.isEmpty)
+                for secret in [token, "s-1", "jane", AdminHarness.secret] { #expect(!ending.output.contains(secret)) }
+            }
+        }
+    }
+
+    @Test("What a logout token cannot be asked about is said; an ID token is none")
+    func logoutUsage() async throws {
+        try await AdminHarness.with { stage in
+            let file = try logoutConfiguration(stage)
+            let token = try await stage.simulator.logoutToken(of: "acme", clientID: Stage.clientID, user: "jane")
+            for (arguments, says) in [
+                ([], "name its provider with --provider"), (["--mccmnc", Stage.mccmnc], "name its provider"),
+                (["--provider", "acme", "--nonce", "n"], "leave out --nonce"),
+                (["--provider", "deaf"], "backchannel_logout is off"),
+                (["--provider", "acme", "--client-id", "another"], "--client-id"),
+            ] as [([String], String)] {
+                let ending = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                #expect(ending.status == 64, "\(arguments): \(ending.output)")
+                #expect(ending.output.contains(says), "\(ending.output)")
+            }
+            let idToken = try await stage.tokens(of: "acme").idToken
+            let ending = try await stage.run(
+                ["explain-token", "--config", file, "--provider", "acme", "--kind", "logout"], input: idToken)
+            #expect(ending.status == 1)
+            #expect(failed(ending.output).contains("event"), "\(ending.output)")
+            let asID = try await stage.run(
+                ["explain-token", "--config", file, "--provider", "acme", "--kind", "id"], input: token)
+            #expect(asID.status == 1)
+            #expect(failed(asID.output).contains("type"), "\(asID.output)")
+        }
+    }
+
+    @Test("A token that has expired is explained whole, also at a moment when it had not")
+    func otherMoment() async throws {
+        try await AdminHarness.with { stage in
+            let token = try await stage.tokens().idToken
+            let now = Int(Date().timeIntervalSince1970)
+            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc, "--at"]
+            let later = try await stage.run(arguments + ["\(now + 86_400)"], input: token)
+            #expect(later.status == 1)
+            #expect(failed(later.output) == ["expiry", "issued_at"])
+            #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 18)
+            let time = ISO8601DateFormatter().string(from: Date())
+            #expect(try await stage.run(arguments + [time], input: token).status == 0)
+        }
+    }
+
+    @Test("Each way not to get an answer has a code of its own, and says what to do")
+    func failures() async throws {
+        try await AdminHarness.with { stage in
+            let token = try await stage.tokens().idToken
+            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc]
+            func status(
+                _ arguments: [String], _ says: String, environment: [String: String] = [:], input: String = token
+            ) async throws -> Int32 {
+                let ending = try await stage.run(arguments, environment: environment, input: input)
+                #expect(ending.output.contains(says), "\(ending.output)")
+                #expect(!ending.output.contains(token))
+                return ending.status
+            }
+            #expect(try await status(["explain-token"], "--mccmnc") == 64)
+            #expect(try await status(["explain-token", "--mccmnc", "31"], "--mccmnc") == 64)
+            #expect(try await status(arguments + ["--provider", "other"], "zenkey") == 64)
+            #expect(try await status(arguments + ["--client-id", "other"], "zenkey.clients") == 64)
+            #expect(try await status(arguments + ["--at", "yesterday"], "--at") == 64)
+            let several = ["LATCHKEY_ZENKEY_CLIENTS": "a:x,b:y"]
+            #expect(try await status(arguments, "--client-id: a, b", environment: several) == 64)
+            #expect(try await status(arguments + ["--token-file", "/nowhere"], "/nowhere") == 66)
+            #expect(try await status(arguments, "no token", input: " \n") == 66)
+            let badLevel = ["LATCHKEY_LOG_LEVEL": "loud"]
+            #expect(try await status(arguments, "log.level", environment: badLevel) == 78)
+            stage.simulator.setFaults([.discovery500], for: Stage.mccmnc)
+            #expect(try await status(arguments, "metadata") == 69)
+            stage.simulator.setFaults([.keys500], for: Stage.mccmnc)
+            #expect(try await status(arguments, "Undecided") == 69)
+        }
+    }
+}

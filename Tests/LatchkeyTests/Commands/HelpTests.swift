@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the commands say of themselves.
+@Suite(.serialized) struct HelpTests {
+    /// As `latchkey --help` lists them.
+    private func commands() async throws -> [String] {
+        let overview = await (try LatchkeyProcess(["--help"])).ending()
+        #expect(overview.status == 0)
+        let list = try #require(overview.output.components(separatedBy: "SUBCOMMANDS:\n").last)
+        return list.split(separator: "\n").compactMap { line in
+            guard line.hasPrefix("  "), !line.hasPrefix("  See "), let first = line.dropFirst(2).first, first != " "
+            else { return nil }
+            return line.split(separator: " ").first.map(String.init)
+        }
+    }
+
+    @Test("Every command says of itself with what it ends, and of each option what it means")
+    func complete() async throws {
+        let commands = try await commands()
+        #expect(Set(commands).isSuperset(of: ["serve", "doctor", "explain-token", "check-config", "health"]))
+        for command in commands {
+            let help = await (try LatchkeyProcess(["help", command])).ending()
+            #expect(help.status == 0)
+            let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(words.contains("nds with 0"), "\(command)")
+            // An option without a meaning stands alone on its line, and no indented line follows it.
+            let lines = help.output.components(separatedBy: "\n")
+            for (line, next) in zip(lines, lines.dropFirst()) where line.hasPrefix("  -") {
+                let hasMeaning = line.dropFirst(2).contains("  ") || next.hasPrefix("          ")
+                #expect(hasMeaning, "\(command): \(line)")
+            }
+        }
+    }
+
+    @Test("docs/operations.md names every command")
+    func documented() async throws {
+        let text = try Repository.text("docs/operations.md")
+        let section = try #require(
+            text.components(separatedBy: "## Commands\n").last?.components(separatedBy: "\n## ").first)
+        for command in try await commands() { #expect(section.contains("`latchkey \(command)"), "\(command)") }
+    }
+
+    @Test(
+        "What serve and doctor are told wrongly ends them with 64", arguments: ["serve", "doctor", "health", "audit"])
+    func usage(command: String) async throws {
+        #expect(await (try LatchkeyProcess([command, "--no-such-option"])).ending().status == 64)
+    }
+}

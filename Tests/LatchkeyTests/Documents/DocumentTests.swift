@@ -1,0 +1,365 @@
+import Crypto
+import Foundation
+import LatchkeyAPI
+import LatchkeyConfiguration
+import Primitives
+import TestSupport
+import Testing
+
+/// That every example of `README.md` and `docs/` is run, read or compared by a test (docs/contributing.md, "Documents").
+@Suite(.serialized) struct DocumentTests {
+    /// Examples that nothing here can run, by document and first line, with the reason.
+    private static let exceptions = [
+        "docs/providers.md: pip install oidc-provider-mock && oidc-provider-mock    # listens on port 9400":
+            "it installs; Tests/ThirdParty does the same, with the configuration that stands above it",
+        "docs/containers.md: docker build -t latchkey --build-arg VERSION=1.0.0 --build-arg REVISION=$(git rev-parse HEAD) .":
+            "it needs a container engine; scripts/image-check follows the Dockerfile, scripts/deployment-check compose.yaml",
+    ]
+
+    /// Examples that other tests run: by document, name, and the test's source, where the name stands in quotes.
+    private static let runElsewhere = [
+        ("README.md", "demo", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("README.md", "session", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("README.md", "serve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/server-initiated.md", "start", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/server-initiated.md", "approve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/server-initiated.md", "poll", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/migration.md", "port", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/migration.md", "operator", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/sessions.md", "js-refresh", "Tests/Browser/console.py"),
+        ("docs/linking.md", "js-link", "Tests/Browser/console.py"),
+    ]
+
+    /// Examples that are run here, in this order against one demonstration; what each has to answer.
+    private static let runHere: [(document: String, name: String, answers: [String])] = [
+        ("docs/quick-start.md", "code", ["\"code_verifier\"", "\"mccmnc\":\"310010\""]),
+        ("docs/quick-start.md", "sign-in", ["\"name\":\"Ravi Okafor\""]),
+        ("docs/quick-start.md", "fault", ["\"error\":\"invalid_id_token\"", "exp"]),
+        ("docs/mobile-apps.md", "form", ["\"refresh_token\"", "\"new_user\":true"]),
+        ("docs/sessions.md", "introspect", ["\"active\":true"]),
+        ("docs/sessions.md", "refresh", ["\"refresh_token\"", "\"new_user\":false"]),
+        ("docs/linking.md", "link", ["\"issuer\"", "/providers/acme"]),
+    ]
+
+    @Test("Every example is tied to a test, or stands among the exceptions with a reason")
+    func tied() throws {
+        let all = try Example.all()
+        #expect(all.count > 40)
+        var excepted: Set<String> = []
+        for example in all {
+            switch example.language {
+            case "yaml": continue
+            case "sh" where example.isOfMake || example.note == "commands": continue
+            case "json" where example.note?.hasPrefix("schema: ") == true: continue
+            case "json" where example.note?.hasPrefix("answer: ") == true: continue
+            case "js", "swift", "sh":
+                if let name = example.name, try isTied(example, name) { continue }
+            case "json": break
+            default: continue
+            }
+            let isExcepted = Self.exceptions[example.key] != nil
+            if isExcepted { excepted.insert(example.key) }
+            #expect(
+                isExcepted,
+                """
+                \(example.document):\(example.line): this \(example.language) is held to the truth by nothing. Put \
+                <!-- snippet: NAME -->, <!-- commands --> or <!-- schema: NAME --> in front of it and have a test run it: \
+                docs/contributing.md, “Documents”, says how.
+                """)
+        }
+        #expect(excepted == Set(Self.exceptions.keys), "an exception is of no example any more")
+    }
+
+    private func isTied(_ example: Example, _ name: String) throws -> Bool {
+        if Self.runHere.contains(where: { $0.document == example.document && $0.name == name }) { return true }
+        if let (_, _, source) = Self.runElsewhere.first(where: { $0.0 == example.document && $0.1 == name }) {
+            return try Example.text(source).contains("\"\(name)\"")
+        }
+        return try Example.sources()[name] == example.text
+    }
+
+    @Test("Make's targets are there")
+    func targets() throws {
+        let makefile = "\n" + (try Example.text("Makefile"))
+        var count = 0
+        for example in try Example.all() where example.isOfMake {
+            for line in example.commands {
+                let words = line.split(separator: " ").drop { $0 != "make" }.dropFirst()
+                for word in words where !word.contains("=") {
+                    count += 1
+                    #expect(makefile.contains("\n\(word):"), "\(example.place): make \(word)")
+                }
+            }
+        }
+        #expect(count > 3)
+    }
+
+    @Test("latchkey has each command that is shown, and each command its options")
+    func commands() async throws {
+        var helps: [String: String] = [:]
+        var count = 0
+        for example in try Example.all() where example.note == "commands" {
+            for line in example.commands where !line.hasPrefix("export LATCHKEY_") {
+                let words = line.split(separator: " ").map(String.init)
+                #expect(words.first == "latchkey", "\(example.place): \(line)")
+                guard words.count > 1 else { continue }
+                var names = [words[1]]
+                if ["users", "api-key", "vault"].contains(words[1]), words.count > 2 { names.append(words[2]) }
+                let path = names.joined(separator: " ")
+                if helps[path] == nil {
+                    let help = await (try LatchkeyProcess(["help"] + names)).ending()
+                    // Of what it does not know it tells what there is.
+                    helps[path] = help.status == 0 && help.output.contains("latchkey \(path)") ? help.output : ""
+                }
+                let help = helps[path] ?? ""
+                #expect(!help.isEmpty, "\(example.place): there is no latchkey \(path)")
+                for option in words where option.hasPrefix("--") {
+                    count += 1
+                    #expect(help.contains(option), "\(example.place): latchkey \(path) has no \(option)")
+                }
+            }
+        }
+        #expect(count > 10)
+    }
+
+    @Test("JSON is of the schema that it is said to be of")
+    func schemas() throws {
+        let contract = try PublishedAPI.contract()
+        var count = 0
+        for example in try Example.all() {
+            guard example.language == "json", let note = example.note, note.hasPrefix("schema: ") else { continue }
+            let name = String(note.dropFirst("schema: ".count))
+            let schema = try #require(Self.schema(name), "\(example.place): there is no schema \(name)")
+            // What stands for a value that is another one each time.
+            let value = try JSONValue(parsing: Array(example.text.replacing("…", with: "x").utf8))
+            let faults = contract.schemas.faults(of: value, schema)
+            #expect(faults.isEmpty, "\(example.place): \(faults)")
+            count += 1
+        }
+        #expect(count > 3)
+    }
+
+    /// A component, or what the operation of this id answers when all is well.
+    private static func schema(_ name: String) -> JSONValue? {
+        let document = OpenAPIDocument(
+            version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
+        ).json.object
+        if document?["components"]?.object?["schemas"]?.object?[name] != nil {
+            return .object(of: [("$ref", .string("#/components/schemas/\(name)"))])
+        }
+        for (_, methods) in document?["paths"]?.object?.members.map({ ($0.name, $0.value) }) ?? [] {
+            for method in methods.object?.members ?? [] where method.value.object?["operationId"]?.string == name {
+                let answers = method.value.object?["responses"]?.object?.members ?? []
+                return answers.first { $0.name.hasPrefix("2") }?.value.object?["content"]?.object?["application/json"]?
+                    .object?["schema"]
+            }
+        }
+        return nil
+    }
+
+    @Test("YAML that is Prometheus' is a configuration of Prometheus")
+    func prometheus() async throws {
+        let examples = try Example.all().filter { $0.language == "yaml" && $0.note == "prometheus" }
+        #expect(!examples.isEmpty)
+        for example in examples {
+            let ending = try await Promtool.check(configuration: example.text)
+            #expect(ending.status == 0, "\(example.place): \(ending.output)")
+        }
+    }
+
+    @Test("YAML is a configuration, as it stands")
+    func configurations() throws {
+        // Whatever file is named holds a secret that will do there.
+        let files = FileReader { (path, _) throws(FileReader.Failure) in
+            let text: String? =
+                path == "latchkey.yaml"
+                ? nil
+                : path.hasSuffix(".p8")
+                    ? Self.privateKey
+                    : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
+            guard let text else { throw .notFound }
+            return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
+        }
+        var count = 0
+        for example in try Example.all() where example.language == "yaml" && example.note != "prometheus" {
+            count += 1
+            // What stands for something of the reader's own.
+            let text = example.text.replacing("id: …", with: "id: client-1")
+            let reader = FileReader { (path, limit) throws(FileReader.Failure) in
+                path == "latchkey.yaml"
+                    ? FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
+                    : try files.contents(of: path, limit: limit)
+            }
+            do throws(ConfigurationErrors) {
+                _ = try ConfigurationLoader(files: reader).load(
+                    file: "latchkey.yaml", environment: [:], purpose: .operation)
+            } catch {
+                Issue.record("\(example.place): \(error)")
+            }
+        }
+        #expect(count > 5)
+    }
+
+    private static let privateKey = P256.Signing.PrivateKey().pemRepresentation
+
+    @Test("What is to be typed does what the documents say, against a demonstration")
+    func run() async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let port = try await demo.port(after: "Latchkey")
+        let carriers = try await demo.port(after: "simulated carriers are at")
+        let all = try Example.all()
+        let shell = Shell(port: port, carriers: carriers, directory: directory.path)
+        for row in Self.runHere {
+            let example = try #require(
+                all.first { $0.document == row.document && $0.name == row.name && $0.language == "sh" }, "\(row)")
+            var environment = try shell.code(at: row.name == "link" ? "acme" : "310010")
+            environment.merge(try shell.signIn()) { $1 }
+            let answer = try shell.run(example.text, environment)
+            for text in row.answers { #expect(answer.contains(text), "\(example.place): \(answer)") }
+            for shown in all where shown.document == row.document && shown.note == "answer: \(row.name)" {
+                let told = try JSONValue(parsing: Array(shown.text.utf8)).object?.members.map(\.name).sorted()
+                let given = try JSONValue(parsing: Array(answer.utf8)).object?.members.map(\.name).sorted()
+                #expect(told != nil && told == given, "\(shown.place)")
+            }
+        }
+        demo.send(SIGINT)
+        #expect(await demo.ending().status == 0)
+    }
+}
+
+/// The shell of somebody who follows the documents.
+private struct Shell {
+    let port: UInt16
+    let carriers: UInt16
+    let directory: String
+
+    func run(_ script: String, _ environment: [String: String] = [:]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c",
+            script.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+                .replacing("127.0.0.1:8081", with: "127.0.0.1:\(carriers)"),
+        ]
+        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""].merging(environment) { $1 }
+        process.currentDirectoryURL = URL(fileURLWithPath: directory)
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// What an app would have got from a carrier or provider.
+    func code(at place: String) throws -> [String: String] {
+        let answer = try run("curl -sS http://127.0.0.1:8081/demo/codes -d mccmnc=\(place)")
+        let members = try JSONValue(parsing: Array(answer.utf8)).object
+        return [
+            "CODE": members?["code"]?.string ?? "", "CODE_VERIFIER": members?["code_verifier"]?.string ?? "",
+            "NONCE": members?["nonce"]?.string ?? "",
+        ]
+    }
+
+    /// A session of a user whom no example is about.
+    func signIn() throws -> [String: String] {
+        let answer = try run(
+            """
+            curl -sS http://127.0.0.1:8081/demo/codes -d mccmnc=310260 |
+              curl -sS http://127.0.0.1:8080/auth/zenkey-signin \\
+                -H 'X-API-KEY: demo-key' -H 'Content-Type: application/json' -d @-
+            """)
+        let members = try JSONValue(parsing: Array(answer.utf8)).object
+        return [
+            "TOKEN": members?["token"]?.string ?? "", "REFRESH_TOKEN": members?["refresh_token"]?.string ?? "",
+        ]
+    }
+}
+
+/// A fenced block of a document.
+struct Example {
+    let document: String
+    let line: Int
+    let language: String
+    /// What stands in the comment on the line in front of it.
+    let note: String?
+    let text: String
+
+    var name: String? { note?.hasPrefix("snippet: ") == true ? note.map { String($0.dropFirst(9)) } : nil }
+    var place: String { "\(document):\(line)" }
+    var key: String { "\(document): \(text.prefix { $0 != "\n" })" }
+
+    /// The lines of a shell, those that are continued put together, without comments.
+    var commands: [String] {
+        text.replacing("\\\n", with: " ").split(separator: "\n").map { line in
+            let end = line.range(of: " #").map(\.lowerBound) ?? line.endIndex
+            return line[..<end].trimmingCharacters(in: .whitespaces)
+        }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    var isOfMake: Bool {
+        language == "sh" && commands.allSatisfy { $0 == "make" || $0.hasPrefix("make ") || $0.contains(" make ") }
+    }
+
+    private static let root = Repository.root
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// Those of the README and of all guides.
+    static func all() throws -> [Example] {
+        let guides = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
+            .filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+        return try (["README.md"] + guides).flatMap { try examples(of: $0) }
+    }
+
+    private static func examples(of document: String) throws -> [Example] {
+        let lines = try text(document).split(separator: "\n", omittingEmptySubsequences: false)
+        var found: [Example] = []
+        var start: (line: Int, indent: Int, language: String, note: String?)?
+        for (index, line) in lines.enumerated() {
+            let content = line.drop { $0 == " " }
+            guard content.hasPrefix("```") else { continue }
+            guard let open = start else {
+                let before = index > 0 ? lines[index - 1].drop { $0 == " " } : ""
+                let note = before.hasPrefix("<!-- ") ? String(before.dropFirst(5).dropLast(4)) : nil
+                start = (index, line.count - content.count, String(content.dropFirst(3)), note)
+                continue
+            }
+            let text = lines[(open.line + 1)..<index].map { $0.dropFirst(open.indent) }.joined(separator: "\n")
+            found.append(
+                Example(
+                    document: document, line: open.line + 1, language: open.language, note: open.note, text: text))
+            start = nil
+        }
+        return found
+    }
+
+    /// What stands between `// snippet: NAME` and `// end` in the sources of the tests, without what its lines are all
+    /// indented by.
+    static func sources() throws -> [String: String] {
+        var found: [String: String] = [:]
+        for path in ["Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js"]
+        {
+            var name: String?
+            var lines: [Substring] = []
+            for line in try text(path).split(separator: "\n", omittingEmptySubsequences: false) {
+                let content = line.drop { $0 == " " }
+                if content.hasPrefix("// snippet: ") {
+                    name = String(content.dropFirst("// snippet: ".count))
+                    lines = []
+                } else if content == "// end", let ended = name {
+                    let indent = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+                    found[ended] = lines.map { String($0.dropFirst(indent)) }.joined(separator: "\n")
+                    name = nil
+                } else {
+                    lines.append(line)
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,217 @@
+import CarrierSimulator
+import HTTPServer
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// A walk through the whole API over real sockets. Every answer of it is held against the document as it comes
+/// (see ``App``); at the end, no good answer that the document tells of may be missing.
+@Suite(.serialized) struct OpenAPITourTests {
+    @Test("Every operation of the document answers as the document says, with each of its good statuses")
+    func tour() async throws {
+        let tour = Tour(try PublishedAPI.contract())
+        try await Tour.$current.withValue(tour) {
+            try await codes()
+            try await registration()
+            try await browsers()
+            try await phones()
+            try await linking()
+            try await logouts()
+        }
+        let unseen = tour.unseen
+        #expect(
+            unseen.isEmpty,
+            "No real answer was held against these: have OpenAPITourTests make each call, or take it out of the document."
+        )
+    }
+
+    /// Sign-ins with a code, sessions, the account, transactions, and what services ask.
+    private func codes() async throws {
+        try await Stage.with { stage in
+            let app = stage.app
+            _ = try await app.post("/auth/zenkey/attempts", [:])
+            let signedIn = try await app.post("/auth/zenkey/sign-in", stage.authorizedResponse(scope: "openid email"))
+            var token = try #require(signedIn.token)
+            let other = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            _ = try await app.me(token)
+            _ = try await app.asUser("PATCH", "/users/me", token, ["name": "Jane Doe", "username": "jane"])
+            let sessions = try await app.asUser("GET", "/users/me/sessions", token).json["sessions"]?.array ?? []
+            let theirs = try #require(sessions.compactMap(\.object).first { $0["current"]?.bool == false })
+            _ = try await app.asUser("DELETE", "/users/me/sessions/\(theirs["id"]?.string ?? "")", token)
+            #expect(try await app.me(other).status == 401)
+            _ = try await app.asUser("DELETE", "/users/me/sessions", token)
+
+            for hint in ["", "refresh_token"] {
+                let text = hint.isEmpty ? token : signedIn.refreshToken ?? ""
+                let answer = try await app.post("/auth/introspect", ["token": text, "token_type_hint": hint])
+                #expect(answer.json["active"]?.bool == true)
+            }
+            _ = try await app.post("/auth/introspect", ["token": "unknown"])
+
+            let approval = try await app.authorize(stage.transaction(), token)
+            _ = try await app.redeem(try #require(approval.json["receipt"]?.string))
+            _ = try await app.send("GET", "/.well-known/jwks.json")
+
+            let refreshed = try await app.refresh(try #require(signedIn.refreshToken))
+            token = try #require(refreshed.token)
+            _ = try await app.post("/auth/revoke", ["token": token])
+            token = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            _ = try await app.signOut(token)
+            try await secondIdentity(stage)
+            token = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            _ = try await app.asUser("DELETE", "/users/me", token)
+
+            for path in ["/healthz", "/readyz", "/metrics", "/auth/popup.js"] { _ = try await app.send("GET", path) }
+            _ = try await App(port: app.port, apiKey: nil).send("GET", "/status")
+            // It has no end that could be waited for.
+            let events = try await StatusEvents(app)
+            _ = try await events.next()
+            Tour.current?.saw("GET /status/events", [200])
+            await events.close()
+            let document = try await app.send("GET", "/openapi.json")
+            let tag = try #require(document.response["etag"])
+            let again = try await app.send("GET", "/openapi.json", headers: ["If-None-Match: \(tag)"])
+            #expect(again.status == 304)
+            #expect(again.response.body.isEmpty)
+        }
+    }
+
+    /// Only who has two identities may take one away: an operator puts two accounts together.
+    private func secondIdentity(_ stage: Stage) async throws {
+        var numbers: [Int64] = []
+        for mccmnc in [Stage.mccmnc, "310410"] {
+            let token = try #require(try await stage.app.signIn(stage.authorizedResponse(mccmnc: mccmnc)).token)
+            numbers.append(try #require(try await stage.app.me(token).json["user_id"]?.integer))
+        }
+        let desk = try AdminService(stage.configuration)
+        _ = try await desk.merge(numbers[1], into: numbers[0], reason: nil, applies: true)
+        await desk.close()
+        try await stage.alongside { stage in
+            let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
+            let listed = try await stage.app.asUser("GET", "/users/me/identities", token).json["identities"]?.array
+            let id = try #require(listed?.last?.object?["id"]?.string)
+            let answer = try await stage.app.asUser("DELETE", "/users/me/identities/\(id)", token)
+            #expect(answer.status == 200)
+        }
+    }
+
+    private func registration() async throws {
+        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
+            for (path, user) in [("/users", "jane"), ("/auth/register", "ravi")] {
+                let unknown = try await stage.app.signIn(
+                    stage.authorizedResponse(scope: "openid name email phone postal_code", user: user))
+                #expect(unknown.error == "user_not_registered")
+                let handle = try #require(unknown.json["state_key"]?.string)
+                let answer = try await stage.app.post(
+                    path, ["state_key": handle, "name": "Jo", "email": "jo@example.org"])
+                #expect(answer.status == 201)
+            }
+        }
+    }
+
+    private static let kinds = [
+        ("web", "https://web.example/", "/auth/zenkey/callback"),
+        ("ios", "com.example.app:/in", "/auth/zenkey/ios/callback"),
+        ("popup", "https://web.example/", "/auth/zenkey/callback"),
+        ("popup", "https://web.example/", "/auth/zenkey/popup/callback"),
+    ]
+
+    /// Sign-ins by redirects, of each kind of frontend.
+    private func browsers() async throws {
+        try await Stage.with(
+            configure: { $0.zenkey.clients[0].redirectURIs = ["com.example.app:/in", "https://web.example/"] }
+        ) { stage in
+            let base = "http://127.0.0.1:\(stage.app.port)"
+            _ = try await stage.app.send("GET", "/auth/providers")
+            _ = try await stage.app.send("GET", "/sign-in")
+            _ = try await stage.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])
+            for (type, uri, callback) in Self.kinds {
+                let browser = Browser()
+                let start =
+                    base + "/auth/zenkey/start?"
+                    + App.form(["client_type": type, "redirect_uri": uri, "mccmnc": Stage.mccmnc])
+                #expect(try await browser.get(start, headers: ["Accept: application/json"]).status == 200)
+                let asked = try await browser.get(start)
+                var form: [String: String] = [:]
+                for item in asked.parameters.items { form[item.name] = item.value }
+                let back = try await browser.post(asked.location.prefix { $0 != "?" } + "/approve", form: form)
+                var answer: [String: String] = [:]
+                for item in back.parameters.items { answer[item.name] = item.value }
+                let passedOn = try await browser.post(base + callback, form: answer)
+                let done = try await browser.get(base + passedOn.location)
+                guard type == "ios" else { continue }
+                let session = try #require(done.parameters["session_id"])
+                #expect(try await stage.app.post("/auth/session", ["session_id": session]).token != nil)
+            }
+        }
+    }
+
+    /// Sign-ins that the server begins, with the outcome as 200 and as 302.
+    private func phones() async throws {
+        for isFound in [false, true] {
+            try await BackchannelHarness.with(configure: { $0.compatibility.async302 = isFound }) { stage in
+                let cancelled = try await stage.handle()
+                #expect(try await stage.poll(cancelled).token == nil)
+                _ = try await stage.send("POST", cancelled)
+                _ = try await stage.send("DELETE", cancelled)
+                let handle = try await stage.handle()
+                let id = try #require(stage.simulator.backchannelAuthenticationRequests(at: Stage.mccmnc).last)
+                let told = try await stage.simulator.answer(id, .approved)
+                #expect(told == [204])
+                // It is the carrier that gets this answer.
+                Tour.current?.saw("POST /auth/zenkey-async-signin/notification", told)
+                #expect(try await stage.poll(handle).status == (isFound ? 302 : 200))
+            }
+        }
+    }
+
+    /// Logouts that the user begins at Latchkey, and that the provider begins.
+    private func logouts() async throws {
+        try await ProviderWalk.with { walk in
+            for accept in ["text/html", "application/json"] {
+                let browser = Browser()
+                try await walk.signIn(browser, at: "acme")
+                let page = try await browser.post(
+                    walk.origin + "/auth/acme/logout", form: ["post_logout_redirect_uri": ProviderWalk.webURI],
+                    headers: ["Accept: \(accept)", "Sec-Fetch-Site: same-origin"])
+                guard page.status == 303 else { continue }
+                let back = try await browser.get(page.location)
+                for _ in 0..<2 { _ = try await browser.get(back.location) }
+            }
+            try await walk.signIn(Browser(), at: "acme")
+            let id = try #require(walk.stage.simulator.latestSessionID(at: "acme"))
+            let token = try await walk.stage.simulator.logoutToken(
+                of: "acme", clientID: Stage.clientID, user: nil, sessionID: id, defect: nil)
+            let told = try await Browser().post(
+                walk.origin + "/auth/acme/backchannel-logout", form: ["logout_token": token])
+            #expect(told.status == 200)
+        }
+    }
+
+    /// More ways to sign in, and what a provider has for its user.
+    private func linking() async throws {
+        try await ProviderWalk.with { walk in
+            let token = try #require(try await walk.token(at: "acme"))
+            for expected in [201, 200] {
+                let fields = try walk.code(at: "globex").merging(["provider": "globex"]) { $1 }
+                let answer = try await walk.stage.app.asUser("POST", "/users/me/identities", token, fields)
+                #expect(answer.status == expected)
+            }
+            let browser = Browser()
+            try await walk.signIn(browser, at: "acme", user: "ravi")
+            for (accept, expected) in [("application/json", 200), ("text/html", 303)] {
+                let page = try await browser.post(
+                    walk.origin + "/auth/globex/link",
+                    form: ["client_type": "web", "redirect_uri": ProviderWalk.webURI],
+                    headers: ["Accept: \(accept)", "Sec-Fetch-Site: same-origin"])
+                #expect(page.status == expected)
+            }
+        }
+        try await ResourceStage.with { stage in
+            let token = try await stage.signIn()
+            #expect(try await stage.fetch(token).status == 200)
+        }
+    }
+}

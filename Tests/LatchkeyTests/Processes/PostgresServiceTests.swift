@@ -1,0 +1,129 @@
+import CarrierSimulator
+import Crypto
+import Foundation
+import LatchkeyConfiguration
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// Several servers on one PostgreSQL database.
+@Suite struct PostgresServiceTests {
+    private let url: String
+
+    init() throws {
+        url = try PostgresCluster.shared().makeSchema()
+    }
+
+    @Test("A session made on one copy is used on another and over there when it is revoked on a third")
+    func copies() async throws {
+        try await AdminHarness.with { stage in
+            let environment = stage.environment.merging(["LATCHKEY_DATABASE_URL": url]) { $1 }
+            // All at once on an empty database: one makes the tables.
+            let processes = try (0..<3).map { _ in try LatchkeyProcess(["serve"], environment: environment) }
+            var apps: [App] = []
+            for process in processes {
+                apps.append(App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey))
+            }
+            let fields = try stage.authorizedResponse()
+            let signedIn = try await apps[0].signIn(fields)
+            let token = try #require(signedIn.token)
+            let user = try await apps[0].me(token).json["user_id"]?.integer
+            for app in apps { #expect(try await app.me(token).status == 200) }
+            for app in apps {
+                let again = try #require(try await app.signIn(fields).token)
+                #expect(try await app.me(again).json["user_id"]?.integer == user)
+            }
+            #expect(stage.simulator.log.tokenPosts() == 1)
+            let refreshed = try await apps[1].refresh(try #require(signedIn.refreshToken))
+            let newer = try #require(refreshed.token)
+            for app in apps { #expect(try await app.me(newer).status == 200) }
+            #expect(try await apps[2].signOut(newer).status == 200)
+            for app in apps { try await until { try await app.me(newer).status == 401 } }
+            for app in apps {
+                #expect(try await app.me(token).status == 401)
+                #expect(try await app.signIn(fields).error == "invalid_grant")
+            }
+            #expect(stage.simulator.log.tokenPosts() == 1)
+            for process in processes { process.send(SIGTERM) }
+            for process in processes {
+                let ending = await process.ending()
+                #expect(ending.status == 0)
+                #expect(!ending.output.contains("s3cret%2F"))
+            }
+        }
+    }
+
+    @Test("What another copy ends is over at once, however long it would be at hand")
+    func announced() async throws {
+        let clock = ManualClock(secondsSinceEpoch: Int64(Date().timeIntervalSince1970))
+        let database = try #require(PostgresURL(Secret(url)))
+        try await Stage.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) { stage in
+            try await stage.withCopy(clock: clock.wallClock) { copy, _ in
+                // The clock stands still: what is at hand never becomes old.
+                let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
+                #expect(try await copy.me(token).status == 200)
+                #expect(try await stage.app.signOut(token).status == 200)
+                try await until { try await copy.me(token).status == 401 }
+                let other = try #require(try await copy.signIn(stage.authorizedResponse()).token)
+                #expect(try await stage.app.me(other).status == 200)
+                let edit = ["name": "Jane Doe"]
+                #expect(try await copy.asUser("PATCH", "/users/me", other, edit).status == 200)
+                try await until { try await stage.app.me(other).json["name"]?.string == "Jane Doe" }
+            }
+        }
+    }
+
+    @Test("An operator's commands work on PostgreSQL, and none shows the password")
+    func commands() async throws {
+        try await AdminHarness.with { stage in
+            let change = ["LATCHKEY_DATABASE_URL_FILE": try stage.write(url + "\n", as: "url")]
+            func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
+                var environment = stage.environment.merging(change) { $1 }
+                environment["LATCHKEY_DATABASE_URL"] = nil
+                let process = try LatchkeyProcess(
+                    arguments, environment: environment, directory: stage.directory.path)
+                let ending = await process.ending()
+                #expect(!ending.output.contains("s3cret%2F"), "\(arguments)")
+                return ending
+            }
+            let before = try await run("doctor", "--mccmnc", Stage.mccmnc)
+            #expect(before.output.contains("is not there yet"), "\(before.output)")
+            #expect(try await run("check-config").status == 0)
+            let made = try await run("api-key", "create", "web")
+            #expect(made.status == 0, "\(made.output)")
+            #expect(try await run("api-key", "list").output.contains("web"))
+            #expect(try await run("audit").output.contains("api_key.created"))
+            #expect(try await run("users", "show", "7").output.contains("there is no user 7"))
+            let after = try await run("doctor", "--mccmnc", Stage.mccmnc)
+            #expect(after.output.contains("its tables are those of this version"), "\(after.output)")
+        }
+    }
+
+    @Test("A server that is not there is told with its place, and without the password")
+    func unreachable() async throws {
+        try await AdminHarness.with { stage in
+            let gone = "postgres://me:s3cret%2F@127.0.0.1:1/latchkey"
+            for arguments in [["serve"], ["doctor"], ["users", "find", "--email", "a@example.com"]] {
+                let ending = try await stage.run(arguments, environment: ["LATCHKEY_DATABASE_URL": gone])
+                #expect(ending.status != 0)
+                #expect(ending.output.contains("cannot be reached"), "\(ending.output)")
+                #expect(!ending.output.contains("s3cret"), "\(ending.output)")
+            }
+        }
+    }
+}
+
+extension AdminHarness {
+    /// What the app has once the carrier approved: ready to be posted.
+    fileprivate func authorizedResponse() throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let code = try simulator.issueCode(
+            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }))
+        return [
+            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "code_verifier": verifier,
+        ]
+    }
+}

@@ -1,0 +1,126 @@
+import CarrierSimulator
+import Foundation
+import LatchkeyClient
+import LatchkeyConfiguration
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What docs/clients.md shows: its Swift is taken from here.
+@Suite(.serialized) struct SwiftClientSnippets {
+    private let clientID = Stage.clientID
+    private let apiKey = "test-key"
+    private let store = MemoryTokenStore()
+
+    @Test("A new user signs in, registers, looks around and signs out as docs/clients.md says")
+    func signIn() async throws {
+        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
+            let baseURL = try stage.url
+            let fields = try stage.authorizedResponse()
+            let (code, mccmnc, redirectURI) = (fields["code"] ?? "", Stage.mccmnc, Stage.redirectURI)
+            let (codeVerifier, nonce) = (fields["code_verifier"], fields["nonce"])
+            // snippet: swift-sign-in
+            let latchkey = Latchkey(.init(baseURL: baseURL, clientID: clientID, apiKey: apiKey), tokens: store)
+            // Under the names that the carrier's SDK has them.
+            let response = AuthorizedResponse(
+                code: code, mccmnc: mccmnc, redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce)
+            do throws(LatchkeyError) {
+                _ = try await latchkey.signIn(with: response)
+            } catch {
+                // Where users have to register: with what the carrier has told, and what a form asks for.
+                guard var registration = error.registration?.registration() else { throw error }
+                registration.profile[.email] = "jo@example.org"
+                registration.profile[.name] = "Jo"
+                _ = try await latchkey.register(registration)
+            }
+            // end
+            // snippet: swift-session
+            let user = try await latchkey.me()
+            let orders = try await latchkey.data(for: URLRequest(url: baseURL.appendingPathComponent("orders")))
+            for session in try await latchkey.sessions() where !session.isCurrent {
+                try await latchkey.revokeSession(session.id)
+            }
+            try await latchkey.signOut()
+            // end
+            #expect(user.profile[.email] == "jo@example.org")
+            #expect(orders.1.statusCode == 404)
+            #expect(await store.load() == nil)
+        }
+    }
+
+    @Test("A user signs in through a browser and on their phone as docs/clients.md says")
+    func otherWays() async throws {
+        try await BackchannelHarness.with(configure: { configuration in
+            configuration.zenkey.clients[0].redirectURIs.append("com.example.app:/signed-in")
+        }) { stage in
+            let latchkey = try stage.stage.client()
+            let mccmnc = Stage.mccmnc
+            func open(_ url: URL) async throws -> URL {
+                let browser = Browser()
+                let asked = try await browser.get(url.absoluteString + "&mccmnc=" + mccmnc)
+                let back = try await browser.get(try await browser.approve(asked).location)
+                return try #require(URL(string: back.location))
+            }
+            // snippet: swift-redirect
+            let signIn = latchkey.startRedirect(to: "com.example.app:/signed-in")
+            let callback = try await open(signIn.url)  // an ASWebAuthenticationSession for signIn.callbackScheme
+            let session = try await latchkey.finish(signIn, callback: callback)
+            // end
+            let redirectURI = Stage.redirectURI
+            // snippet: swift-phone
+            let request = try await latchkey.askOnPhone("+12025550123", mccmnc: mccmnc, redirectURI: redirectURI)
+            // end
+            #expect(try await stage.answerLatest(.approved) == [204])
+            // snippet: swift-phone-wait
+            let onPhone = try await latchkey.waitForApproval(request)
+            // end
+            #expect(session.isNewUser)
+            #expect(!onPhone.isNewUser, "the user of the browser")
+        }
+    }
+}
+
+/// That docs/clients.md says what the tests do.
+@Suite struct ClientDocumentTests {
+    private func text(_ path: String) throws -> String {
+        return try Repository.text(path)
+    }
+
+    /// The lines between `// snippet: NAME` and `// end`, without what they are all indented by.
+    private func snippets(of path: String) throws -> [String: String] {
+        var found: [String: String] = [:]
+        var name: String?
+        var lines: [Substring] = []
+        for line in try text(path).split(separator: "\n", omittingEmptySubsequences: false) {
+            let content = line.drop { $0 == " " }
+            if content.hasPrefix("// snippet: ") {
+                name = String(content.dropFirst("// snippet: ".count))
+                lines = []
+            } else if content == "// end", let ended = name {
+                let indent = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+                found[ended] = lines.map { String($0.dropFirst(indent)) }.joined(separator: "\n")
+                name = nil
+            } else {
+                lines.append(line)
+            }
+        }
+        return found
+    }
+
+    @Test(
+        "What docs/clients.md shows is what the tests run",
+        arguments: [("swift", "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift")])
+    func shown(language: String, path: String) throws {
+        let document = try text("docs/clients.md")
+        let snippets = try snippets(of: path)
+        #expect(!snippets.isEmpty)
+        for (name, code) in snippets {
+            #expect(document.contains("<!-- snippet: \(name) -->\n```\(language)\n\(code)\n```\n"), "\(name)")
+        }
+        let shown = document.components(separatedBy: "```\(language)\n").count - 1
+        #expect(shown == snippets.count, "nothing else is shown")
+    }
+}

@@ -1,0 +1,459 @@
+import CarrierSimulator
+import Foundation
+import LatchkeyClient
+import LatchkeyConfiguration
+import LatchkeyService
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The Swift client against the real server and simulated carriers, over real sockets.
+@Suite(.serialized) struct SwiftClientTests {
+    @Test("An app signs its user in, shows and changes the profile, and signs out")
+    func wholeLife() async throws {
+        try await Stage.with { stage in
+            let store = MemoryTokenStore()
+            let latchkey = try stage.client(tokens: store)
+            let session = try await latchkey.signIn(with: try stage.sdkResponse(scope: "openid name email"))
+            #expect(session.isNewUser)
+            #expect(!session.correlationID.isEmpty)
+            #expect(await store.load() == session.tokens)
+            #expect(try await latchkey.isSignedIn())
+
+            let user = try await latchkey.me()
+            #expect(user.id > 0)
+            #expect(!user.publicID.isEmpty)
+            #expect(user.profile[.email]?.contains("@") == true)
+            #expect(abs(user.createdAt.timeIntervalSinceNow) < 300)
+            let changed = try await latchkey.update([.username: "jo", .email: nil])
+            #expect(changed.profile[.username] == "jo")
+            #expect(changed.profile[.email] == nil)
+            #expect(changed.profile[.name] == user.profile[.name])
+
+            try await latchkey.signOut()
+            #expect(await store.load() == nil)
+            #expect(try await stage.app.me(session.tokens.token).status == 401)
+            #expect(try await failure { () async throws(LatchkeyError) in try await latchkey.me() }.isSignedOut)
+            try await latchkey.signOut()
+        }
+    }
+
+    @Test("A user sees their sessions on all devices, and ends them one by one or all others at once")
+    func sessions() async throws {
+        try await Stage.with { stage in
+            let phones = [try stage.client(), try stage.client(), try stage.client()]
+            for phone in phones { _ = try await phone.signIn(with: try stage.sdkResponse()) }
+            let sessions = try await phones[0].sessions()
+            #expect(sessions.count == 3)
+            #expect(sessions.filter(\.isCurrent).count == 1)
+            #expect(sessions.allSatisfy { $0.clientID == Stage.clientID && $0.expiresAt > Date() })
+            let own = try #require(try await phones[1].sessions().first { $0.isCurrent })
+            try await phones[0].revokeSession(own.id)
+            #expect(try await failure { () async throws(LatchkeyError) in try await phones[1].me() }.isSignedOut)
+            #expect(try await phones[0].revokeOtherSessions() == 1)
+            #expect(try await phones[0].sessions().count == 1)
+            let gone = try await failure { () async throws(LatchkeyError) in
+                try await phones[0].revokeSession("unknown")
+            }
+            #expect(gone.status == 404)
+            try await phones[0].eraseAccount()
+            #expect(try await phones[0].isSignedIn() == false)
+        }
+    }
+
+    @Test("A lost answer to a sign-in costs no code: the very same request is sent again")
+    func lostSignIn() async throws {
+        try await Stage.with { stage in
+            let network = LossyNetwork()
+            let clock = PhoneClock()
+            let path = "/auth/zenkey/sign-in"
+            network.lose(2, from: path)
+            let latchkey = try stage.client(network, pace: clock.pace)
+            _ = try await latchkey.signIn(with: try stage.sdkResponse())
+            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 1)
+            #expect(Set(network.sent(to: path).map(\.httpBody)).count == 1)
+            #expect(network.sent(to: path).count == 3)
+            #expect(clock.waited == 3)
+
+            let next = try stage.sdkResponse()
+            network.lose(100, from: path)
+            let lost = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.signIn(with: next)
+            }
+            #expect(lost.code == .networkFailure)
+            #expect(lost.status == nil)
+            #expect(clock.waited - 3 <= 55, "later the server would take it for another")
+        }
+    }
+
+    @Test("However many calls find the token at its end, it is exchanged once")
+    func singleFlight() async throws {
+        try await Stage.with { stage in
+            let network = LossyNetwork()
+            let clock = PhoneClock()
+            let latchkey = try stage.client(network, pace: clock.pace)
+            let first = try await latchkey.signIn(with: try stage.sdkResponse())
+            clock.advance(by: 3595)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<16 { group.addTask { _ = try await latchkey.me() } }
+                try await group.waitForAll()
+            }
+            #expect(network.sent(to: "/auth/token").count == 1)
+            #expect(network.sent(to: "/users/me").count == 16)
+            #expect(try await latchkey.token() != first.tokens.token)
+        }
+    }
+
+    @Test("A token that the server does not take any more is exchanged once, and the request sent again")
+    func refreshedAt401() async throws {
+        try await Stage.with { stage in
+            let network = LossyNetwork()
+            let good = try await stage.client().signIn(with: try stage.sdkResponse()).tokens
+            let store = MemoryTokenStore(
+                Tokens(
+                    token: String(repeating: "x", count: 43), refreshToken: good.refreshToken,
+                    expiresAt: good.expiresAt))
+            let latchkey = try stage.client(tokens: store, network)
+            _ = try await latchkey.me()
+            #expect(network.sent(to: "/users/me").count == 2)
+            #expect(network.sent(to: "/auth/token").count == 1)
+            #expect(try await stage.app.me(try #require(await store.load()).token).status == 200)
+        }
+    }
+
+    @Test("A lost answer to a refresh signs nobody out: it is sent again within the grace")
+    func lostRefresh() async throws {
+        try await Stage.with { stage in
+            let network = LossyNetwork()
+            let clock = PhoneClock()
+            let latchkey = try stage.client(network, pace: clock.pace)
+            _ = try await latchkey.signIn(with: try stage.sdkResponse())
+            clock.advance(by: 3595)
+            network.lose(1, from: "/auth/token")
+            _ = try await latchkey.me()
+            #expect(network.sent(to: "/auth/token").count == 2)
+            #expect(try await latchkey.sessions().count == 1)
+        }
+    }
+
+    @Test("Two of an app's processes that share a store refresh once after another, and both stay signed in")
+    func sharedStore() async throws {
+        try await Stage.with { stage in
+            let clock = PhoneClock()
+            let store = MemoryTokenStore()
+            let app = try stage.client(tokens: store, pace: clock.pace)
+            let widget = try stage.client(tokens: store, pace: clock.pace)
+            _ = try await app.signIn(with: try stage.sdkResponse())
+            clock.advance(by: 3595)
+            async let first = app.me()
+            async let second = widget.me()
+            #expect(try await first.id == (try await second.id))
+            #expect(try await app.sessions().count == 1)
+        }
+    }
+
+    @Test("A session that was ended elsewhere is forgotten; while the server cannot be asked, it is kept")
+    func endedElsewhere() async throws {
+        try await Stage.with { stage in
+            let store = MemoryTokenStore()
+            let latchkey = try stage.client(tokens: store, pace: PhoneClock().pace)
+            let session = try await latchkey.signIn(with: try stage.sdkResponse())
+            #expect(try await stage.app.signOut(session.tokens.token).status == 200)
+            let ended = try await failure { () async throws(LatchkeyError) in try await latchkey.me() }
+            #expect(ended.isSignedOut)
+            #expect(ended.status == 401)
+            #expect(await store.load() == nil)
+
+            _ = try await latchkey.signIn(with: try stage.sdkResponse())
+            var wrong = try stage.clientConfiguration()
+            wrong = Latchkey.Configuration(baseURL: wrong.baseURL, clientID: wrong.clientID, apiKey: "wrong")
+            let unkeyed = Latchkey(wrong, tokens: store)
+            let refused = try await failure { () async throws(LatchkeyError) in try await unkeyed.me() }
+            #expect(refused.code == .invalidAPIKey)
+            #expect(refused.kind == .invalidRequest)
+            #expect(refused.requestID != nil)
+            #expect(await store.load() != nil)
+
+            await stage.service.shutdown(within: .seconds(5))
+            let silent = try await failure { () async throws(LatchkeyError) in try await latchkey.me() }
+            #expect(silent.code == .networkFailure)
+            #expect(await store.load() != nil)
+            let out = try await failure { () async throws(LatchkeyError) in try await latchkey.signOut() }
+            #expect(out.code == .networkFailure)
+            #expect(await store.load() == nil, "who signs out is signed out on this device")
+        }
+    }
+
+    @Test("An unknown user registers with what the carrier has told")
+    func registration() async throws {
+        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
+            let latchkey = try stage.client()
+            let response = try stage.sdkResponse(scope: "openid name email")
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.signIn(with: response)
+            }
+            #expect(error.code == .userNotRegistered)
+            let offer = try #require(error.registration)
+            let email = try #require(offer.attributes[.email])
+            #expect(try #require(offer.expiresAt) > Date())
+            var registration = offer.registration()
+            registration.profile[.username] = "jo"
+            let session = try await latchkey.register(registration)
+            #expect(session.isNewUser)
+            let user = try await latchkey.me()
+            #expect(user.profile[.username] == "jo")
+            #expect(user.profile[.email] == email)
+            let again = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.register(registration)
+            }
+            #expect(again.code == .invalidToken)
+            for text in ["\(error)", String(reflecting: offer), "\(registration)"] {
+                #expect(!text.contains(email))
+            }
+        }
+    }
+
+    @Test("The carrier's refusal comes with the carrier's word, and with what to tell the user")
+    func refused() async throws {
+        try await Stage.with { stage in
+            let latchkey = try stage.client()
+            var response = try stage.sdkResponse()
+            response.correlationID = "corr-7"
+            _ = try await latchkey.signIn(with: response)
+            response.state = "another request with the same code"
+            let used = response
+            let error = try await failure { () async throws(LatchkeyError) in try await latchkey.signIn(with: used) }
+            #expect(error.code == .invalidGrant)
+            #expect(error.kind == .requestDenied)
+            #expect(error.status == 401)
+            #expect(error.correlationID == "corr-7")
+            #expect(!error.message.isEmpty)
+            #expect(!error.isSignedOut, "a refused code says nothing of the session there is")
+            #expect(try await latchkey.isSignedIn())
+        }
+    }
+
+    private static let appURI = "com.example.app:/signed-in"
+
+    /// A browser that goes through a sign-in, to the URL that opens the app.
+    private func callback(_ signIn: RedirectSignIn) async throws -> URL {
+        let browser = Browser()
+        let asked = try await browser.get(signIn.url.absoluteString)
+        return try #require(URL(string: try await browser.get(try await browser.approve(asked).location).location))
+    }
+
+    private func options() -> RedirectOptions {
+        var options = RedirectOptions()
+        options.mccmnc = Stage.mccmnc
+        options.loginHint = "+12025550123"
+        return options
+    }
+
+    @Test("A browser signs the user in, for the app that started it and no other")
+    func redirects() async throws {
+        try await Stage.with(configure: { $0.zenkey.clients[0].redirectURIs.append(Self.appURI) }) { stage in
+            let latchkey = try stage.client()
+            let started = latchkey.startRedirect(to: Self.appURI, options())
+            #expect(started.callbackScheme == "com.example.app")
+            let kept = try JSONDecoder().decode(RedirectSignIn.self, from: try JSONEncoder().encode(started))
+            #expect(kept == started)
+            let session = try await latchkey.finish(kept, callback: try await callback(started))
+            #expect(session.isNewUser)
+            #expect(try await latchkey.me().id > 0)
+
+            let others = latchkey.startRedirect(to: Self.appURI, options())
+            let url = try await callback(others)
+            let injected = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.finish(started, callback: url)
+            }
+            #expect(injected.code == .invalidGrant)
+            for text in [
+                "https://app.example/?status=failure&error=x", Self.appURI, Self.appURI + "/more?status=success",
+                Self.appURI + "?x=1",
+            ] {
+                let foreign = try #require(URL(string: text))
+                let error = try await failure { () async throws(LatchkeyError) in
+                    try await latchkey.finish(started, callback: foreign)
+                }
+                #expect(error.code == .foreignCallback, "\(text)")
+            }
+
+            stage.simulator.setFaults([.authorizationDenied], for: Stage.mccmnc)
+            let denied = latchkey.startRedirect(to: Self.appURI, options())
+            let back = try await callback(denied)
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.finish(denied, callback: back)
+            }
+            #expect(error.code == .accessDenied)
+            #expect(error.kind == .requestDenied)
+            #expect(error.message.contains(" "), "a message in words")
+        }
+    }
+
+    @Test("A browser's sign-in of an unknown user leads to the registration")
+    func redirectToRegistration() async throws {
+        try await Stage.with(configure: { configuration in
+            configuration.registration.mode = .required
+            configuration.zenkey.clients[0].redirectURIs.append(Self.appURI)
+        }) { stage in
+            let latchkey = try stage.client()
+            var options = options()
+            options.scopes = ["openid", "email"]
+            let started = latchkey.startRedirect(to: Self.appURI, options)
+            let url = try await callback(started)
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.finish(started, callback: url)
+            }
+            #expect(error.code == .userNotRegistered)
+            var registration = try #require(error.registration).registration()
+            #expect(registration.profile[.email]?.contains("@") == true)
+            registration.profile[.name] = "Jo"
+            #expect(try await latchkey.register(registration).isNewUser)
+        }
+    }
+
+    @Test("A user is asked on the phone, and the app waits for the answer")
+    func phone() async throws {
+        try await BackchannelHarness.with { stage in
+            let clock = PhoneClock()
+            let latchkey = try stage.stage.client(pace: clock.pace)
+            func ask() async throws -> PhoneSignIn {
+                try await latchkey.askOnPhone(
+                    "+12025550123", mccmnc: Stage.mccmnc, redirectURI: Stage.redirectURI)
+            }
+            let approved = try await ask()
+            #expect(approved.expiresAt > Date())
+            #expect(try await latchkey.poll(approved) == nil)
+            #expect(try await stage.answerLatest(.approved) == [204])
+            // The second poll within the second is asked for patience, which is waited for without end to the sign-in.
+            let patient = try stage.stage.client()
+            #expect(try await patient.waitForApproval(approved).isNewUser)
+            #expect(try await patient.me().id > 0)
+
+            let denied = try await ask()
+            #expect(try await stage.answerLatest(.failed("access_denied")) == [204])
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.waitForApproval(denied)
+            }
+            #expect(error.code == .accessDenied)
+
+            let cancelled = try await latchkey.askAgain(try await ask())
+            try await latchkey.cancel(cancelled)
+            let gone = try await failure { () async throws(LatchkeyError) in try await latchkey.poll(cancelled) }
+            #expect(gone.status == 400)
+        }
+    }
+
+    @Test("Where the published API's status is wanted, the client takes it as well")
+    func phoneFound() async throws {
+        // What Apple's URLSession makes of it; the one of Linux drops what comes with such a status.
+        struct Found: Transport {
+            func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
+                let (data, response) = try await URLSessionTransport().send(request)
+                guard request.httpMethod == "GET", let url = request.url,
+                    let found = HTTPURLResponse(url: url, statusCode: 302, httpVersion: nil, headerFields: nil)
+                else { return (data, response) }
+                return (data, found)
+            }
+        }
+        try await BackchannelHarness.with { stage in
+            let latchkey = try stage.stage.client(Found())
+            let signIn = try await latchkey.askOnPhone(
+                "+12025550123", mccmnc: Stage.mccmnc, redirectURI: Stage.redirectURI)
+            #expect(try await stage.answerLatest(.approved) == [204])
+            #expect(try await latchkey.poll(signIn) != nil)
+        }
+    }
+
+    @Test("Nothing secret shows where values are printed, dumped or reflected")
+    func redacted() async throws {
+        let secret = "SECRET-of-this-test"
+        var response = AuthorizedResponse(
+            code: secret, mccmnc: "310010", redirectURI: "app:/x", codeVerifier: secret, nonce: secret)
+        response.context = "Pay"
+        let tokens = Tokens(token: secret, refreshToken: secret, expiresAt: Date())
+        let url = try #require(URL(string: "https://login.example/base/"))
+        let configuration = Latchkey.Configuration(baseURL: url, clientID: "c", apiKey: secret)
+        let profile = Profile([.email: secret])
+        let phone = try JSONDecoder().decode(
+            PhoneSignIn.self, from: Data(#"{"handle":"\#(secret)","expiresAt":0}"#.utf8))
+        for value in [response, tokens, configuration, profile, phone] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            #expect(!(dumped + "\(value)" + String(reflecting: value)).contains(secret), "\(type(of: value))")
+        }
+        #expect(try JSONDecoder().decode(Tokens.self, from: try JSONEncoder().encode(tokens)) == tokens)
+        let started = Latchkey(configuration).startRedirect(to: "app:/x")
+        #expect(started.url.absoluteString.hasPrefix("https://login.example/base/auth/zenkey/start?client_type=ios&"))
+        let shown = "\(started)" + String(reflecting: started)
+        let verifier = String(decoding: try JSONEncoder().encode(started), as: UTF8.self)
+            .components(separatedBy: "\"hidden\":\"").last?.prefix(43)
+        #expect(!shown.contains(try #require(verifier)))
+    }
+}
+
+/// Where the client's requests go, and where they do not.
+@Suite(.serialized) struct SwiftClientOriginTests {
+    private static func peer(_ answer: String) throws -> RawHTTPPeer {
+        try RawHTTPPeer { connection in
+            while connection.readRequest() != nil { connection.send(answer) }
+        }
+    }
+
+    private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+    private func latchkey(_ port: UInt16, trusting others: [UInt16] = []) throws -> Latchkey {
+        var configuration = Latchkey.Configuration(
+            baseURL: try #require(URL(string: "http://127.0.0.1:\(port)")), clientID: "c", apiKey: "the-key")
+        configuration.trustedOrigins = others.compactMap { URL(string: "http://127.0.0.1:\($0)/api") }
+        let tokens = Tokens(token: "the-token", refreshToken: "r", expiresAt: Date().addingTimeInterval(3600))
+        return Latchkey(configuration, tokens: MemoryTokenStore(tokens))
+    }
+
+    @Test("No redirect is followed: a code goes to the server that the app was given")
+    func redirects() async throws {
+        let other = try Self.peer(Self.empty)
+        defer { other.stop() }
+        let location = "Location: http://127.0.0.1:\(other.port)/taken\r\n"
+        let server = try Self.peer("HTTP/1.1 307 Temporary Redirect\r\n\(location)Content-Length: 0\r\n\r\n")
+        defer { server.stop() }
+        let latchkey = try latchkey(server.port)
+        let response = AuthorizedResponse(code: "c", mccmnc: "310010", redirectURI: "app:/x", codeVerifier: nil)
+        let error = try await failure { () async throws(LatchkeyError) in try await latchkey.signIn(with: response) }
+        #expect(error.code == .malformedResponse)
+        #expect(error.status == 307)
+        #expect(server.requests.count == 1)
+        #expect(other.requests.isEmpty)
+    }
+
+    @Test("The session goes to Latchkey and to the origins that the app trusts, the key to Latchkey only")
+    func origins() async throws {
+        let (server, service, stranger) = (
+            try Self.peer(Self.empty), try Self.peer(Self.empty), try Self.peer(Self.empty)
+        )
+        defer { for peer in [server, service, stranger] { peer.stop() } }
+        let latchkey = try latchkey(server.port, trusting: [service.port])
+        func get(_ url: String) async throws -> Int {
+            try await latchkey.data(for: URLRequest(url: try #require(URL(string: url)))).1.statusCode
+        }
+        #expect(try await get("http://127.0.0.1:\(server.port)/anything") == 200)
+        #expect(server.requests.first?.fields["authorization"] == "Bearer the-token")
+        #expect(server.requests.first?.fields["x-api-key"] == "the-key")
+        #expect(try await get("http://127.0.0.1:\(service.port)/orders") == 200)
+        #expect(service.requests.first?.fields["authorization"] == "Bearer the-token")
+        #expect(service.requests.first?.fields["x-api-key"] == nil)
+        for url in [
+            "http://127.0.0.1:\(stranger.port)/", "http://127.0.0.1:\(server.port)@127.0.0.1:\(stranger.port)/",
+            "https://127.0.0.1:\(server.port)/", "http://localhost:\(server.port)/", "/users/me",
+        ] {
+            let request = URLRequest(url: try #require(URL(string: url)))
+            let error = try await failure { () async throws(LatchkeyError) in try await latchkey.data(for: request) }
+            #expect(error.code == .untrustedOrigin, "\(url)")
+        }
+        #expect(stranger.requests.isEmpty)
+        #expect(server.requests.count == 1)
+    }
+}

@@ -1,0 +1,157 @@
+import Crypto
+import Foundation
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+/// Providers without ID tokens: what their user endpoint says, and how they are shown that we are the client.
+struct UserEndpointTests {
+    private static let issuer = "https://meetings.example"
+    private static let userURL = TokenDraft.issuer + "/userinfo"
+
+    private func relyingParty(
+        _ carrier: FakeCarrier, subject: String = "id", attributes: [UserEndpoint.Attribute: String] = [:]
+    ) throws -> RelyingParty {
+        func url(_ text: String) throws -> EndpointURL { try #require(EndpointURL(text, policy: .httpsOnly)) }
+        var user = UserEndpoint(url: try url(Self.userURL), subject: try #require(UserEndpoint.Member(subject)))
+        user.attributes = attributes.compactMapValues(UserEndpoint.Member.init)
+        let configuration = RelyingParty.Configuration(
+            issuer: try url(Self.issuer), authorizationEndpoint: try url(TokenDraft.issuer + "/authorize"),
+            tokenEndpoint: try url(FakeCarrier.tokenURL), userEndpoint: user)
+        return RelyingParty(configuration: configuration, http: carrier.http, clock: carrier.clock.wallClock)
+    }
+
+    private func user(
+        _ response: OutboundResponse, subject: String = "id", attributes: [UserEndpoint.Attribute: String] = [:]
+    ) async throws -> Result<ProviderUser, OIDCError> {
+        let carrier = FakeCarrier { $0.userInfo = response }
+        let relyingParty = try relyingParty(carrier, subject: subject, attributes: attributes)
+        let subjects = try SignInSubjects()
+        let provider = try await relyingParty.provider(subjects)
+        #expect(carrier.http.requests.isEmpty, "there is nothing to discover")
+        do throws(OIDCError) {
+            let user = try await relyingParty.user(accessToken: Secret("access-1"), provider: provider)
+            let request = carrier.http.requests.first
+            #expect(request?.url.text == Self.userURL)
+            #expect(request?.headers.first { $0.name == "Authorization" }?.value == "Bearer access-1")
+            return .success(user)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test(
+        "The subject is a text or a whole number, under the configured issuer",
+        arguments: [
+            (#"{"id":"u-1"}"#, "id", "u-1"), (#"{"id":583231}"#, "id", "583231"),
+            (#"{"data":{"id":"7"},"id":"8"}"#, "data.id", "7"),
+            (#"{"id":"u-1","iss":"https://other.example","sub":"x"}"#, "id", "u-1"),
+        ])
+    func subject(_ body: String, _ member: String, _ expected: String) async throws {
+        let found = try await user(.json(body), subject: member).get()
+        #expect(found.subject == expected)
+        #expect(found.issuer == Self.issuer)
+        #expect("\(found)" == "ProviderUser(issuer: \(Self.issuer))")
+    }
+
+    @Test(
+        "Without a proper subject there is nobody",
+        arguments: [
+            #"{}"#, #"{"id":""}"#, #"{"id":null}"#, #"{"id":0}"#, #"{"id":-1}"#, #"{"id":1.5}"#, #"{"id":true}"#,
+            #"{"id":["u-1"]}"#, #"{"id":"u 1"}"#, #"{"id":"ü"}"#, #"{"sub":"u-1"}"#, #"{"id":"u","id":"v"}"#, "[]",
+            #"{"id":"\#(String(repeating: "u", count: 256))"}"#,
+        ])
+    func nobody(_ body: String) async throws {
+        guard case .failure(let error) = try await user(.json(body)) else {
+            Issue.record("taken for somebody")
+            return
+        }
+        #expect(error.code == .unusableResponse)
+        #expect(error.codeMayBeSpent)
+    }
+
+    @Test("Only 200 is an answer", arguments: [201, 301, 401, 403, 500])
+    func status(_ status: Int) async throws {
+        guard case .failure(let error) = try await user(.json(#"{"id":"u-1"}"#, status: status)) else {
+            Issue.record("taken for an answer")
+            return
+        }
+        #expect(error.code == .unusableResponse)
+    }
+
+    @Test("Attributes stand under our names or the configured ones")
+    func attributes() async throws {
+        let body = #"{"id":"1","name":"n","login":"l","contact":{"mail":"a@b.example"},"family_name":"f"}"#
+        let plain = try await user(.json(body)).get().attributes
+        #expect(plain.name == "n")
+        #expect(plain.familyName == "f")
+        #expect(plain.email == nil)
+        let mapped = try await user(.json(body), attributes: [.name: "login", .email: "contact.mail"]).get().attributes
+        #expect(mapped.name == "l")
+        #expect(mapped.familyName == "f")
+        #expect(mapped.email == "a@b.example")
+    }
+
+    @Test("Such a provider's tokens need no ID token, and one that comes along is not believed")
+    func noIDToken() async throws {
+        for tokens in [FakeCarrier.tokens.with("id_token", nil), FakeCarrier.tokens] {
+            let carrier = FakeCarrier { $0.token = .json(tokens.text) }
+            let relyingParty = try relyingParty(carrier)
+            let subjects = try SignInSubjects()
+            let provider = try await relyingParty.provider(subjects)
+            let answer = try await relyingParty.exchange(
+                code: Secret("code-1"), redirectURI: "https://app.example/cb", codeVerifier: nil,
+                client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")), provider: provider,
+                correlationID: subjects.correlationID)
+            #expect(answer.idToken == nil)
+            #expect(answer.accessToken.exposed == "access-1")
+            let error = await failure { () throws(OIDCError) in
+                try await relyingParty.validate(
+                    idToken: Secret(TokenDraft().text), expecting: IDTokenExpectation(clientID: subjects.clientID),
+                    provider: provider)
+            }
+            #expect(error != nil)
+        }
+    }
+
+    private func object(_ part: String) throws -> JSONObject {
+        let bytes = try #require(Base64URL.decode(part))
+        return try #require(JSONValue(parsing: bytes).object)
+    }
+
+    @Test("A signed client secret is a fresh ES256 JWT in the form, and nothing else proves who we are")
+    func signedSecret() async throws {
+        let signing = P256.Signing.PrivateKey()
+        let key = try ClientKey(parsing: Secret(signing.pemRepresentation)).named("key-1")
+        let carrier = FakeCarrier { $0.token = .json(FakeCarrier.tokens.with("id_token", nil).text) }
+        let relyingParty = try relyingParty(carrier)
+        let subjects = try SignInSubjects()
+        let provider = try await relyingParty.provider(subjects)
+        let secret = SignedClientSecret(issuer: "TEAM-1", audience: "https://apple.example", key: key)
+        _ = try await relyingParty.exchange(
+            code: Secret("code-1"), redirectURI: "https://app.example/cb", codeVerifier: nil,
+            client: ClientCredentials(clientID: subjects.clientID, authentication: .signedClientSecret(secret)),
+            provider: provider, correlationID: subjects.correlationID)
+        let request = try #require(carrier.http.requests.first)
+        #expect(!request.headers.contains { $0.name == "Authorization" })
+        let items = String(decoding: request.body, as: UTF8.self).split(separator: "&").map(String.init)
+        #expect(items.contains("client_id=client-1"))
+        #expect(!items.contains { $0.hasPrefix("client_assertion") })
+        let text = try #require(items.first { $0.hasPrefix("client_secret=") }).dropFirst("client_secret=".count)
+        let parts = text.split(separator: ".").map(String.init)
+        #expect(parts.count == 3)
+        let header = try object(parts[0])
+        #expect(header["alg"]?.string == "ES256")
+        #expect(header["kid"]?.string == "key-1")
+        let claims = try object(parts[1])
+        #expect(claims["iss"]?.string == "TEAM-1")
+        #expect(claims["sub"]?.string == "client-1")
+        #expect(claims["aud"]?.string == "https://apple.example")
+        #expect(claims["iat"]?.integer == TokenDraft.now)
+        #expect(claims["exp"]?.integer == TokenDraft.now + 300)
+        let signature = try P256.Signing.ECDSASignature(
+            rawRepresentation: Data(try #require(Base64URL.decode(parts[2]))))
+        #expect(signing.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+    }
+}

@@ -1,0 +1,163 @@
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+struct UserInfoTests {
+    private func userInfo(
+        _ response: OutboundResponse, metadata: JSONDraft = FakeCarrier.metadata
+    ) async throws -> Result<UserInfo, OIDCError> {
+        let text = metadata.text
+        let carrier = FakeCarrier {
+            $0.discovery = .json(text)
+            $0.userInfo = response
+        }
+        let relyingParty = try carrier.relyingParty()
+        let subjects = try SignInSubjects()
+        let provider = try await relyingParty.provider(subjects)
+        let verified = try await relyingParty.validate(
+            idToken: Secret(TokenDraft().text), expecting: expectation(), provider: provider)
+        do throws(OIDCError) {
+            let info = try await relyingParty.userInfo(
+                accessToken: Secret("access-1"), about: verified, provider: provider,
+                correlationID: subjects.correlationID)
+            let request = carrier.http.requests(to: FakeCarrier.userInfoURL)
+            #expect(request.map(\.url.text) == [FakeCarrier.userInfoURL + "?correlation_id=corr-1"])
+            #expect(request.first?.headers.first { $0.name == "Authorization" }?.value == "Bearer access-1")
+            #expect(request.first?.method == .get)
+            return .success(info)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func attributes(_ members: String) async throws -> UserInfo {
+        try await userInfo(.json(#"{"sub":"310999-subject","# + members + "}")).get()
+    }
+
+    private func error(_ response: OutboundResponse) async throws -> OIDCError? {
+        guard case .failure(let error) = try await userInfo(response) else { return nil }
+        return error
+    }
+
+    @Test("The flat shape is read, booleans as texts too")
+    func flat() async throws {
+        let info = try await attributes(
+            #""name":"Jane Doe","given_name":"Jane","family_name":"Doe","email":"j@example.com","email_verified":"true","#
+                + #""phone_number":"+15550100","phone_number_verified":false,"postal_code":"01234","birthdate":"1990-01-02""#
+        )
+        #expect(info.name == "Jane Doe")
+        #expect(info.givenName == "Jane")
+        #expect(info.familyName == "Doe")
+        #expect(info.email == "j@example.com")
+        #expect(info.emailVerified == true)
+        #expect(info.phoneNumber == "+15550100")
+        #expect(info.phoneNumberVerified == false)
+        #expect(info.postalCode == "01234")
+        #expect(info.birthdate == "1990-01-02")
+    }
+
+    @Test("The nested shape is read")
+    func nested() async throws {
+        let info = try await attributes(
+            #""name":{"value":"Jane Doe","given_name":"Jane","family_name":"Doe"},"email":{"value":"j@example.com"},"#
+                + #""postal_code":{"value":"01234"},"phone":{"value":"+15550100"},"email_verified":{"value":"false"},"#
+                + #""address":{"value":{"street_address":"1 Main St\nFlat 2","locality":"Town","country":"US"}}"#)
+        #expect(info.name == "Jane Doe")
+        #expect(info.givenName == "Jane")
+        #expect(info.familyName == "Doe")
+        #expect(info.email == "j@example.com")
+        #expect(info.emailVerified == false)
+        #expect(info.phoneNumber == "+15550100")
+        #expect(info.postalCode == "01234")
+        #expect(info.address == "1 Main St, Flat 2, Town, US")
+    }
+
+    @Test(
+        "An address is read in each of its forms",
+        arguments: [
+            (#""address":"1 Main St""#, "1 Main St"), (#""address":{"value":"1 Main St"}"#, "1 Main St"),
+            (#""address":{"formatted":"1 Main St\r\nTown"}"#, "1 Main St, Town"),
+            (#""address":{"locality":"Town","postal_code":"01234"}"#, "Town, 01234"), (#""address":{}"#, nil),
+            (#""address":7"#, nil),
+        ] as [(String, String?)])
+    func address(_ members: String, _ text: String?) async throws {
+        #expect(try await attributes(members).address == text)
+    }
+
+    @Test("The postal code is found in the address if it stands nowhere else")
+    func postalCodeOfAddress() async throws {
+        #expect(try await attributes(#""address":{"value":{"postal_code":"01234"}}"#).postalCode == "01234")
+        #expect(try await attributes(#""postal_code":"5","address":{"postal_code":"01234"}"#).postalCode == "5")
+    }
+
+    @Test(
+        "An attribute of another type, or with control characters, or too long, is left out",
+        arguments: [
+            "5", "null", "[\"a\"]", "\"\"", "\"a\\u0000b\"", "\"a\\nb\"", "\"a\\u007fb\"", "\"a\\u0085b\"",
+            "\"a\\u2028b\"",
+            "\"\(String(repeating: "x", count: 256))\"", "{}", "{\"value\":5}", "{\"value\":{\"value\":\"x\"}}",
+        ])
+    func leftOut(_ json: String) async throws {
+        let info = try await attributes(
+            "\"name\":\(json),\"email\":\(json),\"postal_code\":\(json),\"given_name\":\(json)")
+        #expect(info == UserInfo())
+        #expect(try await attributes("\"email\":\"\(String(repeating: "x", count: 255))\"").email != nil)
+    }
+
+    @Test(
+        "A flag that is no boolean is left out",
+        arguments: ["1", "\"TRUE\"", "\"yes\"", "null", "{\"value\":{\"value\":true}}"])
+    func flags(_ json: String) async throws {
+        #expect(try await attributes("\"email_verified\":\(json)").emailVerified == nil)
+    }
+
+    @Test("Claims that would override the ID token's mean nothing")
+    func overriding() async throws {
+        let info = try await attributes(
+            #""iss":"https://evil.example","aud":"x","exp":1,"roles":["root"],"_claim_sources":{}"#)
+        #expect(info == UserInfo())
+    }
+
+    @Test(
+        "An answer about another subject, or none, is refused",
+        arguments: [
+            #"{"sub":"foobar"}"#, #"{"sub":"310999-subject1"}"#, "{}", #"{"sub":null}"#, #"{"sub":["310999-subject"]}"#,
+            #"{"sub":["x","310999-subject"]}"#, #"{"sub":{"value":"310999-subject"}}"#, #"{"sub":"310999-SUBJECT"}"#,
+            #"{"sub":""}"#,
+        ])
+    func otherSubject(_ body: String) async throws {
+        #expect(try await error(.json(body)) == .failed(.userInfoSubject))
+    }
+
+    @Test("An answer that is no JSON object of success is unusable")
+    func unusable() async throws {
+        let proper = #"{"sub":"310999-subject"}"#
+        for response in [
+            OutboundResponse.json(proper, status: 401), .json(proper, status: 403), .json(proper, status: 500),
+            .json(proper, status: 302),
+            OutboundResponse(status: 200), .json("<html></html>"), .json("[]"),
+            .json(#"{"sub":"310999-subject","sub":"310999-subject"}"#),
+            OutboundResponse(status: 200, contentType: "text/html", body: Array(proper.utf8)),
+            OutboundResponse(status: 200, contentType: "application/jwt", body: Array(TokenDraft().text.utf8)),
+            OutboundResponse(status: 200, contentType: "application/jwt", body: Array(proper.utf8)),
+            .json(TokenDraft().text),
+        ] {
+            let found = try await error(response)
+            #expect(found?.code == .unusableResponse)
+            #expect(found?.codeMayBeSpent == true)
+        }
+    }
+
+    @Test("A provider without the endpoint has no userinfo")
+    func noEndpoint() async throws {
+        let result = try await userInfo(.json("{}"), metadata: FakeCarrier.metadata.with("userinfo_endpoint", nil))
+        #expect(throws: OIDCError(.metadataRefused, reason: "")) { try result.get() }
+    }
+
+    @Test("Attributes are hidden from print")
+    func redacted() async throws {
+        let info = try await attributes(#""name":"Jane Doe""#)
+        #expect(!"\(info) \(String(reflecting: info)) \([info])".contains("Jane"))
+    }
+}

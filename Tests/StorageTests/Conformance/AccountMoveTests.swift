@@ -1,0 +1,318 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+/// Users of carriers A, B and C who move between them.
+private struct AccountMoveStage: Sendable {
+    let store: SQLStore
+    let atA = Identity(issuer: "https://a.example", subject: "subject-at-a")
+    let atB = Identity(issuer: "https://b.example", subject: "subject-at-b")
+    let atC = Identity(issuer: "https://c.example", subject: "subject-at-c")
+
+    private let holding: any Sendable
+
+    init(_ kind: StoreKind) throws {
+        (store, holding) = try kind.open()
+    }
+
+    func moment(_ seconds: Int64) -> Timestamp { Records.now.advanced(bySeconds: seconds) }
+
+    /// A port token by which somebody was `identity`, issued so many seconds after the beginning.
+    func ported(_ identity: Identity, at seconds: Int64 = -60, token: TokenHash? = nil) throws -> PortedIdentity {
+        PortedIdentity(identity: identity, issuedAt: moment(seconds), token: try token ?? Records.hash())
+    }
+
+    func signIn(
+        _ identity: Identity, from ported: [PortedIdentity] = [], at seconds: Int64 = 0, profile: Profile? = nil,
+        newcomers: SignInRecord.Newcomers = Records.newcomers(), token: TokenHash? = nil
+    ) async throws -> SignedInUser? {
+        let session = NewSession(
+            id: RandomSource.system.token(bytes: 16), tokenHash: try token ?? Records.hash(),
+            refreshTokenHash: try Records.hash(), clientID: "ccid-app", createdAt: moment(seconds),
+            expiresAt: moment(seconds + 3_600), refreshExpiresAt: moment(seconds + 86_400))
+        return try await store.signIn(
+            SignInRecord(
+                identity: identity, profile: profile, session: session, newcomers: newcomers, portedFrom: ported,
+                requestID: "request-1"))
+    }
+
+    func undo(
+        _ number: Int64, _ user: UserID, at seconds: Int64
+    ) async throws -> Result<UndoableMove, UndoObstacle> {
+        try await store.undoMove(number, of: user, at: moment(seconds), by: .operating("pat"), reason: "wrong person")
+    }
+}
+
+@Suite("Moving an account from one identity to another")
+struct AccountMoveTests {
+    @Test(
+        "The user keeps account and sessions, and signs in with the new identity from then on",
+        arguments: StoreKind.engines)
+    func moves(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let token = try Records.hash()
+        let profile = Profile(name: "Jane Doe")
+        let user = try #require(try await stage.signIn(stage.atA, profile: profile, token: token)).user
+        let moved = try #require(
+            try await stage.signIn(
+                stage.atB, from: [stage.ported(stage.atA)], profile: Profile(name: "J. D.", email: "j@example.com")))
+        #expect(moved.user.id == user.id)
+        #expect(moved.user.publicID == user.publicID)
+        #expect(moved.user.profile == Profile(name: "Jane Doe", email: "j@example.com"))
+        #expect(!moved.isNew && moved.wasMoved)
+        #expect(try await stage.store.session(token, at: Records.now)?.user.id == user.id)
+        let again = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        #expect(again?.user.id == user.id)
+        #expect(again?.wasMoved == false)
+        #expect(
+            try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [
+                .moved(user.id), .live(user.id), .unknown,
+            ])
+    }
+
+    @Test("Where registration is required, a moved user need not register", arguments: StoreKind.engines)
+    func movesWithoutRegistration(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try await stage.signIn(stage.atA)?.user.id
+        #expect(
+            try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)], newcomers: .mustRegister)?.user.id
+                == user)
+    }
+
+    @Test("The former identity signs nobody in any more, and nobody can register with it", arguments: StoreKind.engines)
+    func formerIdentity(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        let pending = try Records.pending(stage.atA)
+        try await stage.store.addPendingRegistration(pending)
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        let token = try Records.hash()
+        #expect(try await stage.signIn(stage.atA, token: token) == nil)
+        #expect(try await stage.signIn(stage.atA, newcomers: .mustRegister) == nil)
+        #expect(try await stage.store.session(token, at: Records.now) == nil)
+        let registered = try await stage.store.register(
+            handle: pending.handle, profile: Profile(), session: Records.session(), publicID: "p", at: Records.now)
+        #expect(registered == .userAlreadyExists)
+        let refusals = try await stage.store.auditEvents(AuditQuery(kind: .movedIdentityRefused)).map(\.event)
+        #expect(refusals.map(\.user) == [user, user])
+    }
+
+    @Test(
+        "The first identity that is on record is moved; one that is not on record moves nobody",
+        arguments: StoreKind.engines)
+    func firstOnRecord(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let one = try #require(try await stage.signIn(stage.atA)).user.id
+        let other = try await stage.signIn(stage.atC)?.user.id
+        let unknown = Identity(issuer: "https://a.example", subject: "nobody")
+        let moved = try await stage.signIn(
+            stage.atB, from: [stage.ported(unknown), stage.ported(stage.atC), stage.ported(stage.atA)])
+        #expect(moved?.user.id == other)
+        #expect(try await stage.store.statuses(of: [stage.atA]) == [.live(one)])
+        let newcomer = try await stage.signIn(Records.identity(), from: [stage.ported(unknown)])
+        #expect(newcomer?.isNew == true)
+        #expect(
+            try await stage.signIn(Records.identity(), from: [stage.ported(unknown)], newcomers: .mustRegister) == nil)
+    }
+
+    @Test("An identity that has an account of its own keeps it, whatever port tokens say", arguments: StoreKind.engines)
+    func hasAccount(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let one = try #require(try await stage.signIn(stage.atA)).user.id
+        let other = try #require(try await stage.signIn(stage.atB)).user.id
+        let again = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        #expect(again?.user.id == other)
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(one), .live(other)])
+    }
+
+    @Test("A move is told to the audit record, without subjects", arguments: StoreKind.engines)
+    func audited(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try await stage.signIn(stage.atA)?.user.id
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)], at: 7)
+        let events = try await stage.store.auditEvents(AuditQuery(kind: .identityMoved)).map(\.event)
+        let event = try #require(events.first)
+        #expect(events.count == 1)
+        #expect(event.user == user)
+        #expect(event.time == stage.moment(7))
+        #expect(event.actor == .user)
+        #expect(event.requestID == "request-1")
+        for part in [stage.atA.issuer, stage.atB.issuer, stage.atA.fingerprint, stage.atB.fingerprint, "\"move\":1"] {
+            #expect(event.details.json.contains(part), "\(part)")
+        }
+        #expect(!event.details.json.contains("subject-at"))
+    }
+
+    @Test(
+        "Of many who move one account at once, with one port token or with several, one gets it",
+        arguments: StoreKind.engines, [true, false])
+    func concurrentClaims(kind: StoreKind, sharesToken: Bool) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try await stage.signIn(stage.atA)?.user.id
+        let shared = try Records.hash()
+        let claims = try (0..<50).map { number in
+            (
+                Identity(issuer: "https://b.example", subject: "claimant-\(number)"),
+                try stage.ported(stage.atA, token: sharesToken ? shared : nil)
+            )
+        }
+        let results = try await withThrowingTaskGroup(of: SignedInUser?.self) { group in
+            for (identity, port) in claims {
+                group.addTask { try await stage.signIn(identity, from: [port]) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.filter { $0?.user.id == user }.count == 1)
+        #expect(results.filter { $0?.wasMoved == true }.count == 1)
+        #expect(results.filter { $0?.isNew == true }.count == 49)
+        #expect(try await stage.store.auditEvents(AuditQuery(kind: .identityMoved)).count == 1)
+    }
+
+    @Test(
+        "Of one user's sign-ins at once one moves the account, and all are signed in to it",
+        arguments: StoreKind.engines)
+    func concurrentSignIns(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try await stage.signIn(stage.atA)?.user.id
+        let results = try await withThrowingTaskGroup(of: SignedInUser?.self) { group in
+            for _ in 0..<50 {
+                let port = try stage.ported(stage.atA)
+                group.addTask { try await stage.signIn(stage.atB, from: [port]) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.allSatisfy { $0?.user.id == user })
+        #expect(results.filter { $0?.wasMoved == true }.count == 1)
+    }
+
+    @Test(
+        "A user who comes back to the former carrier gets the account back; old port tokens do not take it away again",
+        arguments: StoreKind.engines)
+    func comesBack(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        let first = try stage.ported(stage.atA, at: 10)
+        #expect(try await stage.signIn(stage.atB, from: [first], at: 20)?.user.id == user)
+        #expect(try await stage.signIn(stage.atA, from: [stage.ported(stage.atB, at: 30)], at: 40)?.user.id == user)
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .moved(user)])
+        // The same port token, and another that is as old as the return.
+        #expect(try await stage.signIn(stage.atB, from: [first], at: 50) == nil)
+        #expect(try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 40)], at: 50) == nil)
+        #expect(try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 41)], at: 50)?.user.id == user)
+    }
+
+    @Test("One port token moves once, even where it was issued by a clock that is ahead", arguments: StoreKind.engines)
+    func spentToken(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        let ahead = try stage.ported(stage.atA, at: 60)
+        #expect(try await stage.signIn(stage.atB, from: [ahead], at: 10)?.user.id == user)
+        guard case .success = try await stage.undo(1, user, at: 20) else {
+            Issue.record("the move was not undone")
+            return
+        }
+        #expect(try await stage.signIn(stage.atB, from: [ahead], at: 70)?.isNew == true)
+        #expect(try await stage.store.statuses(of: [stage.atA]) == [.live(user)])
+    }
+
+    @Test(
+        "An identity that an account was moved from does not get another user's account", arguments: StoreKind.engines)
+    func aliasOfAnother(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let one = try #require(try await stage.signIn(stage.atA)).user.id
+        let other = try #require(try await stage.signIn(stage.atC)).user.id
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        #expect(try await stage.signIn(stage.atA, from: [stage.ported(stage.atC)]) == nil)
+        #expect(
+            try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [
+                .moved(one), .live(one), .live(other),
+            ])
+    }
+
+    @Test(
+        "Undoing a move gives the account back, ends the sessions, and makes the other identity somebody else",
+        arguments: StoreKind.engines)
+    func undoes(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let tokens = [try Records.hash(), try Records.hash()]
+        let user = try #require(try await stage.signIn(stage.atA, token: tokens[0])).user.id
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)], token: tokens[1])
+        let expected = UndoableMove(
+            move: IdentityMove(number: 1, user: user, movedAt: stage.moment(0), undoneAt: nil), former: stage.atA,
+            present: stage.atB)
+        #expect(try await stage.store.undoableMove(1, of: user) == .success(expected))
+        #expect(try await stage.undo(1, user, at: 100) == .success(expected))
+        for token in tokens { #expect(try await stage.store.session(token, at: stage.moment(101)) == nil) }
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
+        #expect(try await stage.signIn(stage.atA, at: 110)?.user.id == user)
+        let other = try #require(try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 100)], at: 110))
+        #expect(other.isNew)
+        #expect(other.user.id != user)
+        let event = try #require(try await stage.store.auditEvents(AuditQuery(kind: .identityMoveUndone)).first?.event)
+        #expect(event.actor == .operating("pat"))
+        #expect(event.user == user)
+        for part in ["\"sessions_ended\":2", "wrong person", stage.atA.fingerprint, stage.atB.fingerprint] {
+            #expect(event.details.json.contains(part), "\(part)")
+        }
+        #expect(!event.details.json.contains("subject-at"))
+    }
+
+    @Test("What cannot be undone is left as it is, with the reason", arguments: StoreKind.engines)
+    func notUndoable(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        let other = try #require(try await stage.signIn(Records.identity())).user.id
+        #expect(try await stage.undo(1, user, at: 1) == .failure(.unknown))
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        #expect(try await stage.undo(1, other, at: 1) == .failure(.unknown))
+        _ = try await stage.signIn(stage.atC, from: [stage.ported(stage.atB)])
+        #expect(try await stage.undo(1, user, at: 1) == .failure(.superseded))
+        #expect(
+            try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [
+                .moved(user), .moved(user), .live(user),
+            ])
+        guard case .success = try await stage.undo(2, user, at: 2), case .success = try await stage.undo(1, user, at: 3)
+        else {
+            Issue.record("the moves were not undone one after the other")
+            return
+        }
+        #expect(try await stage.undo(1, user, at: 4) == .failure(.alreadyUndone))
+        #expect(
+            try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [.live(user), .unknown, .unknown])
+    }
+
+    @Test(
+        "Undoing a move back makes the identity again one that the account was moved from", arguments: StoreKind.engines
+    )
+    func undoMoveBack(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 10)], at: 20)
+        _ = try await stage.signIn(stage.atA, from: [stage.ported(stage.atB, at: 30)], at: 40)
+        guard case .success(let undone) = try await stage.undo(2, user, at: 50) else {
+            Issue.record("the move back was not undone")
+            return
+        }
+        #expect(undone.former == stage.atB)
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.moved(user), .live(user)])
+        guard case .success = try await stage.undo(1, user, at: 60) else {
+            Issue.record("the first move was not undone")
+            return
+        }
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
+    }
+
+    @Test("With an erased user the former identities go too, and are free again", arguments: StoreKind.engines)
+    func erased(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        let token = try Records.hash()
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, token: token)])
+        #expect(try await stage.store.deleteUser(user))
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.unknown, .unknown])
+        #expect(try await stage.store.undoableMove(1, of: user) == .failure(.unknown))
+        #expect(try await stage.signIn(stage.atA)?.isNew == true)
+        #expect(try await stage.signIn(stage.atC, from: [stage.ported(stage.atA, token: token)])?.wasMoved == true)
+    }
+}

@@ -1,0 +1,120 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: the audit record")
+struct AuditConformanceTests {
+    private static let erased = AuditEvent.Kind("user.erased")
+    private static let made = AuditEvent.Kind("user.made")
+
+    /// Five events, a minute apart.
+    private static let events = [
+        event(0, made, 1), event(1, made, 2), event(2, erased, 1), event(3, made, nil), event(4, erased, 2),
+    ]
+
+    private static func event(_ minute: Int64, _ kind: AuditEvent.Kind, _ user: Int64?) -> AuditEvent {
+        AuditEvent(
+            at: Records.now.advanced(bySeconds: minute * 60), kind, user: user.map(UserID.init),
+            by: user == nil ? .latchkey : .operating("pat"), requestID: user.map { "request-\($0)" },
+            details: AuditDetails { json in json.add("minute", minute) })
+    }
+
+    private func filled(_ kind: StoreKind) async throws -> (any Store, any Sendable) {
+        let (store, holding) = try kind.open()
+        for event in Self.events { try await store.addAuditEvent(event) }
+        return (store, holding)
+    }
+
+    @Test("Events are read as they were written, the latest first, under rising numbers", arguments: StoreKind.all)
+    func readBack(kind: StoreKind) async throws {
+        let (store, holding) = try await filled(kind)
+        let read = try await store.auditEvents(AuditQuery())
+        #expect(read.map(\.event) == Self.events.reversed())
+        #expect(read.map(\.serial) == read.map(\.serial).sorted(by: >))
+        #expect(read.first?.event.details.json == #"{"minute":4}"#)
+        withExtendedLifetime(holding) {}
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let query: AuditQuery
+        /// The minutes of the events that fit.
+        let minutes: [Int]
+    }
+
+    private static let rows: [Row] = [
+        Row(testDescription: "user", query: AuditQuery(user: UserID(1)), minutes: [2, 0]),
+        Row(testDescription: "another user", query: AuditQuery(user: UserID(3)), minutes: []),
+        Row(testDescription: "kind", query: AuditQuery(kind: made), minutes: [3, 1, 0]),
+        Row(testDescription: "since, inclusive", query: AuditQuery(since: events[3].time), minutes: [4, 3]),
+        Row(testDescription: "until, exclusive", query: AuditQuery(until: events[1].time), minutes: [0]),
+        Row(
+            testDescription: "all at once",
+            query: AuditQuery(user: UserID(2), kind: erased, since: events[1].time, until: events[4].time),
+            minutes: []),
+        Row(testDescription: "limit", query: AuditQuery(limit: 2), minutes: [4, 3]),
+        Row(testDescription: "a limit below 1 is 1", query: AuditQuery(limit: -7), minutes: [4]),
+    ]
+
+    @Test("Every condition of a query leaves out what does not fit it", arguments: StoreKind.all, rows)
+    func query(kind: StoreKind, row: Row) async throws {
+        let (store, holding) = try await filled(kind)
+        #expect(try await store.auditEvents(row.query).map(\.event) == row.minutes.map { Self.events[$0] })
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("The next page goes on after the last event of the one before", arguments: StoreKind.all)
+    func pages(kind: StoreKind) async throws {
+        let (store, holding) = try await filled(kind)
+        var read: [AuditEvent] = []
+        var before: Int64?
+        for _ in 0..<3 {
+            let page = try await store.auditEvents(AuditQuery(before: before, limit: 2))
+            read += page.map(\.event)
+            before = page.last?.serial
+        }
+        #expect(read == Self.events.reversed())
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "Old events go, the oldest first and at most as many as allowed; their numbers never come again",
+        arguments: StoreKind.all)
+    func retention(kind: StoreKind) async throws {
+        let (store, holding) = try await filled(kind)
+        let highest = try await store.auditEvents(AuditQuery(limit: 1)).first?.serial ?? 0
+        #expect(try await store.purgeAuditEvents(from: Self.events[3].time, limit: 2) == 2)
+        #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [4, 3, 2].map { Self.events[$0] })
+        #expect(try await store.purgeAuditEvents(from: Self.events[3].time, limit: 500) == 1)
+        #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [4, 3].map { Self.events[$0] })
+        let end = Self.events[4].time.advanced(bySeconds: 1)
+        #expect(try await store.purgeAuditEvents(from: end, limit: 500) == 2)
+        try await store.addAuditEvent(Self.events[0])
+        #expect(try await store.auditEvents(AuditQuery()).map(\.serial) == [highest + 1])
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("An event outlives the user it is about", arguments: StoreKind.all)
+    func outlivesUser(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let user = try #require(await store.signIn(Records.signIn())).user
+        let event = AuditEvent(at: Records.now, Self.erased, user: user.id, by: .user)
+        try await store.addAuditEvent(event)
+        #expect(try await store.deleteUser(user.id))
+        #expect(try await store.auditEvents(AuditQuery(user: user.id)).map(\.event).contains(event))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A fingerprint depends on issuer and subject, on where one ends, and shows neither")
+    func fingerprint() {
+        let fingerprints = [
+            Identity(issuer: "https://a.example", subject: "7"), Identity(issuer: "https://a.example7", subject: ""),
+            Identity(issuer: "https://b.example", subject: "7"), Identity(issuer: "https://a.example", subject: "8"),
+        ].map(\.fingerprint)
+        #expect(Set(fingerprints).count == 4)
+        #expect(fingerprints.allSatisfy { $0.utf8.count == 64 && !$0.contains("example") })
+        // printf 'https://a.example\0007' | sha256sum
+        #expect(fingerprints[0] == "d10a84565258e803f63d95a6bbd45f579d3f778c40c6ba61cc4e38fe29010eb4")
+    }
+}

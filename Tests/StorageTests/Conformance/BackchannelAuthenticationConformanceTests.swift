@@ -1,0 +1,233 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("Any store: server-initiated sign-ins")
+struct BackchannelAuthenticationConformanceTests {
+    private let now = Records.now
+
+    private func record(
+        caller: UInt8 = 1, loginHint: String = RandomSource.system.token(), network: String = "310410",
+        lifetime: Int64 = 300, change: (inout BackchannelAuthenticationRecord.Terms) -> Void = { _ in }
+    ) throws -> BackchannelAuthenticationRecord {
+        var terms = BackchannelAuthenticationRecord.Terms(
+            provider: "zenkey", clientID: "ccid-app", network: network, redirectURI: "app:/back",
+            scope: "openid email", loginHint: Secret(loginHint), correlationID: "corr-1")
+        terms.context = "Pay $10"
+        change(&terms)
+        return BackchannelAuthenticationRecord(
+            handle: try Records.hash(), caller: try #require(TokenHash([UInt8](repeating: caller, count: 32))),
+            terms: terms, notification: try Records.hash(),
+            expiresAt: now.advanced(bySeconds: lifetime), removedAt: now.advanced(bySeconds: lifetime + 600))
+    }
+
+    private func add(
+        _ record: BackchannelAuthenticationRecord,
+        limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
+        to store: any Store
+    ) async throws -> BackchannelAuthenticationAdmission {
+        try await store.addBackchannelAuthentication(record, limits: limits, at: time ?? now)
+    }
+
+    @Test("One is found as it was stored, by its handle and by its notification token", arguments: StoreKind.all)
+    func find(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record { terms in
+            terms.acrValues = "a3 a1"
+            terms.prompt = "login"
+            terms.options = "dark"
+        }
+        record.carrierRequest = try Records.hash()
+        record.identity = Records.identity()
+        record.profile = Profile(name: "Jane Doe", email: "jane@example.com")
+        record.failure = "carrier:access_denied"
+        record.portedFrom = try (0..<2).map { number in
+            PortedIdentity(
+                identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
+                issuedAt: now.advanced(bySeconds: -Int64(number)), token: try Records.hash())
+        }
+        #expect(try await add(record, to: store) == .added)
+        #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
+        #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == record)
+        #expect(try await store.backchannelAuthentication(handle: record.notification, at: now) == nil)
+        #expect(try await store.backchannelAuthentication(notification: record.handle, at: now) == nil)
+        let last = record.removedAt.advanced(bySeconds: -1)
+        #expect(try await store.backchannelAuthentication(handle: record.handle, at: last) != nil)
+        #expect(try await store.backchannelAuthentication(handle: record.handle, at: record.removedAt) == nil)
+        #expect(
+            try await store.backchannelAuthentication(notification: record.notification, at: record.removedAt) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Of changes to the same revision the first is made, and the others are not", arguments: StoreKind.all)
+    func replace(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let record = try record()
+        _ = try await add(record, to: store)
+        let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<20 {
+                var changed = record
+                changed.phase = .cancelled
+                changed.notification = try Records.hash()
+                let replacement = changed
+                group.addTask { try await store.replaceBackchannelAuthentication(replacement) }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(wins == 1)
+        let stored = try #require(try await store.backchannelAuthentication(handle: record.handle, at: now))
+        #expect(stored.phase == .cancelled)
+        #expect(stored.revision == 1)
+        #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == nil)
+        #expect(try await store.replaceBackchannelAuthentication(stored))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("The end and the session are one commit: both, or neither", arguments: StoreKind.all)
+    func end(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record()
+        record.phase = .approved
+        _ = try await add(record, to: store)
+        record.phase = .done
+        let identity = Records.identity()
+        let session = try Records.session()
+        guard
+            case .signedIn(let signedIn) = try await store.endBackchannelAuthentication(
+                record, with: Records.signIn(identity, session: session))
+        else {
+            Issue.record("not signed in")
+            return
+        }
+        #expect(signedIn.isNew)
+        #expect(try await store.session(session.tokenHash, at: now)?.user == signedIn.user)
+        #expect(try await store.backchannelAuthentication(handle: record.handle, at: now)?.phase == .done)
+
+        let other = try Records.session()
+        #expect(
+            try await store.endBackchannelAuthentication(record, with: Records.signIn(identity, session: other))
+                == .changed)
+        #expect(try await store.session(other.tokenHash, at: now) == nil)
+        record.revision = 1
+        let stranger = try Records.signIn(session: other, newcomers: .mustRegister)
+        #expect(try await store.endBackchannelAuthentication(record, with: stranger) == .unknownUser)
+        #expect(try await store.session(other.tokenHash, at: now) == nil)
+        #expect(try await store.backchannelAuthentication(handle: record.handle, at: now)?.revision == 2)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "The end comes again for as long as the session stands that it gave, and no other was ended",
+        arguments: StoreKind.all, [true, false])
+    func endAgain(kind: StoreKind, isItsOwn: Bool) async throws {
+        let (store, holding) = try kind.open()
+        var record = try record()
+        record.phase = .done
+        let identity = Records.identity()
+        record.identity = identity
+        _ = try await add(record, to: store)
+        let (elsewhere, first) = (try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(identity, session: elsewhere))
+        for session in [first, try Records.session()] {
+            let ending = try await store.endBackchannelAuthentication(
+                record, with: Records.signIn(identity, session: session))
+            guard case .signedIn = ending else {
+                Issue.record("not signed in")
+                return
+            }
+            record.revision += 1
+        }
+        #expect(try await store.revokeSession(isItsOwn ? first.tokenHash : elsewhere.tokenHash))
+        let late = try Records.session()
+        #expect(
+            try await store.endBackchannelAuthentication(record, with: Records.signIn(identity, session: late))
+                == .sessionEnded)
+        #expect(try await store.session(late.tokenHash, at: now) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A caller has so many at once and no more; another caller has its own", arguments: StoreKind.all)
+    func perCaller(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = BackchannelAuthenticationLimits()
+        limits.perCaller = 2
+        #expect(try await add(record(), limits: limits, to: store) == .added)
+        #expect(try await add(record(), limits: limits, to: store) == .added)
+        let refused = try record()
+        #expect(try await add(refused, limits: limits, to: store) == .tooManyOfCaller)
+        #expect(try await store.backchannelAuthentication(handle: refused.handle, at: now) == nil)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        let later = now.advanced(bySeconds: 900)
+        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A user is asked by so many at once and no more", arguments: StoreKind.all)
+    func perLoginHint(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = BackchannelAuthenticationLimits()
+        limits.waitingPerLoginHint = 1
+        let hint = "+12025550123"
+        var first = try record(loginHint: hint)
+        #expect(try await add(first, limits: limits, to: store) == .added)
+        let second = try record(caller: 2, loginHint: hint)
+        #expect(try await add(second, limits: limits, to: store) == .tooManyForLoginHint)
+        #expect(try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store) == .added)
+        first.phase = .cancelled
+        #expect(try await store.replaceBackchannelAuthentication(first))
+        #expect(try await add(second, limits: limits, to: store) == .added)
+        let third = try record(loginHint: hint, lifetime: 900)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyForLoginHint)
+        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Of one carrier so many wait and no more, whoever started them", arguments: StoreKind.all)
+    func perCarrier(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = BackchannelAuthenticationLimits()
+        limits.waitingPerCarrier = 2
+        var first = try record(caller: 1)
+        #expect(try await add(first, limits: limits, to: store) == .added)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        let third = try record(caller: 3)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyAtCarrier)
+        #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
+        #expect(try await add(record(network: "310010"), limits: limits, to: store) == .added)
+        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .added)
+        first.phase = .approved
+        #expect(try await store.replaceBackchannelAuthentication(first))
+        #expect(try await add(third, limits: limits, to: store) == .added)
+        let fourth = try record(caller: 4, lifetime: 900)
+        #expect(try await add(fourth, limits: limits, to: store) == .tooManyAtCarrier)
+        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("What is over is removed, and nothing else", arguments: StoreKind.all)
+    func purge(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (old, young) = (try record(lifetime: 10), try record(lifetime: 1000))
+        _ = try await add(old, to: store)
+        _ = try await add(young, to: store)
+        #expect(try await store.purgeExpired(at: old.removedAt.advanced(bySeconds: -1), limit: 10) == 0)
+        #expect(try await store.purgeExpired(at: old.removedAt, limit: 10) == 1)
+        #expect(try await store.backchannelAuthentication(handle: young.handle, at: now) != nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("One outlives the process")
+    func reopened() async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        let record = try record()
+        let store = try SQLiteStore(configuration: configuration)
+        _ = try await add(record, to: store)
+        try await store.close()
+        let again = try SQLiteStore(configuration: configuration)
+        #expect(try await again.backchannelAuthentication(handle: record.handle, at: now) == record)
+        try await again.close()
+    }
+}

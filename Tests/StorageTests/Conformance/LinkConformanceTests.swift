@@ -1,0 +1,111 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("Any store: linking identities")
+struct LinkConformanceTests {
+    private func link(
+        _ identity: Identity, to user: User, holding session: NewSession, after seconds: Int64 = 0, limit: Int = 3
+    ) -> IdentityLink {
+        IdentityLink(
+            identity, to: user.id, holding: session.tokenHash, at: Records.now.advanced(bySeconds: seconds),
+            limit: limit, requestID: "r-1")
+    }
+
+    private func user(in store: any Store) async throws -> (user: User, session: NewSession) {
+        let session = try Records.session()
+        return (try #require(await store.signIn(Records.signIn(session: session))).user, session)
+    }
+
+    @Test("An identity of nobody's becomes the user's, once, and is recorded", arguments: StoreKind.all)
+    func linked(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (user, session) = try await user(in: store)
+        let identity = Records.identity()
+        guard case .linked(let linked) = try await store.link(link(identity, to: user, holding: session)) else {
+            Issue.record("not linked")
+            return
+        }
+        #expect(linked.issuer == identity.issuer)
+        #expect(linked.createdAt == Records.now)
+        #expect(try await store.link(link(identity, to: user, holding: session)) == .wasLinked(linked))
+        #expect(try await store.identities(of: user.id).count == 2)
+        #expect(try await store.signIn(Records.signIn(identity))?.user.id == user.id)
+        let events = try await store.auditEvents(AuditQuery())
+        #expect(events.map(\.event.kind) == [.identityLinked])
+        #expect(events.first?.event.user == user.id)
+        #expect(events.first?.event.requestID == "r-1")
+        #expect(events.first?.event.details.json.contains(identity.subject) == false)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A session that is unknown, expired, or another user's links nothing", arguments: StoreKind.all)
+    func sessions(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (user, session) = try await user(in: store)
+        let (other, otherSession) = try await self.user(in: store)
+        let identity = Records.identity()
+        for link in [
+            link(identity, to: user, holding: try Records.session()), link(identity, to: user, holding: otherSession),
+            link(identity, to: other, holding: session), link(identity, to: user, holding: session, after: 3_600),
+        ] {
+            #expect(try await store.link(link) == .unknownSession)
+        }
+        _ = try await store.revokeSession(session.tokenHash)
+        #expect(try await store.link(link(identity, to: user, holding: session)) == .unknownSession)
+        #expect(try await store.statuses(of: [identity]) == [.unknown])
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Another user's identity, and one that an account was moved from, is taken", arguments: StoreKind.all)
+    func taken(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (user, session) = try await user(in: store)
+        let (former, present) = (Records.identity(), Records.identity())
+        _ = try await store.signIn(Records.signIn(former))
+        #expect(try await store.link(link(former, to: user, holding: session)) == .isTaken)
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        _ = try await store.signIn(
+            SignInRecord(
+                identity: present, profile: nil, session: try Records.session(), newcomers: .mustRegister,
+                portedFrom: [ported]))
+        for identity in [former, present] {
+            #expect(try await store.link(link(identity, to: user, holding: session)) == .isTaken)
+        }
+        #expect(try await store.identities(of: user.id).count == 1)
+        let kinds = try await store.auditEvents(AuditQuery()).map(\.event.kind)
+        #expect(kinds.filter { $0 == .identityLinkRefused }.count == 3)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A user has as many as the limit says", arguments: StoreKind.all)
+    func limit(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (user, session) = try await user(in: store)
+        for _ in 0..<2 { _ = try await store.link(link(Records.identity(), to: user, holding: session)) }
+        #expect(try await store.link(link(Records.identity(), to: user, holding: session)) == .tooMany)
+        #expect(try await store.identities(of: user.id).count == 3)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Of two users who claim an identity at once, one gets it", arguments: StoreKind.all)
+    func race(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        for _ in 0..<8 {
+            let identity = Records.identity()
+            var links: [IdentityLink] = []
+            for _ in 0..<4 {
+                let (user, session) = try await user(in: store)
+                links.append(link(identity, to: user, holding: session))
+            }
+            let results = try await withThrowingTaskGroup(of: IdentityLinking.self) { group in
+                for link in links { group.addTask { try await store.link(link) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(results.filter { $0 != .isTaken }.count == 1)
+        }
+        withExtendedLifetime(holding) {}
+    }
+}

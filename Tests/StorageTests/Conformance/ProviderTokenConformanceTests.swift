@@ -1,0 +1,139 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("Providers' tokens")
+struct ProviderTokenConformanceTests {
+    private static let client = "ccid-app"
+
+    /// Tokens that stand in the store as they are.
+    private func tokens(
+        _ content: String, provider: String = "zoom", client: String = client, endingAt end: Timestamp? = nil
+    ) -> NewProviderTokens {
+        NewProviderTokens(provider: provider, clientID: client) { _, _ in
+            SealedTokens(keyID: "k1", content: Array(content.utf8), expiresAt: end)
+        }
+    }
+
+    @discardableResult
+    private func signIn(
+        _ identity: Identity, _ tokens: NewProviderTokens?, in store: any Store, at seconds: Int64 = 0
+    ) async throws -> UserID {
+        let session = try Records.session()
+        let later = NewSession(
+            id: session.id, tokenHash: session.tokenHash, refreshTokenHash: session.refreshTokenHash,
+            clientID: session.clientID, createdAt: Records.now.advanced(bySeconds: seconds),
+            expiresAt: session.expiresAt, refreshExpiresAt: session.refreshExpiresAt)
+        let record = SignInRecord(
+            identity: identity, profile: nil, session: later, newcomers: Records.newcomers(), tokens: tokens)
+        return try #require(try await store.signIn(record)).user.id
+    }
+
+    private func found(
+        _ user: UserID, in store: any Store, provider: String = "zoom", client: String = client
+    ) async throws -> ProviderTokenRecord? {
+        try await store.providerTokens(of: user, provider: provider, clientID: client)
+    }
+
+    @Test("They are sealed for their place, and one row holds the latest", arguments: StoreKind.all)
+    func place(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let user = try await signIn(identity, tokens("first"), in: store)
+        let first = try #require(try await found(user, in: store))
+        #expect(
+            first.place
+                == TokenBinding(user: user, identity: identity, provider: "zoom", clientID: Self.client))
+        #expect(first.sealed == SealedTokens(keyID: "k1", content: Array("first".utf8), expiresAt: nil))
+        let replacing = NewProviderTokens(provider: "zoom", clientID: Self.client) { place, earlier in
+            #expect(place == first.place)
+            #expect(earlier == first)
+            return SealedTokens(keyID: "k2", content: Array("second".utf8), expiresAt: Records.now)
+        }
+        try await signIn(identity, replacing, in: store)
+        let second = try #require(try await found(user, in: store))
+        #expect(second.serial == first.serial && second.version > first.version)
+        #expect(second.sealed.keyID == "k2" && second.sealed.expiresAt == Records.now)
+        try await signIn(identity, nil, in: store)
+        #expect(try await found(user, in: store) == second)
+        #expect(try await found(user, in: store, provider: "other") == nil)
+        #expect(try await found(user, in: store, client: "ccid-other") == nil)
+        let other = try await signIn(Records.identity(), tokens("other"), in: store)
+        #expect(try await found(other, in: store)?.sealed.content == Array("other".utf8))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A row is claimed once at a time, changed by who has seen it last, and a claim runs out",
+        arguments: StoreKind.all)
+    func claims(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let user = try await signIn(identity, tokens("first"), in: store)
+        let row = try #require(try await found(user, in: store))
+        func claim(_ version: Int64, at seconds: Int64) async throws -> Bool {
+            let now = Records.now.advanced(bySeconds: seconds)
+            return try await store.claimProviderTokens(
+                row.serial, version: version, until: now.advanced(bySeconds: 10), at: now)
+        }
+        let sealed = SealedTokens(keyID: "k1", content: [1], expiresAt: nil)
+        #expect(try await claim(row.version, at: 0))
+        #expect(try await !claim(row.version, at: 0), "seen before the claim")
+        #expect(try await !claim(row.version + 1, at: 9), "claimed")
+        #expect(try await claim(row.version + 1, at: 10), "run out")
+        #expect(try await !store.replaceProviderTokens(row.serial, version: row.version + 1, with: sealed))
+        try await store.releaseProviderTokens(row.serial, version: row.version + 1)
+        #expect(try await !claim(row.version + 2, at: 11), "released by whose claim had run out")
+        #expect(try await store.replaceProviderTokens(row.serial, version: row.version + 2, with: sealed))
+        #expect(try await found(user, in: store)?.sealed == sealed)
+        #expect(try await claim(row.version + 3, at: 11), "replaced, and so free")
+        try await store.releaseProviderTokens(row.serial, version: row.version + 4)
+        #expect(try await claim(row.version + 4, at: 11), "released")
+        // A sign-in replaces what is claimed.
+        try await signIn(identity, tokens("new"), in: store)
+        #expect(try await !store.replaceProviderTokens(row.serial, version: row.version + 5, with: sealed))
+        #expect(try await !store.deleteProviderTokens(row.serial, version: row.version + 5))
+        #expect(try await store.deleteProviderTokens(row.serial, version: row.version + 6))
+        #expect(try await found(user, in: store) == nil)
+        try await signIn(identity, tokens("again"), in: store)
+        let again = try #require(try await found(user, in: store))
+        #expect(again.serial != row.serial)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Those that cannot be refreshed are removed at their end", arguments: StoreKind.all)
+    func purged(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let end = Records.now.advanced(bySeconds: 60)
+        let ending = try await signIn(Records.identity(), tokens("a", endingAt: end), in: store)
+        let staying = try await signIn(Records.identity(), tokens("b"), in: store)
+        _ = try await store.purgeExpired(at: end.advanced(bySeconds: -1), limit: 100)
+        #expect(try await found(ending, in: store) != nil)
+        _ = try await store.purgeExpired(at: end, limit: 100)
+        #expect(try await found(ending, in: store) == nil)
+        #expect(try await found(staying, in: store) != nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("They go with the user", arguments: StoreKind.all)
+    func erased(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let user = try await signIn(Records.identity(), tokens("a"), in: store)
+        #expect(try await store.deleteUser(user))
+        #expect(try await found(user, in: store) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Tokens that cannot be sealed sign nobody in", arguments: StoreKind.all)
+    func notSealed(kind: StoreKind) async throws {
+        struct Failure: Error {}
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let failing = NewProviderTokens(provider: "zoom", clientID: Self.client) { _, _ in throw Failure() }
+        await #expect(throws: StorageError.self) { try await signIn(identity, failing, in: store) }
+        #expect(try await store.statuses(of: [identity]) == [.unknown])
+        withExtendedLifetime(holding) {}
+    }
+}

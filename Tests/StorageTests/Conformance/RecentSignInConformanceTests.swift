@@ -1,0 +1,307 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+/// A user who has just signed in with a mark, on one session; and has another session, of another identity.
+private struct Stage: Sendable {
+    let store: SQLStore
+    let user: User
+    let first = Records.identity()
+    let second = Identity(issuer: "https://second.example", subject: "7")
+    let session: NewSession
+    let other: NewSession
+    let mark = Records.mark()
+    /// What the sign-in that may be sent again gave.
+    let given: GivenSession
+    let providerSession = ProviderSession(issuer: "https://second.example", id: "sid-7")
+    private let holding: any Sendable
+
+    init(_ kind: StoreKind) async throws {
+        (store, holding) = try kind.open()
+        session = try Records.session()
+        other = try Records.session(lifetime: 10, refreshLifetime: 10)
+        let signedIn = try #require(
+            await store.signIn(Records.signIn(first, session: session, mark: mark)))
+        user = signedIn.user
+        given = try #require(signedIn.given)
+        let link = IdentityLink(
+            second, to: user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
+        _ = try await store.link(link)
+        var record = try Records.signIn(second, session: other)
+        record.providerSession = ProviderSessionMark(providerSession)
+        #expect(try await store.signIn(record)?.user.id == user.id)
+    }
+
+    var event: AuditEvent { AuditEvent(at: Records.now, AuditEvent.Kind("test.made"), user: user.id, by: .user) }
+
+    func logout(_ scope: ProviderLogout.Scope) throws -> ProviderLogout {
+        ProviderLogout(
+            scope, token: try Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
+            requestID: nil)
+    }
+
+    func removeIdentity(_ issuer: String) async throws {
+        let identity = try await store.identities(of: user.id).first { $0.issuer == issuer }
+        let removal = try await store.removeIdentity(
+            id: try #require(identity?.id), of: user.id, keeping: session.id
+        ) { [event] _ in event }
+        #expect(removal == .removed)
+    }
+
+    /// What the sign-in gets that is sent again.
+    func again() async throws -> SessionAddition {
+        let further = try Records.session()
+        let addition = try await store.addSession(further, besides: given)
+        let isThere = try await store.session(further.tokenHash, at: Records.now) != nil
+        #expect(isThere == (addition == .added(user)))
+        return addition
+    }
+}
+
+private func expect(_ isSo: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(isSo, sourceLocation: sourceLocation)
+}
+
+/// What happens to a user between a sign-in and the same one sent again.
+private struct Event: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let happen: @Sendable (Stage) async throws -> Void
+
+    init(_ description: String, _ happen: @escaping @Sendable (Stage) async throws -> Void) {
+        testDescription = description
+        self.happen = happen
+    }
+
+    /// All that ends a session before its time.
+    static let endings: [Event] = [
+        Event("another session is ended by its token") { stage in
+            expect(try await stage.store.revokeSession(stage.other.tokenHash))
+        },
+        Event("another session is ended by its last token") { stage in
+            let rotation = try Records.rotation(of: stage.other.refreshTokenHash, to: Records.session())
+            expect(try await stage.store.rotate(rotation))
+            expect(try await stage.store.revokeSession(stage.other.tokenHash))
+        },
+        Event("another session is ended by its id, as also by a refresh token that was shown twice") { stage in
+            expect(
+                try await stage.store.revokeSession(id: stage.other.id, of: stage.user.id, recording: stage.event))
+        },
+        Event("the session itself is ended by its token") { stage in
+            expect(try await stage.store.revokeSession(stage.session.tokenHash))
+        },
+        Event("all others are ended") { stage in
+            let count = try await stage.store.revokeSessions(
+                of: stage.user.id, except: stage.session.id, recording: stage.event)
+            expect(count == 1)
+        },
+        Event("all others are ended, and there is none") { stage in
+            _ = try await stage.store.purgeExpired(at: Records.now.advanced(bySeconds: 10), limit: 100)
+            let count = try await stage.store.revokeSessions(
+                of: stage.user.id, except: stage.session.id, recording: stage.event)
+            expect(count == 0)
+        },
+        Event("another identity is taken away") { try await $0.removeIdentity($0.second.issuer) },
+        Event("its identity is taken away by itself") { try await $0.removeIdentity($0.first.issuer) },
+        Event("the provider ends what another identity signed in") { stage in
+            let logout = try stage.logout(.identity(stage.second))
+            expect(try await stage.store.end(logout) == .done([stage.user.id: 1]))
+        },
+        Event("the provider ends a session of its own") { stage in
+            let logout = try stage.logout(.session(stage.providerSession, of: nil))
+            expect(try await stage.store.end(logout) == .done([stage.user.id: 1]))
+        },
+        Event("an operator gives the user another identity") { stage in
+            let former = try await stage.store.relink(
+                stage.user.id, to: Records.identity(), replacing: stage.first.fingerprint, at: Records.now,
+                by: .operating("pat"), reason: nil)
+            expect(former == .success(stage.first))
+        },
+        Event("an operator undoes a move") { stage in
+            let ported = PortedIdentity(
+                identity: stage.first, issuedAt: Records.now.advanced(bySeconds: -60), token: try Records.hash())
+            _ = try await stage.store.signIn(
+                SignInRecord(
+                    identity: Records.identity(), profile: nil, session: try Records.session(),
+                    newcomers: .mustRegister, portedFrom: [ported]))
+            expect(try await stage.again() == .added(stage.user))
+            let move = try #require(try await stage.store.account(of: stage.user.id)?.moves.first)
+            let undone = try await stage.store.undoMove(
+                move.number, of: stage.user.id, at: Records.now, by: .operating("pat"), reason: nil)
+            expect((try? undone.get()) != nil)
+        },
+    ]
+
+    /// What makes an end of the user.
+    static let erasures: [Event] = [
+        Event("the user is erased") { stage in
+            expect(try await stage.store.deleteUser(stage.user.id))
+        },
+        Event("the user is put into another") { stage in
+            let other = try #require(await stage.store.signIn(Records.signIn())).user
+            expect(
+                try await stage.store.merge(
+                    stage.user.id, into: other.id, at: Records.now, by: .operating("pat"), reason: nil))
+        },
+    ]
+
+    static let others: [Event] = [
+        Event("nothing") { _ in },
+        Event("another session expires") { stage in
+            let end = Records.now.advanced(bySeconds: 10)
+            expect(try await stage.store.purgeExpired(at: end, limit: 100) > 0)
+            expect(try await stage.store.sessions(of: stage.user.id, at: Records.now, limit: 9).count == 1)
+        },
+        Event("the session is refreshed") { stage in
+            let rotation = try Records.rotation(of: stage.session.refreshTokenHash, to: Records.session())
+            expect(try await stage.store.rotate(rotation))
+        },
+        Event("somebody else signs out, and others who never were") { stage in
+            let session = try Records.session()
+            _ = try await stage.store.signIn(Records.signIn(session: session))
+            expect(try await stage.store.revokeSession(session.tokenHash))
+            expect(try await !stage.store.revokeSession(session.tokenHash))
+            expect(try await !stage.store.revokeSession(id: "x", of: stage.user.id, recording: stage.event))
+        },
+        Event("another user is put into this one") { stage in
+            let other = try #require(await stage.store.signIn(Records.signIn())).user
+            expect(
+                try await stage.store.merge(
+                    other.id, into: stage.user.id, at: Records.now, by: .operating("pat"), reason: nil))
+        },
+        Event("the row is removed that others find it by") { stage in
+            _ = try await stage.store.purgeExpired(at: Records.now.advanced(bySeconds: 61), limit: 100)
+        },
+    ]
+}
+
+@Suite("Any store: the sign-ins of the last minute")
+struct RecentSignInConformanceTests {
+    @Test("One is found by its fingerprint in every store on the database, until it ends", arguments: StoreKind.engines)
+    func found(kind: StoreKind) async throws {
+        let (open, holding) = try kind.make()
+        let stores = try (0..<2).map { _ in try open() }
+        let (mark, session) = (Records.mark(), try Records.session())
+        let signedIn = try #require(await stores[0].signIn(Records.signIn(session: session, mark: mark)))
+        let given = try #require(signedIn.given)
+        #expect(given.user == signedIn.user.id)
+        #expect(given.id == session.id)
+        let last = mark.endsAt.advanced(bySeconds: -1)
+        for store in stores {
+            for moment in [Records.now, last] {
+                let found = try await store.recentSignIn(mark.fingerprint, at: moment)
+                #expect(found?.session == given)
+                #expect(found?.endsAt == mark.endsAt)
+            }
+            #expect(try await store.recentSignIn(mark.fingerprint, at: mark.endsAt) == nil)
+            #expect(try await store.recentSignIn(Records.mark().fingerprint, at: Records.now) == nil)
+        }
+        let further = try Records.session()
+        #expect(try await stores[1].addSession(further, besides: given) == .added(signedIn.user))
+        #expect(try await stores[0].session(further.tokenHash, at: Records.now)?.user == signedIn.user)
+        for store in stores { try await store.close() }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("One that gave no session is not found", arguments: StoreKind.engines)
+    func gaveNothing(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let marks = (0..<2).map { _ in Records.mark() }
+        #expect(try await store.signIn(Records.signIn(newcomers: .mustRegister, mark: marks[0])) == nil)
+        let session = try Records.session()
+        #expect(try await store.signIn(Records.signIn(session: session))?.given == nil)
+        await #expect(throws: StorageError.self) {
+            try await store.signIn(Records.signIn(session: session, mark: marks[1]))
+        }
+        for mark in marks {
+            #expect(try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil)
+        }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("The same done twice is found as the later one", arguments: StoreKind.engines)
+    func twice(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (identity, mark) = (Records.identity(), Records.mark())
+        _ = try await store.signIn(Records.signIn(identity, mark: mark))
+        let later = IdempotencyRecord(fingerprint: mark.fingerprint, endsAt: mark.endsAt.advanced(bySeconds: 5))
+        let given = try #require(await store.signIn(Records.signIn(identity, mark: later))?.given)
+        let found = try await store.recentSignIn(mark.fingerprint, at: mark.endsAt)
+        #expect(found?.session == given)
+        #expect(found?.endsAt == later.endsAt)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "The same done twice gives nothing the second time if a session was ended in between",
+        arguments: StoreKind.engines)
+    func twiceWithAnEnding(kind: StoreKind) async throws {
+        let stage = try await Stage(kind)
+        #expect(try await stage.store.revokeSession(stage.other.tokenHash))
+        let again = try Records.session()
+        #expect(try await stage.store.signIn(Records.signIn(stage.first, session: again, mark: stage.mark)) == nil)
+        #expect(try await stage.store.session(again.tokenHash, at: Records.now) == nil)
+        #expect(try await stage.again() == .earlierEnded)
+        #expect(try await stage.store.statuses(of: [stage.first]) == [.live(stage.user.id)])
+    }
+
+    @Test(
+        "One that came before its user was on record gives nothing if a session of theirs was ended since",
+        arguments: StoreKind.engines, [true, false])
+    func cameBefore(kind: StoreKind, isEnded: Bool) async throws {
+        let (store, holding) = try kind.open()
+        let (identity, first, again) = (Records.identity(), try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(identity, session: first))
+        if isEnded { #expect(try await store.revokeSession(first.tokenHash)) }
+        let plain = Records.mark()
+        let mark = IdempotencyRecord(fingerprint: plain.fingerprint, endsAt: plain.endsAt, endings: 0)
+        let signedIn = try await store.signIn(Records.signIn(identity, session: again, mark: mark))
+        #expect((signedIn == nil) == isEnded)
+        #expect((try await store.session(again.tokenHash, at: Records.now) == nil) == isEnded)
+        #expect((try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil) == isEnded)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Their rows are removed when they have ended, and not before", arguments: StoreKind.engines)
+    func purge(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let marks = (0..<3).map { _ in Records.mark() }
+        for mark in marks { _ = try await store.signIn(Records.signIn(mark: mark)) }
+        let end = marks[0].endsAt
+        #expect(try await store.purgeExpired(at: end.advanced(bySeconds: -1), limit: 10) == 0)
+        #expect(try await store.recentSignIn(marks[0].fingerprint, at: Records.now) != nil)
+        #expect(try await store.purgeExpired(at: end, limit: 2) == 2)
+        #expect(try await store.purgeExpired(at: end, limit: 2) == 1)
+        for mark in marks {
+            #expect(try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil)
+        }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "None that was before gives a session once one of its user's was ended, in any way; a later one does",
+        arguments: StoreKind.engines, Event.endings)
+    private func ended(kind: StoreKind, ending: Event) async throws {
+        let stage = try await Stage(kind)
+        try await ending.happen(stage)
+        #expect(try await stage.again() == .earlierEnded)
+        let identity = try #require(
+            try await stage.store.account(of: stage.user.id)?.identities.first { $0.movedBy == nil }?.identity)
+        let later = try #require(await stage.store.signIn(Records.signIn(identity, mark: Records.mark()))?.given)
+        #expect(try await stage.store.addSession(Records.session(), besides: later) == .added(stage.user))
+    }
+
+    @Test("Nor when there is no such user any more", arguments: StoreKind.engines, Event.erasures)
+    private func erased(kind: StoreKind, ending: Event) async throws {
+        let stage = try await Stage(kind)
+        try await ending.happen(stage)
+        #expect(try await stage.again() == .unknownUser)
+    }
+
+    @Test("Whatever else happens, it gives one", arguments: StoreKind.engines, Event.others)
+    private func notEnded(kind: StoreKind, event: Event) async throws {
+        let stage = try await Stage(kind)
+        try await event.happen(stage)
+        #expect(try await stage.again() == .added(stage.user))
+    }
+}

@@ -1,0 +1,160 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: registration, attempts, upkeep")
+struct RegistrationConformanceTests {
+    private func register(
+        _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: any Store
+    ) async throws -> RegistrationResult {
+        try await store.register(
+            handle: handle, profile: Profile(name: "Jane Doe"), session: session ?? Records.session(),
+            publicID: RandomSource.system.token(bytes: 16), at: now)
+    }
+
+    @Test(
+        "A pending registration is read as it was stored, as often as wanted, until it expires",
+        arguments: StoreKind.all)
+    func readPending(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let pending = try Records.pending(profile: Profile(name: "Jane Doe", email: "jane@example.com"))
+        try await store.addPendingRegistration(pending)
+        #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)
+        #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)
+        #expect(try await store.pendingRegistration(pending.handle, at: pending.expiresAt) == nil)
+        #expect(try await store.pendingRegistration(Records.hash(), at: Records.now) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A handle makes the user and the session, once", arguments: StoreKind.all)
+    func registers(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let pending = try Records.pending(profile: Profile(email: "carrier@example.com"))
+        try await store.addPendingRegistration(pending)
+        let session = try Records.session()
+        guard case .registered(let user) = try await register(pending.handle, session: session, in: store) else {
+            Issue.record("not registered")
+            return
+        }
+        #expect(user.profile == Profile(name: "Jane Doe"))
+        #expect(user.createdAt == Records.now)
+        #expect(try await store.session(session.tokenHash, at: Records.now)?.user == user)
+        #expect(try await store.signIn(Records.signIn(pending.identity, newcomers: .mustRegister))?.user == user)
+        #expect(try await register(pending.handle, in: store) == .unknownHandle)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("An unknown or expired handle registers nobody", arguments: StoreKind.all)
+    func unknownHandle(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let pending = try Records.pending()
+        try await store.addPendingRegistration(pending)
+        #expect(try await register(Records.hash(), in: store) == .unknownHandle)
+        #expect(try await register(pending.handle, at: pending.expiresAt, in: store) == .unknownHandle)
+        #expect(try await store.signIn(Records.signIn(pending.identity, newcomers: .mustRegister)) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A handle whose identity has become a user is spent without a session", arguments: StoreKind.all)
+    func alreadyExists(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let pending = try Records.pending()
+        try await store.addPendingRegistration(pending)
+        _ = try await store.signIn(Records.signIn(pending.identity))
+        let session = try Records.session()
+        #expect(try await register(pending.handle, session: session, in: store) == .userAlreadyExists)
+        #expect(try await store.session(session.tokenHash, at: Records.now) == nil)
+        #expect(try await register(pending.handle, in: store) == .unknownHandle)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A handle used fifty times at once registers once", arguments: StoreKind.all)
+    func concurrentRegistration(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let pending = try Records.pending()
+        try await store.addPendingRegistration(pending)
+        let registered = try await withThrowingTaskGroup(of: RegistrationResult.self) { group in
+            for _ in 0..<50 { group.addTask { try await self.register(pending.handle, in: store) } }
+            return try await group.reduce(into: 0) { if $1 != .unknownHandle { $0 += 1 } }
+        }
+        #expect(registered == 1)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A nonce is taken once, by its provider, before it expires", arguments: StoreKind.all)
+    func takeIssuedNonce(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let attempt = try Records.attempt()
+        try await store.addIssuedNonce(attempt)
+        let nonce = attempt.nonce
+        #expect(try await !store.takeIssuedNonce(nonce: Records.hash(), provider: "zenkey", at: Records.now))
+        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "other", at: Records.now))
+        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: attempt.expiresAt))
+        #expect(try await store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: Records.now))
+        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: Records.now))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A nonce taken a hundred times at once is given once", arguments: StoreKind.all)
+    func concurrentAttempt(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let attempt = try Records.attempt()
+        try await store.addIssuedNonce(attempt)
+        let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    try await store.takeIssuedNonce(nonce: attempt.nonce, provider: attempt.provider, at: Records.now)
+                }
+            }
+            return try await group.reduce(into: 0) { if $1 { $0 += 1 } }
+        }
+        #expect(taken == 1)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A store that works passes its check", arguments: StoreKind.all)
+    func check(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        try await store.check()
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("What has expired is removed, in bounded numbers, and nothing else", arguments: StoreKind.all)
+    func purge(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        for _ in 0..<300 {
+            let session = try Records.session(lifetime: 10, refreshLifetime: 20)
+            _ = try await store.signIn(Records.signIn(session: session))
+        }
+        for _ in 0..<3 {
+            try await store.addPendingRegistration(Records.pending(lifetime: 10))
+            try await store.addIssuedNonce(Records.attempt(lifetime: 10))
+        }
+        let (session, pending, attempt) = (try Records.session(), try Records.pending(), try Records.attempt())
+        _ = try await store.signIn(Records.signIn(session: session))
+        try await store.addPendingRegistration(pending)
+        try await store.addIssuedNonce(attempt)
+
+        let later = Records.now.advanced(bySeconds: 60)
+        #expect(try await store.purgeExpired(at: Records.now, limit: 1_000) == 0)
+        #expect(try await store.purgeExpired(at: later, limit: 0) == 0)
+        #expect(try await store.purgeExpired(at: later, limit: 2) == 6)
+        #expect(try await store.purgeExpired(at: later, limit: 1_000) == 300)
+        #expect(try await store.purgeExpired(at: later, limit: 1_000) == 0)
+        #expect(try await store.session(session.tokenHash, at: later) != nil)
+        #expect(try await store.pendingRegistration(pending.handle, at: later) != nil)
+        #expect(try await store.takeIssuedNonce(nonce: attempt.nonce, provider: attempt.provider, at: later))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A session stays on record while its refresh token lives", arguments: StoreKind.all)
+    func purgeKeepsRefreshable(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let session = try Records.session(lifetime: 10, refreshLifetime: 100)
+        _ = try await store.signIn(Records.signIn(session: session))
+        #expect(try await store.purgeExpired(at: Records.now.advanced(bySeconds: 50), limit: 10) == 0)
+        #expect(try await store.purgeExpired(at: Records.now.advanced(bySeconds: 101), limit: 10) == 1)
+        withExtendedLifetime(holding) {}
+    }
+}

@@ -1,0 +1,58 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: a user's sessions")
+struct SessionListConformanceTests {
+    @Test("Sessions are listed while they last, the latest seen first, up to a limit", arguments: StoreKind.all)
+    func list(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let lifetimes: [(Int64, Int64)] = [(10, 100), (100, 10), (10, 10), (50, 50)]
+        let sessions = try lifetimes.map { try Records.session(lifetime: $0.0, refreshLifetime: $0.1) }
+        var user = UserID(0)
+        for session in sessions {
+            user = try #require(await store.signIn(Records.signIn(identity, session: session))).user.id
+        }
+        _ = try await store.signIn(Records.signIn())
+        let later = Records.now.advanced(bySeconds: 20)
+        #expect(
+            try await store.sessions(of: user, at: later, limit: 9).map(\.id)
+                == [sessions[3].id, sessions[1].id, sessions[0].id])
+        try await store.recordLastSeen([
+            SessionLastSeen(sessionID: sessions[0].id, userID: user, time: later),
+            SessionLastSeen(sessionID: sessions[3].id, userID: user, time: Records.now.advanced(bySeconds: -1)),
+            SessionLastSeen(sessionID: "gone", userID: user, time: later),
+            SessionLastSeen(sessionID: sessions[1].id, userID: UserID(user.number + 1), time: later),
+        ])
+        let listed = try await store.sessions(of: user, at: later, limit: 2)
+        #expect(listed.map(\.id) == [sessions[0].id, sessions[3].id])
+        #expect(listed.map(\.lastSeenAt) == [later, Records.now])
+        #expect(listed.map(\.expiresAt.secondsSinceEpoch) == [100, 50].map { Records.now.secondsSinceEpoch + $0 })
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("All sessions but one are revoked, recorded if there were any", arguments: StoreKind.all)
+    func revokeOthers(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let sessions = try (0..<3).map { _ in try Records.session() }
+        var user = UserID(0)
+        for session in sessions {
+            user = try #require(await store.signIn(Records.signIn(identity, session: session))).user.id
+        }
+        let bystander = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: bystander))
+        let event = AuditEvent(at: Records.now, AuditEvent.Kind("sessions.ended"), user: user, by: .user)
+        for count in [2, 0] {
+            #expect(try await store.revokeSessions(of: user, except: sessions[1].id, recording: event) == count)
+            #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [event])
+        }
+        for (index, session) in (sessions + [bystander]).enumerated() {
+            let isThere = try await store.session(session.tokenHash, at: Records.now) != nil
+            #expect(isThere == (index == 1 || index == 3))
+        }
+        withExtendedLifetime(holding) {}
+    }
+}

@@ -1,0 +1,172 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: sign-in and sessions")
+struct SignInConformanceTests {
+    @Test("An unknown identity becomes a user, and the same one every time after", arguments: StoreKind.all)
+    func newThenKnown(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let profile = Profile(
+            username: "jd", name: "Jane Doe", givenName: "Jane", familyName: "Doe", email: "jane@example.com",
+            phoneNumber: "+13125550123", postalCode: "60601")
+        let first = try #require(
+            await store.signIn(
+                Records.signIn(identity, profile: profile, newcomers: .welcome(publicID: "public-1"))))
+        #expect(first.isNew)
+        #expect(first.user.publicID == "public-1")
+        #expect(first.user.profile == profile)
+        #expect(first.user.createdAt == Records.now)
+        #expect(first.user.id.number > 0 && first.user.id.number < 1 << 53)
+        let second = try #require(await store.signIn(Records.signIn(identity)))
+        #expect(!second.isNew)
+        #expect(second.user == first.user)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("The same subject of another issuer is somebody else", arguments: StoreKind.all)
+    func otherIssuer(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let one = try await store.signIn(Records.signIn(Identity(issuer: "https://a.example", subject: "7")))
+        let other = try await store.signIn(Records.signIn(Identity(issuer: "https://b.example", subject: "7")))
+        #expect(one?.user.id != nil)
+        #expect(one?.user.id != other?.user.id)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A subject is compared byte for byte", arguments: StoreKind.all,
+        [("abc", "ABC"), ("abc", "abc "), ("abc", "abc\u{0}d"), ("\u{E9}", "e\u{301}"), ("1", "01")])
+    func subjectsThatLookAlike(kind: StoreKind, subjects: (String, String)) async throws {
+        let (store, holding) = try kind.open()
+        let one = try #require(await store.signIn(Records.signIn(Records.identity(subjects.0))))
+        let other = try #require(await store.signIn(Records.signIn(Records.identity(subjects.1))))
+        #expect(other.isNew)
+        #expect(one.user.id != other.user.id)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A later sign-in fills what the profile lacks and overwrites nothing", arguments: StoreKind.all)
+    func fillsProfile(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        _ = try await store.signIn(Records.signIn(identity, profile: Profile(email: "old@example.com")))
+        let told = Profile(name: "Jane Doe", email: "new@example.com", postalCode: "60601")
+        let token = try Records.hash()
+        let later = try await store.signIn(
+            Records.signIn(identity, profile: told, session: Records.session(token: token)))
+        let expected = Profile(name: "Jane Doe", email: "old@example.com", postalCode: "60601")
+        #expect(later?.user.profile == expected)
+        #expect(try await store.session(token, at: Records.now)?.user.profile == expected)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "Where registration is required an unknown identity is turned away and leaves nothing", arguments: StoreKind.all
+    )
+    func mustRegister(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let token = try Records.hash()
+        let refused = try await store.signIn(
+            Records.signIn(identity, session: Records.session(token: token), newcomers: .mustRegister))
+        #expect(refused == nil)
+        #expect(try await store.session(token, at: Records.now) == nil)
+        _ = try await store.signIn(Records.signIn(identity))
+        let known = try await store.signIn(Records.signIn(identity, newcomers: .mustRegister))
+        #expect(known?.isNew == false)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A session is found by its token's hash as it was stored, until it expires", arguments: StoreKind.all)
+    func sessionLookup(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let session = try Records.session()
+        let signedIn = try #require(await store.signIn(Records.signIn(session: session)))
+        let expected = Session(
+            id: session.id, userID: signedIn.user.id, clientID: session.clientID, createdAt: session.createdAt,
+            expiresAt: session.expiresAt)
+        let lastMoment = session.expiresAt.advanced(bySeconds: -1)
+        #expect(
+            try await store.session(session.tokenHash, at: lastMoment)
+                == SessionAndUser(session: expected, user: signedIn.user))
+        #expect(try await store.session(session.tokenHash, at: session.expiresAt) == nil)
+        #expect(try await store.session(session.refreshTokenHash, at: Records.now) == nil)
+        #expect(try await store.session(Records.hash(), at: Records.now) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A revoked session is gone at once, and only that one", arguments: StoreKind.all)
+    func revoke(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let (one, other) = (try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(identity, session: one))
+        _ = try await store.signIn(Records.signIn(identity, session: other))
+        #expect(try await store.revokeSession(one.tokenHash))
+        #expect(try await store.session(one.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(other.tokenHash, at: Records.now) != nil)
+        #expect(try await !store.revokeSession(one.tokenHash))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "An erased user is gone with identities and sessions; the number is never given again", arguments: StoreKind.all
+    )
+    func deleteUser(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let session = try Records.session()
+        let bystander = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: bystander))
+        let erased = try #require(await store.signIn(Records.signIn(identity, session: session))).user
+        let pending = try Records.pending(identity)
+        try await store.addPendingRegistration(pending)
+        #expect(try await store.deleteUser(erased.id))
+        #expect(try await store.session(session.tokenHash, at: Records.now) == nil)
+        #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == nil)
+        #expect(try await store.session(bystander.tokenHash, at: Records.now) != nil)
+        #expect(try await !store.deleteUser(erased.id))
+        let again = try #require(await store.signIn(Records.signIn(identity)))
+        #expect(again.isNew)
+        #expect(again.user.id.number > erased.id.number)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A hundred sign-ins of one new identity at once make one user and a hundred sessions", arguments: StoreKind.all)
+    func concurrentNewcomer(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let sessions = try (0..<100).map { _ in try Records.session() }
+        let signedIn = try await withThrowingTaskGroup(of: SignedInUser?.self) { group in
+            for session in sessions {
+                let record = try Records.signIn(identity, session: session)
+                group.addTask { try await store.signIn(record) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(signedIn.compactMap(\.?.user.id)).count == 1)
+        #expect(signedIn.filter { $0?.isNew == true }.count == 1)
+        for session in sessions {
+            #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A token's hash is stored once: a second session under it is refused, whole", arguments: StoreKind.all)
+    func repeatedHash(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let session = try Records.session()
+        let owner = try #require(await store.signIn(Records.signIn(session: session))).user
+        let intruder = Records.identity()
+        await #expect(throws: StorageError.self) {
+            try await store.signIn(Records.signIn(intruder, session: session))
+        }
+        #expect(try await store.session(session.tokenHash, at: Records.now)?.user == owner)
+        #expect(try await store.signIn(Records.signIn(intruder, newcomers: .mustRegister)) == nil)
+        withExtendedLifetime(holding) {}
+    }
+}

@@ -1,0 +1,158 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: transactions")
+struct TransactionConformanceTests {
+    private func key(_ id: String, signsFrom: Int64 = 0) -> SigningKeyRecord {
+        SigningKeyRecord(
+            id: id, publicKey: [UInt8](repeating: 4, count: 64), privateKey: [0, 1, 2, 3], createdAt: Records.now,
+            signsFrom: Records.now.advanced(bySeconds: signsFrom))
+    }
+
+    /// A session, and the identity of its user.
+    private func session(in store: any Store) async throws -> (token: TokenHash, identity: Identity, user: User) {
+        let session = try Records.session()
+        let identity = Records.identity()
+        let signedIn = try #require(await store.signIn(Records.signIn(identity, session: session)))
+        return (session.tokenHash, identity, signedIn.user)
+    }
+
+    private func receipt(code: TokenHash? = nil, lifetime: Int64 = 300) throws -> ReceiptRecord {
+        ReceiptRecord(
+            id: try Records.hash(), code: try code ?? Records.hash(),
+            expiresAt: Records.now.advanced(bySeconds: lifetime))
+    }
+
+    @Test("Signing keys come back as they went in, in their order, until they are removed", arguments: StoreKind.all)
+    func signingKeys(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        #expect(try await store.signingKeys().isEmpty)
+        #expect(try await store.addSigningKey(key("b", signsFrom: 60), after: nil))
+        #expect(try await store.addSigningKey(key("a"), after: "b"))
+        #expect(try await store.signingKeys() == [key("b", signsFrom: 60), key("a")])
+        try await store.removeSigningKeys(["b", "unknown"])
+        #expect(try await store.signingKeys() == [key("a")])
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A signing key is added only after the one that its maker knew of", arguments: StoreKind.all)
+    func outpaced(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        #expect(try await !store.addSigningKey(key("a"), after: "unknown"))
+        #expect(try await store.addSigningKey(key("a"), after: nil))
+        #expect(try await !store.addSigningKey(key("b"), after: nil))
+        #expect(try await store.addSigningKey(key("b"), after: "a"))
+        #expect(try await !store.addSigningKey(key("c"), after: "a"))
+        #expect(try await !store.addSigningKey(key("a"), after: "b"))
+        #expect(try await store.signingKeys().map(\.id) == ["a", "b"])
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "Of many who add a signing key at once, from several stores on one database, one succeeds",
+        arguments: StoreKind.engines)
+    func race(kind: StoreKind) async throws {
+        let (open, holding) = try kind.make()
+        let stores = try (0..<3).map { _ in try open() }
+        for round in 0..<2 {
+            let newest = try await stores[0].signingKeys().last?.id
+            let added = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<12 {
+                    let key = key("\(round)-\(number)")
+                    group.addTask { try await stores[number % 3].addSigningKey(key, after: newest) }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(added == 1)
+        }
+        #expect(try await stores[0].signingKeys().count == 2)
+        for store in stores { try await store.close() }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A receipt is recorded for the session's user when that user approved", arguments: StoreKind.all)
+    func recorded(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (token, identity, user) = try await session(in: store)
+        let (_, other, _) = try await session(in: store)
+        let receipt = try receipt()
+        for stranger in [other, Records.identity("nobody's")] {
+            let refused = try await store.addReceipt(receipt, approvedBy: stranger, session: token, at: Records.now)
+            #expect(refused == .otherUser)
+        }
+        #expect(try await store.redeemReceipt(receipt.id, at: Records.now) == .unknown)
+        let admitted = try await store.addReceipt(receipt, approvedBy: identity, session: token, at: Records.now)
+        #expect(admitted == .recorded(user))
+        #expect(try await store.redeemReceipt(receipt.id, at: Records.now) == .redeemed)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A session that is unknown, revoked or over records none", arguments: StoreKind.all)
+    func sessionGone(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (token, identity, _) = try await session(in: store)
+        let later = Records.now.advanced(bySeconds: 3_600)
+        let unknown = try Records.hash()
+        func admission(_ session: TokenHash, at now: Timestamp) async throws -> ReceiptAdmission {
+            try await store.addReceipt(receipt(), approvedBy: identity, session: session, at: now)
+        }
+        #expect(try await admission(unknown, at: Records.now) == .unknownSession)
+        #expect(try await admission(token, at: later) == .unknownSession)
+        #expect(try await store.revokeSession(token))
+        #expect(try await admission(token, at: Records.now) == .unknownSession)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A code makes one receipt", arguments: StoreKind.all)
+    func codeUsed(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (token, identity, user) = try await session(in: store)
+        let code = try Records.hash()
+        let first = try await store.addReceipt(
+            receipt(code: code), approvedBy: identity, session: token, at: Records.now)
+        #expect(first == .recorded(user))
+        let second = try await store.addReceipt(
+            receipt(code: code), approvedBy: identity, session: token, at: Records.now)
+        #expect(second == .codeUsed)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A receipt is redeemed once, and before it expires", arguments: StoreKind.all)
+    func redeemed(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (token, identity, _) = try await session(in: store)
+        let (one, late) = (try receipt(), try receipt())
+        for receipt in [one, late] {
+            _ = try await store.addReceipt(receipt, approvedBy: identity, session: token, at: Records.now)
+        }
+        let results = try await withThrowingTaskGroup(of: ReceiptRedemption.self) { group in
+            for _ in 0..<16 { group.addTask { try await store.redeemReceipt(one.id, at: Records.now) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.count { $0 == .redeemed } == 1)
+        #expect(results.count { $0 == .alreadyRedeemed } == 15)
+        #expect(try await store.redeemReceipt(late.id, at: late.expiresAt) == .expired)
+        #expect(try await store.redeemReceipt(one.id, at: late.expiresAt) == .alreadyRedeemed)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Receipts go with their user, and a day after they expired", arguments: StoreKind.all)
+    func removed(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (token, identity, user) = try await session(in: store)
+        let (erased, old) = (try receipt(lifetime: 1_000_000), try receipt())
+        for receipt in [erased, old] {
+            _ = try await store.addReceipt(receipt, approvedBy: identity, session: token, at: Records.now)
+        }
+        let day = old.expiresAt.advanced(bySeconds: 86_400)
+        #expect(try await store.purgeExpired(at: Records.now.advanced(bySeconds: 3_000), limit: 100) == 0)
+        #expect(try await store.redeemReceipt(old.id, at: day) == .expired)
+        #expect(try await store.purgeExpired(at: day, limit: 100) >= 1)
+        #expect(try await store.redeemReceipt(old.id, at: day) == .unknown)
+        #expect(try await store.deleteUser(user.id))
+        #expect(try await store.redeemReceipt(erased.id, at: Records.now) == .unknown)
+        withExtendedLifetime(holding) {}
+    }
+}

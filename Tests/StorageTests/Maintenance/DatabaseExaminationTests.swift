@@ -1,0 +1,52 @@
+import Foundation
+import GRDB
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+struct DatabaseExaminationTests {
+    @Test("A database that is not there is told so, and not made")
+    func missing() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("latchkey.db")
+        let examination = try DatabaseExamination(SQLiteConfiguration(path: path))
+        #expect(examination.schema == .missing)
+        #expect((examination.freeBytes ?? 0) > 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+    }
+
+    @Test("One of this version has gone through all its steps, also while it is open")
+    func current() async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
+        let store = try SQLiteStore(configuration: configuration)
+        guard case .present(let steps, let all) = try DatabaseExamination(configuration).schema else {
+            Issue.record("no database")
+            return
+        }
+        #expect(steps == all)
+        #expect(all > 0)
+        try await store.close()
+    }
+
+    @Test("One that an older version made says how far it is, one of a newer version and another program's are refused")
+    func otherVersions() async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
+        try await SQLiteStore(configuration: configuration).close()
+        let queue = try DatabaseQueue(path: configuration.path)
+        let steps = try await queue.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
+        }
+        try await queue.write { db in
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
+        }
+        #expect(try DatabaseExamination(configuration).schema == .present(steps: steps - 1, of: steps))
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
+        #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
+        let other = SQLiteConfiguration(path: directory.file("other.db"))
+        try await DatabaseQueue(path: other.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        #expect(throws: StorageError.self) { try DatabaseExamination(other) }
+    }
+}

@@ -1,0 +1,349 @@
+import Foundation
+import GRDB
+import Primitives
+import StorageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Storage
+
+@Suite("Copying a database into another")
+struct DatabaseTransferTests {
+    private let directory: TemporaryDirectory
+    private let cluster: PostgresCluster
+    private let url: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        cluster = try PostgresCluster.shared()
+        url = try cluster.makeSchema()
+    }
+
+    private func file(_ name: String) -> SQLiteConfiguration {
+        SQLiteConfiguration(path: directory.file(name), busyTimeout: .milliseconds(50))
+    }
+
+    private func sqlite(_ name: String) -> DatabaseLocation { .sqlite(file(name)) }
+
+    private var postgres: DatabaseLocation { postgres(url) }
+
+    private func postgres(_ url: String) -> DatabaseLocation {
+        .postgres(PostgresConfiguration(url: Secret(url), poolSize: 2))
+    }
+
+    private func open(_ place: DatabaseLocation) throws -> SQLStore {
+        switch place {
+        case .sqlite(let sqlite): try SQLStore(configuration: sqlite)
+        case .postgres(let postgres): try SQLStore(configuration: postgres)
+        }
+    }
+
+    /// Makes a file with rows in every table.
+    private func make(_ name: String, rows: Int) async throws {
+        try await open(sqlite(name)).close()
+        let queue = try DatabaseQueue(path: directory.file(name))
+        try await queue.write { db in try SampleRows.fill(db, rows: rows) }
+        try queue.close()
+    }
+
+    /// All that a file has, by table, as text: of each value its kind and its bytes.
+    private func content(_ name: String) throws -> [String: [String]] {
+        let queue = try DatabaseQueue(path: directory.file(name))
+        defer { try? queue.close() }
+        return try queue.read { db in
+            var content: [String: [String]] = [:]
+            for shape in try TableShape.all() {
+                let columns = shape.columns.map { "iif(\($0.name) IS NULL, 'NULL', hex(\($0.name)) || '\($0.kind)')" }
+                content[shape.name] = try String.fetchAll(
+                    db, sql: "SELECT \(columns.joined(separator: " || '|' || ")) FROM \(shape.name) ORDER BY 1")
+            }
+            content["sqlite_sequence"] = try String.fetchAll(
+                db, sql: "SELECT name || seq FROM sqlite_sequence ORDER BY name")
+            return content
+        }
+    }
+
+    /// The same of PostgreSQL, asked with its own program. Texts are as ``PostgresText`` keeps them.
+    private func contentOfPostgres() throws -> [String: [String]] {
+        var content: [String: [String]] = [:]
+        for shape in try TableShape.all() {
+            let columns = shape.columns.map { column in
+                let hex =
+                    switch column.kind {
+                    case .integer: "encode(\(column.name)::text::bytea, 'hex')"
+                    case .text: "encode(convert_to(\(column.name), 'UTF8'), 'hex')"
+                    case .blob: "encode(\(column.name), 'hex')"
+                    }
+                return "coalesce(upper(\(hex)) || '\(column.kind)', 'NULL')"
+            }
+            let rows = "SELECT \(columns.joined(separator: " || '|' || ")) FROM \(shape.name)"
+            content[shape.name] = try cluster.execute(rows, on: url)
+                .split(separator: "\n").map(String.init)
+        }
+        return content
+    }
+
+    @Test("Every value of every table comes to PostgreSQL and back, and numbers go on where they were")
+    func everything() async throws {
+        try await make("first.db", rows: 510)
+        let queue = try DatabaseQueue(path: directory.file("first.db"))
+        try await queue.write { db in
+            try db.execute(sql: "INSERT INTO users (id, public_id, created_at) VALUES (2305843009213693952, 'x', 1)")
+            try db.execute(sql: "DELETE FROM users WHERE public_id = 'x'")
+        }
+        try queue.close()
+        let before = try content("first.db")
+        let transfer = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
+        let shapes = try TableShape.all()
+        #expect(transfer.tables.map(\.name) == shapes.map(\.name))
+        #expect(transfer.tables.allSatisfy { $0.rows == 510 })
+
+        let there = try contentOfPostgres()
+        for shape in shapes {
+            let expected = try #require(before[shape.name])
+            #expect(there[shape.name]?.count == 510)
+            // Only NUL and U+E000 look different there.
+            let kept = try #require(there[shape.name]).map(Self.readAsText)
+            #expect(kept.sorted() == expected.sorted(), "\(shape.name)")
+        }
+        #expect(try content("first.db") == before)
+
+        _ = try DatabaseTransfer.run(from: postgres, to: sqlite("second.db"))
+        let after = try content("second.db")
+        for (table, rows) in before { #expect(after[table] == rows, "\(table)") }
+
+        for place in [postgres, sqlite("second.db")] {
+            let store = try open(place)
+            let newcomer = try #require(try await store.signIn(Records.signIn()))
+            #expect(newcomer.isNew)
+            #expect(newcomer.user.id.number == 2_305_843_009_213_693_953)
+            try await store.close()
+        }
+    }
+
+    /// Undoes what ``PostgresText`` does, in hexadecimal.
+    private static func readAsText(_ line: String) -> String {
+        line.split(separator: "|", omittingEmptySubsequences: false).map { field in
+            guard field.hasSuffix("text") else { return String(field) }
+            var hex = field.dropLast(4)
+            var text = ""
+            while !hex.isEmpty {
+                if hex.hasPrefix("EE808030") {
+                    text += "00"
+                    hex = hex.dropFirst(8)
+                } else if hex.hasPrefix("EE808031") {
+                    text += "EE8080"
+                    hex = hex.dropFirst(8)
+                } else {
+                    text += hex.prefix(2)
+                    hex = hex.dropFirst(2)
+                }
+            }
+            return text + "text"
+        }.joined(separator: "|")
+    }
+
+    @Test("Databases of one kind are copied, too, and one without rows")
+    func sameKind() async throws {
+        try await make("first.db", rows: 3)
+        _ = try DatabaseTransfer.run(from: sqlite("first.db"), to: sqlite("second.db"))
+        #expect(try content("second.db") == content("first.db"))
+        try await open(sqlite("empty.db")).close()
+        let other = try cluster.makeSchema()
+        #expect(
+            try DatabaseTransfer.run(from: sqlite("empty.db"), to: postgres).tables.allSatisfy { $0.rows == 0 })
+        _ = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
+        _ = try DatabaseTransfer.run(from: postgres, to: postgres(other))
+        _ = try DatabaseTransfer.run(from: postgres(other), to: sqlite("third.db"))
+        #expect(try content("third.db") == content("first.db"))
+    }
+
+    private func refusal(
+        _ source: DatabaseLocation, _ target: DatabaseLocation,
+        onProgress: (DatabaseTransfer.Progress) -> Void = { _ in },
+        isCancelled: () -> Bool = { false }
+    ) throws -> String {
+        try #require(throws: StorageError.self) {
+            try DatabaseTransfer.run(from: source, to: target, onProgress: onProgress, isCancelled: isCancelled)
+        }.reason
+    }
+
+    @Test("A target with rows in it is refused and stays as it is", arguments: [true, false])
+    func notEmpty(isPostgres: Bool) async throws {
+        try await make("first.db", rows: 2)
+        let target = isPostgres ? postgres : sqlite("second.db")
+        let session = try Records.session()
+        let store = try open(target)
+        _ = try await store.signIn(Records.signIn(session: session))
+        try await store.close()
+        let reason = try refusal(sqlite("first.db"), target)
+        #expect(reason.contains("not empty: there are rows in users, identities, sessions"), "\(reason)")
+        let again = try open(target)
+        #expect(try await again.session(session.tokenHash, at: Records.now) != nil)
+        try await again.close()
+    }
+
+    @Test("Databases of another version, and such as are none, are refused with what to do")
+    func versions() async throws {
+        try await make("first.db", rows: 2)
+        try await open(sqlite("empty.db")).close()
+        try directory.write("no database, whatever its name says", as: "text.db")
+        let names = Storage.Schema.migrator.migrations
+        for (name, last) in [("old.db", names.dropLast().last), ("new.db", names.last)] {
+            let queue = try DatabaseQueue(path: directory.file(name))
+            try Storage.Schema.migrator.migrate(queue, upTo: try #require(last))
+            if name == "new.db" {
+                try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
+            }
+            try queue.close()
+        }
+        for (source, target, words) in [
+            ("old.db", "empty.db", "the source has the tables of an older version; run latchkey migrate"),
+            ("first.db", "old.db", "the target has the tables of an older version; run latchkey migrate"),
+            ("new.db", "empty.db", "the source: "), ("new.db", "empty.db", "newer version"),
+            ("first.db", "new.db", "the target: "), ("first.db", "new.db", "newer version"),
+            ("none.db", "empty.db", "the source has no tables of Latchkey"),
+            ("text.db", "empty.db", "the source: "), ("first.db", "text.db", "the target: "),
+            ("first.db", "first.db", "the same database"),
+        ] {
+            let reason = try refusal(sqlite(source), sqlite(target))
+            #expect(reason.contains(words), "\(source), \(target): \(reason)")
+        }
+        try await open(postgres).close()
+        try cluster.execute("DELETE FROM latchkey_migrations WHERE name = '\(try #require(names.last))'", on: url)
+        let older = try refusal(sqlite("first.db"), postgres)
+        #expect(older.contains("the target has the tables of an older version"), "\(older)")
+        try cluster.execute("INSERT INTO latchkey_migrations VALUES ('of the future')", on: url)
+        let newer = try refusal(postgres, sqlite("third.db"))
+        #expect(newer.contains("newer version"), "\(newer)")
+    }
+
+    @Test("An interrupted copy leaves the target empty and says so; the next one is whole", arguments: [true, false])
+    func interrupted(isPostgres: Bool) async throws {
+        try await make("first.db", rows: 30)
+        let target = isPostgres ? postgres : sqlite("second.db")
+        var steps = 0
+        let reason = try refusal(
+            sqlite("first.db"), target,
+            isCancelled: {
+                steps += 1
+                return steps > 20
+            })
+        #expect(reason == "nothing was copied: it was interrupted")
+        let store = try open(target)
+        #expect(try await store.writes.submit { try $0.number("SELECT count(*) FROM users") } == 0)
+        try await store.close()
+        let whole = try DatabaseTransfer.run(from: sqlite("first.db"), to: target)
+        #expect(whole.tables.allSatisfy { $0.rows == 30 })
+    }
+
+    @Test("A connection that is lost on the way leaves the target empty")
+    func lost() async throws {
+        try await make("first.db", rows: 30)
+        let end = """
+            SELECT pg_terminate_backend(pid) FROM pg_locks \
+            WHERE relation = 'users'::regclass AND mode = 'ExclusiveLock'
+            """
+        let reason = try refusal(
+            sqlite("first.db"), postgres,
+            onProgress: { progress in
+                guard progress.table == "sessions", progress.rows > 0, !progress.isChecking else { return }
+                _ = try? cluster.execute(end, on: url)
+            })
+        #expect(reason.hasPrefix("nothing was copied: the table sessions: "), "\(reason)")
+        #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
+        let whole = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
+        #expect(whole.tables.allSatisfy { $0.rows == 30 })
+    }
+
+    @Test("A commit that nobody answers is told as not knowing")
+    func unknown() async throws {
+        try await make("first.db", rows: 2)
+        try await open(postgres).close()
+        try cluster.execute(
+            """
+            CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS
+            $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$;
+            CREATE CONSTRAINT TRIGGER hang_up AFTER INSERT ON logout_tokens DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION hang_up();
+            """, on: url)
+        let reason = try refusal(sqlite("first.db"), postgres)
+        #expect(reason.contains("cannot be told whether"), "\(reason)")
+        #expect(!reason.contains("nothing was copied"), "\(reason)")
+    }
+
+    @Test("What the target has changed is found, and nothing is stored")
+    func changed() async throws {
+        try await make("first.db", rows: 2)
+        try await open(postgres).close()
+        try cluster.execute(
+            """
+            CREATE FUNCTION alter_name() RETURNS trigger LANGUAGE plpgsql AS
+            $$BEGIN NEW.created_at := NEW.created_at + 1; RETURN NEW; END$$;
+            CREATE TRIGGER alter_name BEFORE INSERT ON identities FOR EACH ROW EXECUTE FUNCTION alter_name();
+            """, on: url)
+        let reason = try refusal(sqlite("first.db"), postgres)
+        #expect(reason.contains("the table identities: what the target has stored is not what was read"), "\(reason)")
+        #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
+    }
+
+    @Test("A text that is not UTF-8 is refused with its place and without its content")
+    func notUTF8() async throws {
+        try await make("first.db", rows: 2)
+        let queue = try DatabaseQueue(path: directory.file("first.db"))
+        try await queue.write { try $0.execute(sql: "UPDATE users SET email = CAST(x'6d65ff' AS TEXT) WHERE id = 1") }
+        try queue.close()
+        let reason = try refusal(sqlite("first.db"), postgres)
+        #expect(reason.contains("a text in the column email of the table users is not UTF-8"), "\(reason)")
+        #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
+    }
+
+    @Test("A database that a server listens to is refused on either side, and is free once the server has stopped")
+    func inUse() async throws {
+        try await make("first.db", rows: 2)
+        let store = try open(postgres)
+        let hasBegun = Flag()
+        store.watch { _ in hasBegun.raise() }
+        let presences = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = (\(Self.place))"
+        try await until { try cluster.execute(presences, on: url) == "1" }
+        let target = try refusal(sqlite("first.db"), postgres)
+        #expect(target.contains("servers have the target open; stop all"), "\(target)")
+        let source = try refusal(postgres, sqlite("second.db"))
+        #expect(source.contains("servers have the source open; stop all"), "\(source)")
+        try await store.close()
+        try await until { try cluster.execute(presences, on: url) == "0" }
+        _ = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
+    }
+
+    private static let place = "SELECT hashtext(current_schema())::bigint & 4294967295"
+
+    @Test("Nobody writes into the source meanwhile", arguments: [true, false])
+    func sourceStandsStill(isPostgres: Bool) async throws {
+        try await make("first.db", rows: 2)
+        var source = sqlite("first.db")
+        if isPostgres {
+            _ = try DatabaseTransfer.run(from: source, to: postgres)
+            source = postgres
+        }
+        var attempts = 0
+        let (file, url, cluster) = (directory.file("first.db"), url, cluster)
+        _ = try DatabaseTransfer.run(
+            from: source, to: sqlite("second.db"),
+            onProgress: { progress in
+                guard progress.table == "users", attempts == 0 else { return }
+                attempts += 1
+                let statement = "UPDATE users SET name = 'changed meanwhile'"
+                if isPostgres {
+                    #expect(throws: PostgresCluster.Failure.self) {
+                        try cluster.execute("SET lock_timeout = 50; \(statement)", on: url)
+                    }
+                } else {
+                    #expect(throws: DatabaseError.self) {
+                        try DatabaseQueue(path: file).write { try $0.execute(sql: statement) }
+                    }
+                }
+            })
+        #expect(attempts == 1)
+    }
+}

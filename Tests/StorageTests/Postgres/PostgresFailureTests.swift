@@ -1,0 +1,319 @@
+import Foundation
+import Primitives
+import Storage
+import StorageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("PostgreSQL: when the server does not do as asked")
+struct PostgresFailureTests {
+    private let cluster: PostgresCluster
+    private let url: String
+
+    init() throws {
+        cluster = try PostgresCluster.shared()
+        url = try cluster.makeSchema()
+    }
+
+    private func open(
+        _ url: String? = nil, poolSize: Int = 2, statementTimeout: Duration = .seconds(5), maximumWaiting: Int = 4_096
+    ) throws -> SQLStore {
+        try SQLStore(
+            configuration: PostgresConfiguration(
+                url: Secret(url ?? self.url), poolSize: poolSize, statementTimeout: statementTimeout,
+                maximumWaiting: maximumWaiting))
+    }
+
+    @Test("A statement that takes too long is stopped, and the next one goes on")
+    func statementTimeout() async throws {
+        let (patient, hasty) = (try open(), try open(statementTimeout: .milliseconds(200)))
+        let gate = Gate()
+        async let held: Void = patient.writes.submit { session in
+            try session.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
+            gate.wait()
+        }
+        await gate.whenReached()
+        let refusal = try await #require(throws: StorageError.self) { try await hasty.signIn(Records.signIn()) }
+        #expect(refusal.code == .unavailable)
+        #expect(refusal.reason.contains("57014"), "\(refusal.reason)")
+        gate.open()
+        try await held
+        #expect(try await hasty.signIn(Records.signIn())?.isNew == true)
+        try await hasty.close()
+        try await patient.close()
+    }
+
+    @Test("A server that stops answering is given up, and asked again over another connection")
+    func silence() async throws {
+        let store = try open(statementTimeout: .milliseconds(100))
+        let process = Shared<Int32>(0)
+        try await store.writes.submit { session in
+            let number = try session.number("SELECT pg_backend_pid()")
+            process.withLock { $0 = Int32(number) }
+        }
+        let identifier = process.withLock { $0 }
+        kill(identifier, SIGSTOP)
+        let refusal = try await #require(throws: StorageError.self) { try await store.signIn(Records.signIn()) }
+        kill(identifier, SIGCONT)
+        #expect(refusal.code == .unavailable)
+        #expect(refusal.reason.contains("in time"), "\(refusal.reason)")
+        #expect(try await store.signIn(Records.signIn())?.isNew == true)
+        try await store.close()
+    }
+
+    @Test("A connection that is lost before the commit costs nothing: the same is done again over another")
+    func lostBeforeCommit() async throws {
+        let store = try open()
+        let tries = Shared(0)
+        let session = try Records.session()
+        try await store.writes.submit { db in
+            let number = tries.withLock { tries in
+                tries += 1
+                return tries
+            }
+            if number == 1 { try db.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
+        }
+        #expect(tries.withLock { $0 } == 2)
+        // While it was idle, and for a reader, who connects for the first read.
+        _ = try await store.signIn(Records.signIn(session: session))
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        try terminateAll()
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        #expect(try await store.signIn(Records.signIn())?.isNew == true)
+        try await store.close()
+    }
+
+    private func terminateAll() throws {
+        try cluster.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'latchkey'")
+    }
+
+    @Test("A connection that is lost during the commit is told as not knowing, and nothing is done twice")
+    func lostDuringCommit() async throws {
+        let store = try open()
+        try cluster.execute(
+            """
+            CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS
+            $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$;
+            CREATE CONSTRAINT TRIGGER hang_up AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION hang_up();
+            """, on: url)
+        let event = AuditEvent(at: Records.now, AuditEvent.Kind("test.made"), user: nil, by: .latchkey)
+        let tries = Shared(0)
+        let refusal = try await #require(throws: StorageError.self) {
+            try await store.writes.submit { db in
+                tries.withLock { $0 += 1 }
+                try db.execute("INSERT INTO audit_events (time, kind, actor, details) VALUES (1, 'a', 'b', '{}')")
+            }
+        }
+        #expect(tries.withLock { $0 } == 1)
+        #expect(refusal.code == .unavailable)
+        #expect(refusal.reason.contains("cannot be told"), "\(refusal.reason)")
+        try cluster.execute("DROP TRIGGER hang_up ON audit_events", on: url)
+        try await store.addAuditEvent(event)
+        #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [event])
+        try await store.close()
+    }
+
+    @Test("Of two that write what the other has read, the later one is done again and sees what the first has stored")
+    func collision() async throws {
+        let (first, second) = (try open(), try open())
+        try cluster.execute("CREATE TABLE notes (number bigint)", on: url)
+        let gate = Gate()
+        let seen = Shared<[Int64]>([])
+        async let held: Void = first.writes.submit { db in
+            let count = try db.number("SELECT count(*) FROM notes")
+            let tries = seen.withLock { seen in
+                seen.append(count)
+                return seen.count
+            }
+            if tries == 1 { gate.wait() }
+            try db.execute("INSERT INTO notes VALUES (1)")
+        }
+        await gate.whenReached()
+        try await second.writes.submit { db in
+            let count = try db.number("SELECT count(*) FROM notes")
+            try db.execute("INSERT INTO notes VALUES (\(count + 2))")
+        }
+        gate.open()
+        try await held
+        #expect(seen.withLock { $0 } == [0, 1])
+        #expect(try cluster.execute("SELECT number FROM notes ORDER BY 1", on: url) == "1\n2")
+        try await first.close()
+        try await second.close()
+    }
+
+    @Test("Of two that wait for each other the server gives one up, and that one is done again")
+    func deadlock() async throws {
+        let stores = try (0..<2).map { _ in try open(statementTimeout: .seconds(20)) }
+        let tables = ["this", "that"]
+        for table in tables { try cluster.execute("CREATE TABLE \(table) (number bigint)", on: url) }
+        let gates = [Gate(), Gate()]
+        let tries = Shared([0, 0])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, store) in stores.enumerated() {
+                group.addTask {
+                    try await store.writes.submit { db in
+                        let count = tries.withLock { tries in
+                            tries[index] += 1
+                            return tries[index]
+                        }
+                        try db.execute("LOCK TABLE \(tables[index]) IN EXCLUSIVE MODE")
+                        if count == 1 { gates[index].wait() }
+                        try db.execute("LOCK TABLE \(tables[1 - index]) IN EXCLUSIVE MODE")
+                        try db.execute("INSERT INTO \(tables[index]) VALUES (\(count))")
+                    }
+                }
+            }
+            for gate in gates { await gate.whenReached() }
+            for gate in gates { gate.open() }
+            try await group.waitForAll()
+        }
+        #expect(tries.withLock { $0 }.sorted() == [1, 2])
+        for store in stores { try await store.close() }
+    }
+
+    @Test("Whoever watches hears of each user that changes, and that anything may have whenever listening begins")
+    func watching() async throws {
+        let (store, other) = (try open(), try open())
+        let heard = Shared<[StoreChange]>([])
+        store.watch { change in heard.withLock { $0.append(change) } }
+        try await until { heard.withLock { $0 } == [.anything] }
+        let user = try #require(try await other.signIn(Records.signIn())).user.id
+        #expect(try await other.deleteUser(user))
+        try await until { heard.withLock { $0.contains(.user(user)) } }
+        #expect(heard.withLock { $0.count { $0 == .anything } } == 1)
+        // The one that shows that a server uses the database is the one that listens.
+        let end = """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objid = \
+            (SELECT hashtext(current_schema())::bigint & 4294967295)
+            """
+        #expect(try cluster.execute(end, on: url) == "1")
+        try await until { heard.withLock { $0.count { $0 == .anything } } == 2 }
+        let newcomer = try #require(try await other.signIn(Records.signIn())).user.id
+        #expect(try await other.deleteUser(newcomer))
+        try await until { heard.withLock { $0.contains(.user(newcomer)) } }
+        try await store.close()
+        try await other.close()
+    }
+
+    @Test("Calls beyond those that may wait are refused as overloaded, and the rest are done")
+    func exhausted() async throws {
+        let store = try open(maximumWaiting: 3)
+        let gate = Gate()
+        async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
+        async let waiting = withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 { group.addTask { _ = try await store.signIn(Records.signIn()) } }
+            try await group.waitForAll()
+        }
+        while store.writes.waitingCount < 3 { await Task.yield() }
+        await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .overloaded) }
+        gate.open()
+        try await held
+        try await waiting
+        try await store.close()
+    }
+
+    @Test("A write that cannot be stored fails alone; its neighbours are stored once")
+    func oneBadWrite() async throws {
+        let store = try open()
+        let taken = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: taken))
+        let gate = Gate()
+        async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
+        var records = try (0..<20).map { _ in try Records.signIn() }
+        records[7] = try Records.signIn(session: taken)
+        let calls = records
+        async let failures = withTaskGroup(of: Int?.self) { group in
+            for (index, record) in calls.enumerated() {
+                group.addTask { (try? await store.signIn(record)) == nil ? index : nil }
+            }
+            return await group.reduce(into: [Int]()) { if let index = $1 { $0.append(index) } }
+        }
+        while store.writes.waitingCount < calls.count { await Task.yield() }
+        gate.open()
+        try await held
+        #expect(await failures == [7])
+        #expect(try cluster.execute("SELECT count(*) FROM sessions", on: url) == "20")
+        try await store.close()
+    }
+
+    @Test("A server that crashes under load loses nothing that was answered, and is found again by itself")
+    func crash() async throws {
+        let cluster = try PostgresCluster()
+        let store = try open(cluster.makeSchema(), poolSize: 4)
+        let answered = Shared<[TokenHash]>([])
+        let errors = Shared<[StorageError]>([])
+        let isOver = Flag()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    while !isOver.isRaised {
+                        let session = try Records.session()
+                        let record = try Records.signIn(session: session)
+                        do throws(StorageError) {
+                            _ = try await store.signIn(record)
+                            answered.withLock { $0.append(session.tokenHash) }
+                        } catch {
+                            errors.withLock { $0.append(error) }
+                        }
+                    }
+                }
+            }
+            try await until { answered.withLock { $0.count } > 20 }
+            try await Self.offThread { try cluster.crash() }
+            let before = answered.withLock { $0.count }
+            try await until { answered.withLock { $0.count } > before + 20 }
+            isOver.raise()
+            try await group.waitForAll()
+        }
+        for token in answered.withLock({ $0 }) {
+            #expect(try await store.session(token, at: Records.now) != nil)
+        }
+        #expect(errors.withLock { $0 }.allSatisfy { $0.code == .unavailable })
+        try await store.close()
+    }
+
+    @Test("While the server is away every call is refused quickly and ends no session")
+    func away() async throws {
+        let cluster = try PostgresCluster()
+        let store = try open(cluster.makeSchema())
+        let session = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: session))
+        try await Self.offThread { try cluster.stop() }
+        for _ in 0..<50 {
+            await #expect { try await store.session(session.tokenHash, at: Records.now) } throws: {
+                isError($0, .unavailable)
+            }
+            await #expect { try await store.revokeSession(session.tokenHash) } throws: { isError($0, .unavailable) }
+            await #expect { try await store.check() } throws: { isError($0, .unavailable) }
+        }
+        try await Self.offThread { try cluster.start() }
+        try await until { (try? await store.check()) != nil }
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        try await store.close()
+    }
+
+    /// Programs are waited for on a thread that nobody else needs.
+    private static func offThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
+
+/// A value that several tasks change.
+private final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        value.withLock { body(&$0) }
+    }
+}

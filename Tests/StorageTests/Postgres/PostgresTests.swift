@@ -1,0 +1,175 @@
+import GRDB
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("PostgreSQL: opening, and what it says when it cannot")
+struct PostgresTests {
+    private let cluster: PostgresCluster
+    private let url: String
+
+    init() throws {
+        cluster = try PostgresCluster.shared()
+        url = try cluster.makeSchema()
+    }
+
+    private func open(
+        _ change: (inout PostgresConfiguration) -> Void = { _ in }
+    ) throws(StorageError) -> SQLStore {
+        var configuration = PostgresConfiguration(url: Secret(url), poolSize: 2)
+        change(&configuration)
+        return try SQLStore(configuration: configuration)
+    }
+
+    @Test("What was stored is there after closing and opening again, and the tables are made once")
+    func reopens() async throws {
+        let session = try Records.session()
+        let first = try open()
+        let user = try await first.signIn(Records.signIn(session: session))?.user
+        try await first.close()
+        await #expect { try await first.check() } throws: { isError($0, .closed) }
+        let second = try open()
+        #expect(try await second.session(session.tokenHash, at: Records.now)?.user == user)
+        try await second.close()
+    }
+
+    @Test("Many that make the tables at once all find them made")
+    func migratesOnce() async throws {
+        let stores = try await withThrowingTaskGroup(of: SQLStore.self) { group in
+            for _ in 0..<6 { group.addTask { try open() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for store in stores {
+            try await store.check()
+            try await store.close()
+        }
+        let steps = try cluster.execute("SELECT count(*) FROM latchkey_migrations", on: url)
+        #expect(try #require(Int(steps)) > 10)
+    }
+
+    @Test(
+        "A database of a newer version or of another program is refused and left as it was",
+        arguments: [
+            ("CREATE TABLE users (name text)", "another program's"),
+            (
+                """
+                CREATE TABLE latchkey_migrations (name text PRIMARY KEY);
+                INSERT INTO latchkey_migrations VALUES ('9 from the future')
+                """, "newer version"
+            ),
+        ])
+    func refused(sql: String, reason: String) async throws {
+        try cluster.execute(sql, on: url)
+        let refusal = try #require(throws: StorageError.self) { try open() }
+        #expect(refusal.code == .corrupt)
+        #expect(refusal.reason.contains(reason), "\(refusal.reason)")
+        let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
+        #expect(try cluster.execute(tables, on: url) == "1")
+    }
+
+    @Test("A server that cannot be reached is told with the reason, and never with the password")
+    func unreachable() async throws {
+        let closed = url.replacing(":\(cluster.port)/", with: ":1/")
+        let wrong = url.replacing("s3cret", with: "secret")
+        let missing = url.replacing("/postgres?", with: "/nothing?")
+        for (url, part) in [
+            (closed, "refused"), (wrong, "password"), (missing, "does not exist"), ("postgres://%", "libpq"),
+            ("postgres://me:s3cret%2@host/db", "libpq"),
+        ] {
+            let refusal = try #require(throws: StorageError.self) { try open { $0.url = Secret(url) } }
+            #expect(refusal.code == .unavailable)
+            #expect(refusal.reason.contains(part), "\(refusal.reason)")
+            for secret in ["s3cret", "secret/", PostgresCluster.password] { #expect(!refusal.reason.contains(secret)) }
+        }
+    }
+
+    @Test("A server that takes a connection and says nothing is given up in time")
+    func silentServer() async throws {
+        let peer = try RawHTTPPeer { $0.hold() }
+        let silent = url.replacing(":\(cluster.port)/", with: ":\(peer.port)/")
+        let refusal = try #require(throws: StorageError.self) {
+            try open {
+                $0.url = Secret(silent)
+                $0.connectTimeout = .milliseconds(200)
+            }
+        }
+        #expect(refusal.code == .unavailable)
+        #expect(refusal.reason.contains("in time"))
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test("An error names the statement and no value")
+    func noValues() async throws {
+        let store = try open()
+        let session = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: session))
+        let again = try Records.signIn(
+            Records.identity("subject-in-no-log"), profile: Profile(email: "nobody@example.com"), session: session)
+        let error = try await #require(throws: StorageError.self) { try await store.signIn(again) }
+        #expect(error.code == .conflict)
+        #expect(error.reason.contains("INSERT INTO sessions"))
+        #expect(!error.reason.contains("subject-in-no-log"))
+        #expect(!error.reason.contains("nobody@example.com"))
+        try await store.close()
+    }
+
+    @Test("Audit events are never changed")
+    func audit() async throws {
+        let store = try open()
+        try await store.addAuditEvent(
+            AuditEvent(at: Records.now, AuditEvent.Kind("user.made"), user: nil, by: .latchkey))
+        let error = try #require(throws: PostgresCluster.Failure.self) {
+            try cluster.execute("UPDATE audit_events SET actor = 'nobody'", on: url)
+        }
+        #expect(error.description.contains("never changed"))
+        try await store.close()
+    }
+
+    @Test("What every kind of row refers to goes with it: no table was left without its rules")
+    func sameTables() async throws {
+        let store = try open()
+        let tables = try cluster.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1", on: url
+        )
+        let directory = try TemporaryDirectory()
+        let sqlite = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+        let others = try await sqlite.tableNames()
+        let names = tables.split(separator: "\n").map(String.init)
+        #expect(names.filter { $0 != "latchkey_migrations" } == others)
+        #expect(others.count > 10)
+        let rules = """
+            SELECT count(*) FROM information_schema.referential_constraints \
+            WHERE constraint_schema = current_schema() AND delete_rule = 'CASCADE'
+            """
+        #expect(try cluster.execute(rules, on: url) == "\(try await sqlite.referenceCount())")
+        try await store.close()
+        try await sqlite.close()
+    }
+}
+
+extension SQLStore {
+    fileprivate func tableNames() async throws -> [String] {
+        try await onSQLite { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' \
+                    AND name <> 'grdb_migrations' ORDER BY name
+                    """)
+        }
+    }
+
+    fileprivate func referenceCount() async throws -> Int {
+        try await onSQLite { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(DISTINCT name || '/' || id) FROM \
+                    (SELECT tables.name AS name, keys.id AS id FROM sqlite_schema AS tables, \
+                    pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table')
+                    """) ?? -1
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import GRDB
+import Primitives
+import StorageModel
+import TestSupport
+import Testing
+
+@testable import Storage
+
+/// Copies that start at the same moment on an empty database: one makes the tables while another looks whether there are
+/// any. The look is more than one question, and here the tables come right before each of them.
+@Suite("Tables that another copy makes at this moment")
+struct StartRaceTests {
+    /// The look calls `to_regclass` once for each table that it asks for: a function of that name, in a schema that comes
+    /// before the system's, has another copy's tables come before its n-th call.
+    @Test("are Latchkey's own, on PostgreSQL", arguments: 1...2)
+    func postgres(call: Int) async throws {
+        let cluster = try PostgresCluster.shared()
+        let made = try cluster.makeSchema()
+        let name = try cluster.execute("SELECT current_schema()", on: made)
+        let other = try SQLStore(configuration: PostgresConfiguration(url: Secret(made), poolSize: 2))
+        try await other.close()
+        try cluster.execute(
+            """
+            CREATE SCHEMA \(name)_hook;
+            CREATE SCHEMA \(name)_here;
+            CREATE TABLE \(name)_hook.calls AS SELECT 0 AS number;
+            CREATE FUNCTION \(name)_hook.to_regclass(asked text) RETURNS regclass LANGUAGE plpgsql AS $$
+            DECLARE present integer;
+            BEGIN
+                UPDATE \(name)_hook.calls SET number = number + 1 RETURNING number INTO present;
+                IF present = \(call) THEN
+                    DROP SCHEMA \(name)_here;
+                    ALTER SCHEMA \(name) RENAME TO \(name)_here;
+                END IF;
+                RETURN pg_catalog.to_regclass(asked);
+            END$$
+            """, on: made)
+        let path = "\(name)_here%2C\(name)_hook%2Cpg_catalog"
+        let url = made.replacing("search_path%3D\(name)", with: "search_path%3D\(path)")
+        let store = try SQLStore(configuration: PostgresConfiguration(url: Secret(url), poolSize: 2))
+        try await store.check()
+        try await store.close()
+        let calls = try #require(Int(try cluster.execute("SELECT number FROM \(name)_hook.calls", on: made)))
+        #expect(calls >= 2)
+    }
+
+    @Test("are Latchkey's own, on SQLite", arguments: 1...2)
+    func sqlite(question: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        // As a copy leaves it that has just begun: a database with nothing in it.
+        try await DatabaseQueue(path: configuration.path).writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
+        }
+        var questions = 0
+        var other: SQLStore?
+        try SQLiteConnections.read(configuration.path, configuration) { db in
+            db.trace { _ in
+                questions += 1
+                guard questions == question else { return }
+                other = try? SQLStore(configuration: configuration)
+            }
+            try Schema.validate(db)
+        }
+        try await #require(other).close()
+    }
+}

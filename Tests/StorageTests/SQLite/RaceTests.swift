@@ -1,0 +1,141 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+/// Several stores on one database, as several processes have them.
+@Suite("Several stores on one database")
+struct RaceTests {
+    private let stores: Int = 3
+
+    /// Does the same in every store, eight times each at once.
+    private func race<Value: Sendable>(
+        _ kind: StoreKind, preparing prepare: (SQLStore) async throws -> Void = { _ in },
+        finally check: (SQLStore) async throws -> Void = { _ in },
+        _ body: @escaping @Sendable (SQLStore, Int) async throws -> Value
+    ) async throws -> [Value] {
+        let (open, holding) = try kind.make()
+        let stores = try (0..<self.stores).map { _ in try open() }
+        try await prepare(stores[0])
+        let values = try await withThrowingTaskGroup(of: Value.self) { group in
+            for number in 0..<8 * stores.count {
+                group.addTask { try await body(stores[number % stores.count], number) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        try await check(stores[0])
+        for store in stores { try await store.close() }
+        withExtendedLifetime(holding) {}
+        return values
+    }
+
+    @Test("One of all who take a handed-out nonce gets it", arguments: StoreKind.engines)
+    func attempt(kind: StoreKind) async throws {
+        let attempt = try Records.attempt()
+        let taken = try await race(kind, preparing: { try await $0.addIssuedNonce(attempt) }) { store, _ in
+            try await store.takeIssuedNonce(nonce: attempt.nonce, provider: "zenkey", at: Records.now)
+        }
+        #expect(taken.count { $0 } == 1)
+    }
+
+    @Test("One of all who take a note gets its content", arguments: StoreKind.engines)
+    func note(kind: StoreKind) async throws {
+        let note = OneTimeRecord(
+            handle: try Records.hash(), purpose: "test", content: [1, 2, 3],
+            expiresAt: Records.now.advanced(bySeconds: 60))
+        let taken = try await race(kind, preparing: { _ = try await $0.addOneTimeRecord(note) }) { store, _ in
+            try await store.takeOneTimeRecord(note.handle, purpose: "test", at: Records.now)
+        }
+        #expect(taken.compactMap { $0 } == [[1, 2, 3]])
+    }
+
+    @Test("One of all who exchange a refresh token gets the new one", arguments: StoreKind.engines)
+    func rotation(kind: StoreKind) async throws {
+        let session = try Records.session()
+        let exchanged = try await race(kind, preparing: { _ = try await $0.signIn(Records.signIn(session: session)) }) {
+            store, _ in
+            try await store.rotate(Records.rotation(of: session.refreshTokenHash, to: Records.session()))
+        }
+        #expect(exchanged.count { $0 } == 1)
+    }
+
+    @Test("One of all who register with a handle becomes a user", arguments: StoreKind.engines)
+    func registration(kind: StoreKind) async throws {
+        let pending = try Records.pending()
+        let results = try await race(kind, preparing: { try await $0.addPendingRegistration(pending) }) {
+            store, number in
+            try await store.register(
+                handle: pending.handle, profile: Profile(), session: Records.session(), publicID: "p\(number)",
+                at: Records.now)
+        }
+        #expect(results.count { if case .registered = $0 { true } else { false } } == 1)
+        #expect(results.count { $0 == .unknownHandle } == results.count - 1)
+    }
+
+    @Test("One of all who redeem a receipt does", arguments: StoreKind.engines)
+    func receipt(kind: StoreKind) async throws {
+        let session = try Records.session()
+        let identity = Records.identity()
+        let receipt = ReceiptRecord(
+            id: try Records.hash(), code: try Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60))
+        let redeemed = try await race(
+            kind,
+            preparing: { store in
+                _ = try await store.signIn(Records.signIn(identity, session: session))
+                _ = try await store.addReceipt(
+                    receipt, approvedBy: identity, session: session.tokenHash, at: Records.now)
+            }
+        ) { store, _ in
+            try await store.redeemReceipt(receipt.id, at: Records.now)
+        }
+        #expect(redeemed.count { $0 == .redeemed } == 1)
+        #expect(redeemed.count { $0 == .alreadyRedeemed } == redeemed.count - 1)
+    }
+
+    @Test("All who sign one new identity in at once get one user", arguments: StoreKind.engines)
+    func newcomer(kind: StoreKind) async throws {
+        let identity = Records.identity()
+        let signedIn = try await race(kind) { (store, _) in try await store.signIn(Records.signIn(identity)) }
+        #expect(Set(signedIn.compactMap { $0?.user.id }).count == 1)
+        #expect(signedIn.count { $0?.isNew == true } == 1)
+    }
+
+    @Test("Different newcomers at once all get in", arguments: StoreKind.engines)
+    func newcomers(kind: StoreKind) async throws {
+        let signedIn = try await race(kind) { (store, _) in
+            var new = 0
+            for _ in 0..<5 where try await store.signIn(Records.signIn())?.isNew == true { new += 1 }
+            return new
+        }
+        #expect(signedIn.allSatisfy { $0 == 5 })
+    }
+
+    @Test(
+        "A session that begins while the identity is taken from the account does not outlive it",
+        arguments: StoreKind.engines)
+    func endings(kind: StoreKind) async throws {
+        let identity = Records.identity()
+        let other = Records.identity()
+        let sessions = try (0..<24).map { _ in try Records.session() }
+        _ = try await race(
+            kind, preparing: { _ = try await $0.signIn(Records.signIn(identity)) },
+            finally: { store in
+                for session in sessions {
+                    let found = try await store.session(session.tokenHash, at: Records.now)
+                    #expect(found == nil)
+                }
+            }
+        ) { store, number in
+            if number == 12 {
+                let user = try #require(try await store.users(.identity(identity), limit: 1).first)
+                let relinked = try await store.relink(
+                    user.id, to: other, replacing: nil, at: Records.now, by: .operating("pat"), reason: nil)
+                #expect(relinked == .success(identity))
+            } else {
+                let signIn = try Records.signIn(identity, session: sessions[number], newcomers: .mustRegister)
+                _ = try await store.signIn(signIn)
+            }
+        }
+    }
+}

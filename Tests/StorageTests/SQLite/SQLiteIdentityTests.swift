@@ -1,0 +1,127 @@
+import GRDB
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("SQLite: the identities of a user")
+struct SQLiteIdentityTests {
+    private let directory: TemporaryDirectory
+    private let store: SQLiteStore
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+    }
+
+    /// A user with two identities.
+    private func twofold() async throws -> (user: UserID, identities: [Identity]) {
+        let identities = [Records.identity(), Records.identity()]
+        let user = try #require(await store.signIn(Records.signIn(identities[0]))).user.id
+        try await DatabaseQueue(path: directory.file("store.db")).write { db in
+            try db.execute(
+                sql: "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
+                arguments: [
+                    identities[1].issuer, identities[1].subject, user.number, Records.now.secondsSinceEpoch + 1,
+                ])
+        }
+        return (user, identities)
+    }
+
+    private static func event(_ identity: Identity, _ user: UserID) -> AuditEvent {
+        AuditEvent(
+            at: Records.now, AuditEvent.Kind("identity.gone"), user: user, by: .user,
+            details: AuditDetails { $0.add("identity", identity.fingerprint) })
+    }
+
+    @Test("One of two is removed for the record; the other stays, and cannot be removed")
+    func remove() async throws {
+        let (user, identities) = try await twofold()
+        let listed = try await store.identities(of: user)
+        #expect(listed.map(\.createdAt.secondsSinceEpoch) == [0, 1].map { Records.now.secondsSinceEpoch + $0 })
+        #expect(Set(listed.map(\.id)).count == 2)
+        let stranger = UserID(user.number + 1)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: stranger, keeping: nil) { Self.event($0, user) }
+                == .unknown)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: user, keeping: nil) { Self.event($0, user) }
+                == .removed)
+        #expect(
+            try await store.removeIdentity(id: listed[0].id, of: user, keeping: nil) { Self.event($0, user) }
+                == .unknown)
+        #expect(
+            try await store.removeIdentity(id: listed[1].id, of: user, keeping: nil) { Self.event($0, user) } == .isLast
+        )
+        #expect(try await store.identities(of: user) == [listed[1]])
+        #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [Self.event(identities[0], user)])
+        #expect(try await store.signIn(Records.signIn(identities[1]))?.user.id == user)
+        #expect(try await store.signIn(Records.signIn(identities[0]))?.isNew == true)
+    }
+
+    @Test("With one that the account came to, the sessions go that the one before signed in")
+    func sessionsBeforeTheMove() async throws {
+        let (former, present) = (Records.identity(), Records.identity())
+        let (first, second, third) = (try Records.session(), try Records.session(), try Records.session())
+        let user = try #require(
+            await store.signIn(
+                SignInRecord(
+                    identity: former, profile: nil, session: first, newcomers: .welcome(publicID: "p-1")))
+        ).user.id
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        _ = try await store.signIn(
+            SignInRecord(
+                identity: present, profile: nil, session: second, newcomers: .mustRegister, portedFrom: [ported]))
+        let other = Records.identity()
+        try await DatabaseQueue(path: directory.file("store.db")).write { db in
+            try db.execute(
+                sql: "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
+                arguments: [other.issuer, other.subject, user.number, Records.now.secondsSinceEpoch + 1])
+        }
+        _ = try await store.signIn(
+            SignInRecord(identity: other, profile: nil, session: third, newcomers: .mustRegister))
+        let id = try #require(await store.identities(of: user).first { $0.issuer == present.issuer }).id
+        #expect(
+            try await store.removeIdentity(id: id, of: user, keeping: third.id) { Self.event($0, user) } == .removed)
+        #expect(try await store.session(first.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(second.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(third.tokenHash, at: Records.now) != nil)
+    }
+
+    @Test("One that the account was moved away from is none of them: neither listed, removed nor counted")
+    func movedAway() async throws {
+        let (former, present) = (Records.identity(), Records.identity())
+        let user = try #require(await store.signIn(Records.signIn(former))).user.id
+        let formerID = try #require(await store.identities(of: user).first).id
+        let session = try Records.session()
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        let moved = try await store.signIn(
+            SignInRecord(
+                identity: present, profile: nil, session: session, newcomers: .mustRegister, portedFrom: [ported]))
+        #expect(moved?.user.id == user)
+        let listed = try await store.identities(of: user)
+        #expect(listed.count == 1 && listed.first?.id != formerID)
+        #expect(
+            try await store.removeIdentity(id: formerID, of: user, keeping: nil) { Self.event($0, user) } == .unknown)
+        let last = try #require(listed.first).id
+        #expect(try await store.removeIdentity(id: last, of: user, keeping: nil) { Self.event($0, user) } == .isLast)
+    }
+
+    @Test("Two that are removed at once leave one")
+    func removeBoth() async throws {
+        let (user, _) = try await twofold()
+        let ids = try await store.identities(of: user).map(\.id)
+        let store = store
+        let removals = try await withThrowingTaskGroup(of: IdentityRemoval.self) { group in
+            for id in ids {
+                group.addTask {
+                    try await store.removeIdentity(id: id, of: user, keeping: nil) { Self.event($0, user) }
+                }
+            }
+            return try await group.reduce(into: Set<IdentityRemoval>()) { $0.insert($1) }
+        }
+        #expect(removals == [.removed, .isLast])
+        #expect(try await store.identities(of: user).count == 1)
+    }
+}

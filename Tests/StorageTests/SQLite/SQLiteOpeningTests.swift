@@ -1,0 +1,198 @@
+import GRDB
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("SQLite: opening and closing")
+struct SQLiteOpeningTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.file("store.db")
+    }
+
+    private func open(_ path: String) throws(StorageError) -> SQLiteStore {
+        try SQLiteStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
+    }
+
+    private func refusal(_ path: String) throws -> StorageError {
+        try #require(throws: StorageError.self) { try open(path) }
+    }
+
+    private func content(_ path: String) throws -> Data {
+        try Data(contentsOf: URL(filePath: path))
+    }
+
+    @Test("What was stored is there after closing and opening again, and the tables are made once")
+    func reopens() async throws {
+        let session = try Records.session()
+        let first = try open(path)
+        let user = try await first.signIn(Records.signIn(session: session))?.user
+        try await first.close()
+        let second = try open(path)
+        #expect(try await second.session(session.tokenHash, at: Records.now)?.user == user)
+        try await second.close()
+    }
+
+    @Test("Closing moves everything into the one file and leaves none beside it")
+    func closeCheckpoints() async throws {
+        let store = try open(path)
+        _ = try await store.signIn(Records.signIn())
+        try await store.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.db"])
+    }
+
+    @Test("After closing every call is refused as closed, and closing again does nothing")
+    func closed() async throws {
+        let store = try open(path)
+        try await store.close()
+        await #expect { try await store.session(Records.hash(), at: Records.now) } throws: { isError($0, .closed) }
+        await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .closed) }
+        await #expect { try await store.check() } throws: { isError($0, .closed) }
+        try await store.close()
+    }
+
+    @Test("Work that was admitted before closing is done")
+    func closeFinishes() async throws {
+        let store = try open(path)
+        let sessions = try (0..<50).map { _ in try Records.session() }
+        let gate = Gate()
+        async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
+        async let stored = withThrowingTaskGroup(of: Void.self) { group in
+            for session in sessions {
+                let record = try Records.signIn(session: session)
+                group.addTask { _ = try await store.signIn(record) }
+            }
+            try await group.waitForAll()
+        }
+        while store.writes.waitingCount < sessions.count { await Task.yield() }
+        async let closing: Void = store.close()
+        gate.open()
+        try await held
+        try await stored
+        try await closing
+        let again = try open(path)
+        for session in sessions { #expect(try await again.session(session.tokenHash, at: Records.now) != nil) }
+    }
+
+    @Test("A new database is for its owner's eyes only, the files beside it too")
+    func mode() async throws {
+        let store = try open(path)
+        _ = try await store.signIn(Records.signIn())
+        for file in [path, path + "-wal", path + "-shm"] {
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(file)")
+        }
+        try await store.close()
+    }
+
+    @Test(
+        "A path that SQLite would take for something else names a plain file",
+        arguments: [
+            (":memory:", "./:memory:"), ("file:x?mode=memory", "./file:x?mode=memory"), ("store.db", "./store.db"),
+            ("/var/lib/store.db", "/var/lib/store.db"),
+        ])
+    func oddNames(path: String, given: String) throws {
+        #expect(try DatabaseFile(path).path == given)
+    }
+
+    @Test("A path with no file to it is refused with the reason", arguments: [("", "empty"), ("a\u{0}b", "NUL")])
+    func badPath(path: String, word: String) throws {
+        let error = try refusal(path)
+        #expect(error.code == .unavailable)
+        #expect(error.reason.contains(word))
+    }
+
+    @Test("A directory is refused")
+    func isDirectory() throws {
+        let error = try refusal(directory.path)
+        #expect(error.code == .unavailable)
+        #expect(error.reason.contains("is a directory"))
+    }
+
+    @Test("A missing directory is named, not made")
+    func noDirectory() throws {
+        let error = try refusal(directory.file("missing/store.db"))
+        #expect(error.code == .unavailable)
+        #expect(error.reason.contains("directory does not exist"))
+        #expect(!FileManager.default.fileExists(atPath: directory.file("missing")))
+    }
+
+    @Test("A file that is no database is refused and left as it was")
+    func notADatabase() throws {
+        let text = Data(repeating: UInt8(ascii: "x"), count: 5_000)
+        try text.write(to: URL(filePath: path))
+        #expect(try refusal(path).code == .corrupt)
+        #expect(try content(path) == text)
+    }
+
+    @Test("A database written by a newer version is refused and left as it was")
+    func newerVersion() async throws {
+        try await open(path).close()
+        let other = try DatabaseQueue(path: path)
+        try await other.write { db in try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('9 from the future')") }
+        try other.close()
+        let before = try content(path)
+        let error = try refusal(path)
+        #expect(error.code == .corrupt)
+        #expect(error.reason.contains("newer version"))
+        #expect(try content(path) == before)
+    }
+
+    @Test("A link that leads nowhere is no place for a database: SQLite would make the file there for all to read")
+    func danglingLink() throws {
+        let place = path + "-elsewhere"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: place)
+        let error = try refusal(path)
+        #expect(error.reason.contains("is a link to a file that is not there"))
+        #expect(!FileManager.default.fileExists(atPath: place))
+    }
+
+    @Test("Another program's database is refused and left as it was")
+    func foreignDatabase() async throws {
+        let other = try DatabaseQueue(path: path)
+        try await other.write { db in try db.execute(sql: "CREATE TABLE recipes (name TEXT)") }
+        try other.close()
+        let before = try content(path)
+        let error = try refusal(path)
+        #expect(error.code == .corrupt)
+        #expect(error.reason.contains("another program"))
+        #expect(try content(path) == before)
+    }
+
+    // Ten times, because it is one migration out of many that two of them have to meet in.
+    @Test("Several processes' worth of stores may open one new database at the same moment", arguments: 0..<10)
+    func concurrentOpening(_ round: Int) async throws {
+        let path = self.path
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path))
+                    _ = try await store.signIn(Records.signIn())
+                    try await store.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let database = try DatabaseQueue(path: path)
+        let counts = try await database.read { db in
+            try ["users", "sessions"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0 }
+        }
+        #expect(counts == [4, 4])
+    }
+}
+
+func isError(_ error: any Error, _ code: StorageError.Code) -> Bool {
+    (error as? StorageError)?.code == code
+}

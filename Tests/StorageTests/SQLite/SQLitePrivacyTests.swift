@@ -1,0 +1,61 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("SQLite: what stands in the files")
+struct SQLitePrivacyTests {
+    private let directory: TemporaryDirectory
+    private let store: SQLiteStore
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+    }
+
+    private func files(contain text: String) throws -> Bool {
+        try ["store.db", "store.db-wal"].contains { name in
+            guard directory.exists(name) else { return false }
+            return try directory.content(name).contains(Array(text.utf8))
+        }
+    }
+
+    @Test("Tokens are there as their hashes only")
+    func hashesOnly() async throws {
+        // The store is never given more; this says that nothing else is kept of a session than the record has.
+        let session = try Records.session()
+        _ = try await store.signIn(Records.signIn(Records.identity("subject-on-record"), session: session))
+        #expect(try files(contain: "subject-on-record"))
+        #expect(try directory.content("store.db-wal").contains(session.tokenHash.bytes))
+        #expect(try !files(contain: Base64URL.encode(session.tokenHash.bytes)))
+        try await store.close()
+    }
+
+    @Test("The salt of a rotation is overwritten once its grace is over")
+    func salts() async throws {
+        let (session, rotation) = (try Records.session(), try Records.session())
+        _ = try await store.signIn(Records.signIn(session: session))
+        let done = try Records.rotation(of: session.refreshTokenHash, to: rotation)
+        #expect(try await store.rotate(done))
+        #expect(try directory.content("store.db-wal").contains(done.last.salt))
+        _ = try await store.purgeExpired(at: done.graceEndsAt, limit: 100)
+        try await store.close()
+        for name in ["store.db", "store.db-wal"] where directory.exists(name) {
+            #expect(try !directory.content(name).contains(done.last.salt))
+        }
+    }
+
+    @Test("An erased user's data is overwritten, not only unlinked")
+    func erasure() async throws {
+        let identity = Records.identity("subject-to-forget")
+        let profile = Profile(name: "Nobody To Remember", email: "forget-me@example.com")
+        let user = try #require(await store.signIn(Records.signIn(identity, profile: profile))).user
+        try await store.addPendingRegistration(Records.pending(identity, profile: profile))
+        #expect(try await store.deleteUser(user.id))
+        try await store.close()
+        for text in ["subject-to-forget", "Nobody To Remember", "forget-me@example.com", user.publicID] {
+            #expect(try !files(contain: text), "\(text)")
+        }
+    }
+}

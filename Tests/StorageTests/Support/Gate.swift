@@ -1,0 +1,31 @@
+import Dispatch
+import Storage
+import StorageModel
+import Synchronization
+
+/// Something that has happened or not.
+final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isRaised: Bool { state.withLock { $0 } }
+
+    func raise() { state.withLock { $0 = true } }
+}
+
+/// Holds a connection's queue until it is opened. Not for cooperative threads.
+final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let reached = Flag()
+
+    func wait() {
+        reached.raise()
+        semaphore.wait()
+    }
+
+    func open() { semaphore.signal() }
+
+    /// Returns when somebody waits at the gate.
+    func whenReached() async {
+        while !reached.isRaised { await Task.yield() }
+    }
+}

@@ -1,0 +1,17 @@
+import GRDB
+import Storage
+import StorageModel
+
+extension SQLStore {
+    /// Does something on the connection that writes, in a transaction.
+    func onSQLite<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await writes.submit { session in
+            switch session {
+            case .sqlite(let db): try body(db)
+            case .postgres: throw StorageError(.unavailable, reason: "this is PostgreSQL")
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import CLatchkeySystem
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The calls of ``RawClient`` on its non-blocking socket; each waits no longer than until a moment.
+enum RawSocket {
+    static func connect(
+        _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?
+    ) -> Result<Int32, RawClient.Failure> {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        #if canImport(Darwin)
+            hints.ai_socktype = SOCK_STREAM
+        #else
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #endif
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        var found: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(host, String(port), &hints, &found)
+        defer { if found != nil { freeaddrinfo(found) } }
+        guard result == 0, let address = found?.pointee else {
+            return .failure(.failed(call: "getaddrinfo", number: result))
+        }
+        let descriptor = socket(address.ai_family, address.ai_socktype, 0)
+        guard descriptor >= 0 else { return .failure(.failed(call: "socket", number: errno)) }
+        do throws(RawClient.Failure) {
+            try prepare(descriptor, receiveBufferBytes: receiveBufferBytes)
+            try connect(descriptor, address, until: end)
+            return .success(descriptor)
+        } catch {
+            closeDescriptor(descriptor)
+            return .failure(error)
+        }
+    }
+
+    private static func prepare(_ descriptor: Int32, receiveBufferBytes: Int32?) throws(RawClient.Failure) {
+        setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        #if canImport(Darwin)
+            setOption(descriptor, level: SOL_SOCKET, SO_NOSIGPIPE, 1)
+        #endif
+        if let receiveBufferBytes { setOption(descriptor, level: SOL_SOCKET, SO_RCVBUF, receiveBufferBytes) }
+        guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) >= 0 else {
+            throw .failed(call: "fcntl", number: errno)
+        }
+    }
+
+    private static func setOption(_ descriptor: Int32, level: Int32, _ name: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func connect(
+        _ descriptor: Int32, _ address: addrinfo, until end: DispatchTime
+    ) throws(RawClient.Failure) {
+        if startConnecting(descriptor, address) == 0 { return }
+        guard errno == EINPROGRESS || errno == EINTR else { throw .failed(call: "connect", number: errno) }
+        try wait(descriptor, for: Int16(POLLOUT), until: end)
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+        guard error == 0 else { throw .failed(call: "connect", number: error) }
+    }
+
+    static func send(_ descriptor: Int32, _ bytes: [UInt8], until end: DispatchTime) throws(RawClient.Failure) {
+        #if canImport(Darwin)
+            let flags: Int32 = 0
+        #else
+            let flags = Int32(MSG_NOSIGNAL)
+        #endif
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress! + sent, $0.count - sent, flags) }
+            if count >= 0 {
+                sent += count
+            } else if errno == EAGAIN {
+                try wait(descriptor, for: Int16(POLLOUT), until: end)
+            } else if errno != EINTR {
+                throw .failed(call: "send", number: errno)
+            }
+        }
+    }
+
+    /// Waits for more; empty if the other side has closed.
+    static func receive(_ descriptor: Int32, until end: DispatchTime) throws(RawClient.Failure) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if count >= 0 { return Array(buffer[..<count]) }
+            if errno == EAGAIN {
+                try wait(descriptor, for: Int16(POLLIN), until: end)
+            } else if errno != EINTR {
+                throw .failed(call: "recv", number: errno)
+            }
+        }
+    }
+
+    /// Whether something came, or the other side closed, within a time.
+    static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&wanted, 1, milliseconds) > 0
+    }
+
+    static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+
+    private static func wait(
+        _ descriptor: Int32, for events: Int16, until end: DispatchTime
+    ) throws(RawClient.Failure) {
+        while true {
+            let now = DispatchTime.now()
+            guard now < end else { throw .timedOut(received: []) }
+            let left = (end.uptimeNanoseconds - now.uptimeNanoseconds) / 1_000_000 + 1
+            var wanted = pollfd(fd: descriptor, events: events, revents: 0)
+            if poll(&wanted, 1, Int32(clamping: left)) > 0 { return }
+        }
+    }
+}
+
+// Names that the functions above hide.
+private func startConnecting(_ descriptor: Int32, _ address: addrinfo) -> Int32 {
+    connect(descriptor, address.ai_addr, address.ai_addrlen)
+}
+
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32) -> Int {
+    send(descriptor, bytes, count, flags)
+}
