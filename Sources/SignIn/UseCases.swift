@@ -38,27 +38,26 @@ public struct UseCases: Sendable {
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         observer: @escaping SignInObserver = { _ in }
     ) {
-        let recentSignIns = RecentSignIns(window: configuration.lifetimes.retryWindow)
+        let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
-            store: store, cache: SessionCache(), sightings: LastSeenTracker(), recentSignIns: recentSignIns,
+            store: store, cache: SessionCache(), sightings: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
             random: random)
-        let desk = RegistrationOffers(
+        let registrationOffers = RegistrationOffers(
             rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
             clock: clock, random: random)
         let vault = TokenVault(keys: configuration.vaultKeys)
-        let notes = EncryptedOneTimeStore(store: store, clock: clock)
+        let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            recentSignIns: recentSignIns,
-            earlierSignIns: EarlierSignIns(
-                store: store, clock: clock, window: configuration.lifetimes.retryWindow),
-            desk: desk, vault: vault, notes: notes, clock: clock, random: random,
+            idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, oneTimeStore: oneTimeStore,
+            clock: clock, random: random,
             logger: logger, observer: observer)
         backchannelAuthentication = BackchannelAuthentication(
-            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions, desk: desk,
+            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
+            desk: registrationOffers,
             pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
@@ -76,17 +75,18 @@ public struct UseCases: Sendable {
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
-        oneTimeSessionCode = OneTimeSessionCode(notes: notes, random: random)
+        oneTimeSessionCode = OneTimeSessionCode(notes: oneTimeStore, random: random)
         backChannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
             clock: clock, logger: logger)
         providerSignOut = ProviderSignOut(
-            configuration: configuration, relyingParties: relyingParties, notes: notes, clock: clock, random: random,
+            configuration: configuration, relyingParties: relyingParties, notes: oneTimeStore, clock: clock,
+            random: random,
             logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
-            link: linkIdentity, notes: notes,
+            link: linkIdentity, notes: oneTimeStore,
             handover: oneTimeSessionCode, starts: StartRate(), clock: clock, random: random)
     }
 }

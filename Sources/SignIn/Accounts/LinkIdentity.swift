@@ -72,16 +72,15 @@ public struct LinkIdentity: Sendable {
         _ request: SignInRequest, _ token: Secret, _ holder: SessionAndUser, _ correlationID: CorrelationID,
         _ log: inout SignInLog
     ) async throws(SignInError) -> Linked {
-        let atCarrier = try SignInAtCarrier(request, correlationID, signIn.configuration, signIn.relyingParties)
+        let attempt = try SignInAttempt(request, correlationID, signIn.configuration, signIn.relyingParties)
         log.foundProvider()
-        let fingerprint = IdempotencyKey(request, linkedTo: holder.session.id)
-        let verified = try await signIn.verifyOnce(atCarrier, fingerprint, &log)
+        let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
         let link = IdentityLink(
             verified.identity, to: holder.user.id, holding: try TokenHash(sha256Of: token.exposed), at: clock.now(),
             limit: Self.limit, requestID: correlationID.text,
             tokens: verified.tokens.map {
-                signIn.vault.storing($0, of: request.provider, for: atCarrier.client.id.text)
+                signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)
             })
         switch try await storing({ () async throws(StorageError) in try await store.link(link) }) {
         case .linked(let identity): return Linked(identity: identity, isNew: true, correlationID: correlationID)

@@ -16,27 +16,28 @@ public struct SignInWithCode: Sendable {
     let relyingParties: [String: RelyingParty]
     let store: any Store
     let sessions: Sessions
-    let recentSignIns: RecentSignIns
-    let earlierSignIns: EarlierSignIns
-    let desk: RegistrationOffers
+    let idempotency: Idempotency
+    let registrationOffers: RegistrationOffers
     let vault: TokenVault
-    let notes: EncryptedOneTimeStore
+    let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
 
-    /// Finds the user a code belongs to and gives them a session.
+    /// Finds or creates the user that a code belongs to, and starts a session.
     ///
-    /// The very same request sent again within the retry window gets a new session of the same user without asking the
-    /// carrier again, whichever process did the first: a code is posted once.
-    /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: of the request, of what the carrier
-    ///   answered (with the check that failed), or with the store.
+    /// A retry of the same request within the retry window gets a new session of the same user. The carrier is not asked
+    /// again, even if another instance did the first sign-in: a code is posted once.
+    /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: with the request, with the
+    ///   carrier's response (naming the check that failed), or with the store.
     public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
-            let outcome = try await signIn(request, correlationID, &log)
+            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
+            log.foundProvider()
+            let outcome = try await signIn(attempt, &log)
             log.write(outcome)
             return outcome
         } catch {
@@ -45,91 +46,83 @@ public struct SignInWithCode: Sendable {
         }
     }
 
-    /// - Throws: `not_found` if no provider of this name is configured.
-    public func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
-        guard let provider = configuration.providers[name] else { throw .unknownProvider }
-        return provider.kind
-    }
-
-    /// How many callers wait for somebody else's sign-in, because theirs is the same.
-    package var waitingCount: Int { recentSignIns.waiterCount }
-
     private func signIn(
-        _ request: SignInRequest, _ correlationID: CorrelationID, _ log: inout SignInLog
+        _ attempt: SignInAttempt, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
-        let attempt = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
-        log.foundProvider()
-        let fingerprint = IdempotencyKey(request)
-        switch await recentSignIns.begin(fingerprint, at: clock.now()) {
-        case .lead(let nonceWasTaken):
-            if let result = try await findEarlier(attempt, fingerprint, &log) {
-                return try await answerAgain(result, attempt, fingerprint, &log)
-            }
-            return try await lead(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
-        case .done(let result):
-            log.foundEarlierOne()
-            return try await answerAgain(result, attempt, fingerprint, &log)
-        case .failed(let error):
-            log.foundEarlierOne()
-            throw error
+        switch try await idempotency.begin(attempt.request, &log) {
+        case .proceed(let turn): try await signInOnce(attempt, turn, &log)
+        case .replay(let outcome, let turn): try await replay(outcome, attempt, turn, &log)
         }
     }
 
-    /// Does a sign-in that nobody else is doing, and leaves word of how it ended.
-    private func lead(
-        _ attempt: SignInAtCarrier, _ fingerprint: IdempotencyKey, nonceWasTaken: Bool, _ log: inout SignInLog
+    /// The first run: redeems the code, then starts the session.
+    private func signInOnce(
+        _ attempt: SignInAttempt, _ turn: Idempotency.Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
+        var turn = turn
         let verified: VerifiedSignIn
         do throws(SignInError) {
-            verified = try await verify(attempt, fingerprint, nonceWasTaken: nonceWasTaken, &log)
+            verified = try await redeemCode(attempt, &turn, &log)
         } catch {
-            let result = try await findEarlier(fingerprint, after: error, &log)
-            return try await answerAgain(result, attempt, fingerprint, &log)
+            let (outcome, turn) = try await idempotency.finish(turn, error, &log)
+            return try await replay(outcome, attempt, turn, &log)
         }
         do throws(SignInError) {
-            let (outcome, result) = try await admit(verified, attempt, fingerprint, &log)
-            recentSignIns.end(fingerprint, .result(result), at: clock.now())
-            return outcome
+            return try await startSession(verified, attempt, turn, &log)
         } catch {
-            // The carrier has said yes: the same request sent again goes on from here.
-            recentSignIns.end(fingerprint, .result(.verified(verified, isUnknown: false)), at: clock.now())
+            // The provider has vouched for the user: a retry continues from here.
+            idempotency.finish(turn, .verified(verified, isUnknown: false))
             throw error
         }
     }
 
-    /// Asks the carrier: discovery, token request, ID token, and the user's attributes where they are wanted.
-    func verify(
-        _ attempt: SignInAtCarrier, _ fingerprint: IdempotencyKey, nonceWasTaken: Bool, _ log: inout SignInLog
+    /// A retry: starts another session for what the first run brought.
+    private func replay(
+        _ earlier: Idempotency.Outcome, _ attempt: SignInAttempt, _ turn: Idempotency.Turn, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        switch earlier {
+        case .verified(let verified, _):
+            return try await startSession(verified, attempt, turn, &log)
+        case .signedIn(let session):
+            log.begin(.store)
+            let tokens = try await sessions.start(
+                besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
+            return .signedIn(
+                SignedIn(tokens: tokens, userID: session.user, isNew: false, correlationID: attempt.correlationID))
+        }
+    }
+
+    /// Discovery, nonce, token request, ID token validation, and the user's attributes if they are asked for.
+    private func redeemCode(
+        _ attempt: SignInAttempt, _ turn: inout Idempotency.Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> VerifiedSignIn {
         log.begin(.discovery)
-        let carrier = try await attempt.findCarrier()
-        if attempt.client.nonce == .issued, !nonceWasTaken, !attempt.request.wasStartedHere {
-            // Only now, so that a failed discovery does not cost the nonce.
+        let provider = try await attempt.discoverProvider()
+        // After discovery, so that a failed discovery does not cost the nonce.
+        if attempt.usesIssuedNonce, turn.nonceTakenAt == nil {
             log.begin(.attempt)
             try await store.takeIssuedNonce(of: attempt.request, at: clock.now())
-            recentSignIns.noteNonceTaken(fingerprint, at: clock.now())
+            turn.nonceTakenAt = clock.now()
         }
         log.begin(.token)
-        let tokens = try await attempt.exchangeCode(at: carrier)
+        let tokens = try await attempt.exchangeCode(at: provider)
         let kept = attempt.storesTokens ? ProviderTokens(tokens, at: clock.now()) : nil
-        guard carrier.userEndpoint == nil else {
+        guard provider.userEndpoint == nil else {
             log.begin(.userinfo)
-            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: carrier), kept)
+            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: provider), kept)
         }
         log.begin(.validate)
-        let idToken = try await attempt.validate(tokens, from: carrier) { log.note($0) }
+        let idToken = try await attempt.validate(tokens, from: provider) { log.note($0) }
         guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept) }
         log.begin(.userinfo)
-        let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: carrier)
+        let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: provider)
         return VerifiedSignIn(idToken, userInfo, kept)
     }
 
-    /// Finds or makes the user, and stores the session. Also says what to remember of that.
-    /// - Parameter wasUnknown: Whether the very same sign-in came before, when there was no such user.
-    private func admit(
-        _ verified: VerifiedSignIn, wasUnknown: Bool = false, _ attempt: SignInAtCarrier,
-        _ fingerprint: IdempotencyKey, _ log: inout SignInLog
-    ) async throws(SignInError) -> (SignInOutcome, RecentSignIns.Result) {
+    /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
+    private func startSession(
+        _ verified: VerifiedSignIn, _ attempt: SignInAttempt, _ turn: Idempotency.Turn, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
         let migration = AccountMigration(store: store)
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await migration.formerIdentities(
@@ -147,66 +140,70 @@ public struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.providerSession = verified.providerSession
-        record.mark = earlierSignIns.mark(fingerprint, ofUnknown: wasUnknown)
-        let signedIn = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
-        guard let signedIn else {
+        record.mark = turn.record(at: clock.now())
+        let stored = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
+        guard let stored else {
             switch try await migration.status(of: verified.identity) {
-            case .unknown where configuration.registration.isRequired:
-                let offer = try await offerRegistration(verified, attempt)
-                return (.mustRegister(offer), .verified(verified, isUnknown: true))
+            case .unknown where configuration.registration.isRequired: break
             case .live: throw .signedOutSince
             default: throw .identityMoved
             }
+            let offer = try await offerRegistration(verified, attempt)
+            idempotency.finish(turn, .verified(verified, isUnknown: true))
+            return .mustRegister(offer)
         }
-        if signedIn.wasMoved { log.movedAccount() }
-        sessions.remember(issued, of: signedIn.user, ticket)
-        let outcome = SignInOutcome.signedIn(
+        if stored.wasMoved { log.movedAccount() }
+        sessions.remember(issued, of: stored.user, ticket)
+        idempotency.finish(turn, stored.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
+        return .signedIn(
             SignedIn(
-                tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
+                tokens: issued.tokens, userID: stored.user.id, isNew: stored.isNew,
                 correlationID: attempt.correlationID))
-        return (outcome, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
-    }
-
-    /// Answers a request that was sent before from what became of it.
-    private func answerAgain(
-        _ result: RecentSignIns.Result, _ attempt: SignInAtCarrier, _ fingerprint: IdempotencyKey,
-        _ log: inout SignInLog
-    ) async throws(SignInError) -> SignInOutcome {
-        switch result {
-        case .refused(let error):
-            let later = try await findEarlier(fingerprint, refused: error, &log)
-            return try await answerAgain(later, attempt, fingerprint, &log)
-        case .verified(let verified, let wasUnknown):
-            // Who registered with the first answer, and signed out since, meant whoever else holds this request, too.
-            if case .live(let user) = try await AccountMigration(store: store).status(of: verified.identity),
-                recentSignIns.wasSignedOut(user, since: fingerprint, at: clock.now())
-            {
-                throw .signedOutSince
-            }
-            let (outcome, result) = try await admit(
-                verified, wasUnknown: wasUnknown, attempt, fingerprint, &log)
-            recentSignIns.keep(result, for: fingerprint, at: clock.now())
-            return outcome
-        case .signedIn(let session):
-            log.begin(.store)
-            let tokens = try await sessions.start(
-                besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
-            return .signedIn(
-                SignedIn(tokens: tokens, userID: session.user, isNew: false, correlationID: attempt.correlationID))
-        }
     }
 
     private func offerRegistration(
-        _ verified: VerifiedSignIn, _ attempt: SignInAtCarrier
+        _ verified: VerifiedSignIn, _ attempt: SignInAttempt
     ) async throws(SignInError) -> RegistrationOffer {
-        let offer = try await desk.offer(
+        let offer = try await registrationOffers.offer(
             to: verified.identity, verified.profile, clientID: attempt.client.id.text,
             codeChallenge: attempt.request.registrationChallenge, providerSession: verified.providerSession,
             attempt.correlationID)
         if let tokens = verified.tokens {
             let waiting = WaitingTokens(tokens: tokens, provider: attempt.request.provider)
-            try await notes.keep(waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
+            try await oneTimeStore.keep(
+                waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
         }
         return offer
     }
+}
+
+extension SignInWithCode {
+    /// Redeems a code without signing anyone in, for a user who adds an identity.
+    /// - Parameter session: The id of the user's session. A retry in another session is another request.
+    func verify(
+        _ attempt: SignInAttempt, linkedTo session: String, _ log: inout SignInLog
+    ) async throws(SignInError) -> VerifiedSignIn {
+        let outcome: Idempotency.Outcome
+        switch try await idempotency.begin(attempt.request, linkedTo: session, &log) {
+        case .replay(let earlier, _): outcome = earlier
+        case .proceed(var turn):
+            do throws(SignInError) {
+                outcome = .verified(try await redeemCode(attempt, &turn, &log), isUnknown: false)
+                idempotency.finish(turn, outcome)
+            } catch {
+                (outcome, _) = try await idempotency.finish(turn, error, &log)
+            }
+        }
+        guard case .verified(let verified, _) = outcome else { throw .internalFault }
+        return verified
+    }
+
+    /// - Throws: `not_found` if no provider of this name is configured.
+    public func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
+        guard let provider = configuration.providers[name] else { throw .unknownProvider }
+        return provider.kind
+    }
+
+    /// How many requests wait for the same sign-in under way.
+    package var waitingCount: Int { idempotency.waiterCount }
 }

@@ -2,21 +2,21 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Whom the carrier vouches for, and what it tells of them.
+/// The user that a provider vouches for, and the attributes it gives.
 ///
-/// A class, so that a table of recent sign-ins holds it in a word.
+/// A class, so that the idempotency table holds it in one word.
 final class VerifiedSignIn: Sendable {
     let identity: Identity
-    /// Port tokens of the ID token, not yet verified.
+    /// The port tokens in the ID token, not yet verified.
     let portTokens: [Secret]
-    /// Nil if no attributes were asked for.
+    /// The user's attributes; nil if none were asked for.
     let profile: Profile?
-    /// The provider's tokens, where they are kept.
+    /// The provider's tokens; nil unless they are stored.
     let tokens: ProviderTokens?
-    /// The provider's own session, if it names one.
+    /// The provider's own session (`sid`), if the ID token names one.
     let providerSession: ProviderSessionMark?
 
-    /// A validated ID token makes one, or a provider's word for the access token it gave us.
+    /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
     init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
         self.tokens = tokens
         identity = Identity(issuer: user.issuer, subject: user.subject)

@@ -6,7 +6,7 @@ public struct Sessions: Sendable {
     let store: any Store
     let cache: SessionCache
     let sightings: LastSeenTracker
-    let recentSignIns: RecentSignIns
+    let idempotency: Idempotency
     let lifetimes: SessionLifetimes
     let registration: RegistrationRules
     let clock: WallClock
@@ -69,7 +69,7 @@ public struct Sessions: Sendable {
     /// before gives one more by being sent again. Whoever ended a session meant whoever else may hold that request, too.
     func forget(_ user: UserID) {
         cache.remove(user)
-        recentSignIns.forget(user)
+        idempotency.endRetries(of: user)
     }
 
     /// Makes a session that is not stored yet.

@@ -31,14 +31,14 @@ public struct AuthorizeTransaction: Sendable {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
         do throws(SignInError) {
-            let atCarrier = try SignInAtCarrier(request, correlationID, configuration, relyingParties)
+            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
             guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
             log.foundProvider()
             // First, because without a key the code would be spent for nothing.
             let key = try await keys.signer()
-            let idToken = try await verify(atCarrier, &log)
+            let idToken = try await verify(attempt, &log)
             log.begin(.store)
-            let receipt = try await record(idToken, context: context, atCarrier, token, session)
+            let receipt = try await record(idToken, context: context, attempt, token, session)
             let transaction = AuthorizedTransaction(
                 receipt: receipt, signedReceipt: try receipt.signed(by: key),
                 expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
@@ -51,18 +51,18 @@ public struct AuthorizeTransaction: Sendable {
     }
 
     private func verify(
-        _ atCarrier: SignInAtCarrier, _ log: inout SignInLog
+        _ attempt: SignInAttempt, _ log: inout SignInLog
     ) async throws(SignInError) -> VerifiedIDToken {
         log.begin(.discovery)
-        let carrier = try await atCarrier.findCarrier()
-        if atCarrier.client.nonce == .issued {
+        let carrier = try await attempt.discoverProvider()
+        if attempt.client.nonce == .issued {
             log.begin(.attempt)
-            try await takeNonce(of: atCarrier.request)
+            try await takeNonce(of: attempt.request)
         }
         log.begin(.token)
-        let tokens = try await exchangeCode(atCarrier, at: carrier)
+        let tokens = try await exchangeCode(attempt, at: carrier)
         log.begin(.validate)
-        return try await atCarrier.validate(
+        return try await attempt.validate(
             tokens, from: carrier, maximumAuthenticationAge: configuration.transactions.maximumAuthenticationAge
         ) { log.note($0) }
     }
@@ -80,12 +80,12 @@ public struct AuthorizeTransaction: Sendable {
     }
 
     private func exchangeCode(
-        _ atCarrier: SignInAtCarrier, at carrier: ProviderMetadata
+        _ attempt: SignInAttempt, at carrier: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
-        let code = try TokenHash(sha256Of: Self.name(ofCodeIn: atCarrier.request))
+        let code = try TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request))
         guard onceOnly.begin(code) else { throw .codeUsed }
         do throws(SignInError) {
-            return try await atCarrier.exchangeCode(at: carrier)
+            return try await attempt.exchangeCode(at: carrier)
         } catch {
             if !error.codeMayBeSpent { onceOnly.undo(code) }
             throw error
@@ -94,18 +94,18 @@ public struct AuthorizeTransaction: Sendable {
 
     /// Checks that it is the same user, whose session still stands, and makes the receipt: in one step of the store.
     private func record(
-        _ idToken: VerifiedIDToken, context: String, _ atCarrier: SignInAtCarrier, _ token: Secret,
+        _ idToken: VerifiedIDToken, context: String, _ attempt: SignInAttempt, _ token: Secret,
         _ session: SessionAndUser
     ) async throws(SignInError) -> Receipt {
         guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
         let now = clock.now()
         let receipt = Receipt(
             id: random.token(bytes: 16), issuer: configuration.transactions.issuer, subject: session.user.publicID,
-            clientID: atCarrier.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
+            clientID: attempt.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
             expiresAt: now.advanced(bySeconds: configuration.transactions.receiptLifetime))
         let record = ReceiptRecord(
             id: try TokenHash(sha256Of: receipt.id),
-            code: try TokenHash(sha256Of: Self.name(ofCodeIn: atCarrier.request)),
+            code: try TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request)),
             expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         let hash = try TokenHash(sha256Of: token.exposed)

@@ -1,18 +1,17 @@
 import OpenIDConnect
 import Primitives
 
-/// One sign-in that is asked for properly, with whom to ask about it: the steps at the carrier, each with its failure
-/// told in the API's words.
-struct SignInAtCarrier: Sendable {
+/// A sign-in request with its client and provider, and its steps at the provider. Each step throws the API's error.
+struct SignInAttempt: Sendable {
     let request: SignInRequest
     let correlationID: CorrelationID
     let client: SignInConfiguration.Client
     private let discoveryUI: EndpointURL?
     let relyingParty: RelyingParty
-    /// Whether the provider's tokens are kept.
+    /// Whether the provider's tokens are stored for later use.
     let storesTokens: Bool
 
-    /// - Throws: What is wrong with the request for this provider and client.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
         _ request: SignInRequest, _ correlationID: CorrelationID, _ configuration: SignInConfiguration,
         _ relyingParties: [String: RelyingParty]
@@ -35,12 +34,15 @@ struct SignInAtCarrier: Sendable {
         storesTokens = provider.storesTokens
     }
 
-    /// Whether more is wanted of the user than who it is.
+    /// Whether ``NonceIssuer`` must have issued the request's nonce.
+    var usesIssuedNonce: Bool { client.nonce == .issued && !request.wasStartedHere }
+
+    /// Whether the user's attributes are asked for.
     var wantsAttributes: Bool {
         request.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
     }
 
-    func findCarrier() async throws(SignInError) -> ProviderMetadata {
+    func discoverProvider() async throws(SignInError) -> ProviderMetadata {
         do throws(OIDCError) {
             return try await relyingParty.provider(
                 for: request.network, clientID: client.id, correlationID: correlationID)
@@ -49,24 +51,23 @@ struct SignInAtCarrier: Sendable {
         }
     }
 
-    /// Posts the code. It is spent after that, unless the error says that it did not leave.
-    func exchangeCode(at carrier: ProviderMetadata) async throws(SignInError) -> TokenResponse {
+    /// Posts the code. It is spent then, unless the error says that it was not sent.
+    func exchangeCode(at provider: ProviderMetadata) async throws(SignInError) -> TokenResponse {
         do throws(OIDCError) {
             return try await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
                 client: ClientCredentials(clientID: client.id, authentication: client.authentication),
-                provider: carrier,
-                correlationID: correlationID)
+                provider: provider, correlationID: correlationID)
         } catch {
             throw SignInError(error)
         }
     }
 
     /// - Parameters:
-    ///   - maximumAuthenticationAge: How many seconds ago the user may have authenticated; nil for any time.
-    ///   - keyFetch: Is told where the carrier's keys have to be waited for.
+    ///   - maximumAuthenticationAge: How long ago the user may have authenticated, in seconds; nil for any time.
+    ///   - keyFetch: Called if validation waits for the provider's keys.
     func validate(
-        _ tokens: TokenResponse, from carrier: ProviderMetadata, maximumAuthenticationAge: Int64? = nil,
+        _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAuthenticationAge: Int64? = nil,
         keyFetch: (KeyFetch) -> Void
     ) async throws(SignInError) -> VerifiedIDToken {
         let expectation = IDTokenExpectation(
@@ -76,16 +77,16 @@ struct SignInAtCarrier: Sendable {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         do throws(OIDCError) {
             return try await relyingParty.validate(
-                idToken: idToken, expecting: expectation, provider: carrier, keyFetch: keyFetch)
+                idToken: idToken, expecting: expectation, provider: provider, keyFetch: keyFetch)
         } catch {
             throw SignInError(error, codeWasPosted: true)
         }
     }
 
-    /// Who the user is, of a provider without ID tokens.
-    func fetchUser(with tokens: TokenResponse, from provider: ProviderMetadata) async throws(SignInError)
-        -> ProviderUser
-    {
+    /// Asks a provider without ID tokens who the user is.
+    func fetchUser(
+        with tokens: TokenResponse, from provider: ProviderMetadata
+    ) async throws(SignInError) -> ProviderUser {
         do throws(OIDCError) {
             return try await relyingParty.user(accessToken: tokens.accessToken, provider: provider)
         } catch {
@@ -93,13 +94,13 @@ struct SignInAtCarrier: Sendable {
         }
     }
 
-    /// The attributes were asked for: without them there is no sign-in.
+    /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.
     func fetchAttributes(
-        about idToken: VerifiedIDToken, with tokens: TokenResponse, from carrier: ProviderMetadata
+        about idToken: VerifiedIDToken, with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> UserInfo {
         do throws(OIDCError) {
             return try await relyingParty.userInfo(
-                accessToken: tokens.accessToken, about: idToken, provider: carrier, correlationID: correlationID)
+                accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID)
         } catch {
             throw SignInError(error, codeWasPosted: true)
         }

@@ -1,0 +1,179 @@
+import Primitives
+import StorageModel
+
+/// Makes a code that is sent again cost no second token request: an app that lost the response repeats the same request,
+/// and its code is spent by then.
+///
+/// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the outcome.
+/// What this process did is in memory. What another instance did, or this one before a restart, is in the store. Both
+/// forget it after the retry window (contract section 2).
+struct Idempotency: Sendable {
+    /// What a code brought, as far as a retry depends on it.
+    enum Outcome: Sendable {
+        case signedIn(GivenSession)
+        /// The provider vouched for the user, but there is no session: the user has not registered (`isUnknown`), or the
+        /// store failed.
+        case verified(VerifiedSignIn, isUnknown: Bool)
+    }
+
+    /// One run of a sign-in.
+    struct Turn: Sendable {
+        fileprivate let key: IdempotencyKey
+        fileprivate let window: Int64
+        /// Whether the store records the outcome, too. A link leaves no session to find there.
+        fileprivate let isStored: Bool
+        fileprivate var isReplay = false
+        /// Whether an earlier run had no such user. Its user may have registered and signed out since.
+        fileprivate var userWasUnknown = false
+        /// When this run, or an earlier one that got no further, took the issued nonce.
+        var nonceTakenAt: Timestamp?
+
+        /// Identifies the sign-in in the store. One second longer than in memory, so that no retry falls between the two.
+        func record(at now: Timestamp) -> IdempotencyRecord {
+            IdempotencyRecord(
+                fingerprint: key.bytes, endsAt: now.advanced(bySeconds: window + 1), endings: userWasUnknown ? 0 : nil)
+        }
+    }
+
+    enum Start: Sendable {
+        /// Redeem the code, and call `finish` in any case.
+        case proceed(Turn)
+        case replay(Outcome, Turn)
+    }
+
+    private let store: any Store
+    private let clock: WallClock
+    private let window: Int64
+    private let startedAt: Timestamp
+    private let table: IdempotencyTable
+
+    /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
+    init(store: any Store, clock: WallClock, window: Int64) {
+        self.store = store
+        self.clock = clock
+        self.window = window
+        startedAt = clock.now()
+        table = IdempotencyTable(window: window)
+    }
+
+    /// Starts a run, after any run of the same request that is under way.
+    /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
+    /// - Throws: The error of the earlier run; `invalid_grant` if a session of the user was ended since, or after too many
+    ///   retries; `temporarily_unavailable`, and then nothing was posted.
+    func begin(
+        _ request: SignInRequest, linkedTo session: String? = nil, _ log: inout SignInLog
+    ) async throws(SignInError) -> Start {
+        var turn = Turn(
+            key: IdempotencyKey(request, linkedTo: session), window: window, isStored: session == nil)
+        switch await table.begin(turn.key, at: clock.now()) {
+        case .lead(let nonceTakenAt):
+            turn.nonceTakenAt = nonceTakenAt
+            // The browser's `state` is good once, so that a redirect has no retry.
+            guard turn.isStored, storeMayKnowMore, !request.wasStartedHere else { return .proceed(turn) }
+            let recalled: Result<Outcome, SignInError>?
+            do throws(SignInError) {
+                recalled = try await recall(turn, &log)
+            } catch {
+                end(turn, error)
+                throw error
+            }
+            guard let recalled else { return .proceed(turn) }
+            turn.isReplay = true
+            return .replay(try recalled.get(), turn)
+        case .done(let result):
+            log.foundEarlierOne()
+            turn.isReplay = true
+            if case .success(.verified(_, isUnknown: true)) = result { turn.userWasUnknown = true }
+            return .replay(try await stillValid(result, turn, &log), turn)
+        }
+    }
+
+    /// Records what a run brought, and lets the retries that wait for it go on.
+    func finish(_ turn: Turn, _ outcome: Outcome) {
+        if turn.isReplay {
+            table.keep(outcome, for: turn.key, at: clock.now())
+        } else {
+            table.end(turn.key, .success(outcome), nonceTakenAt: turn.nonceTakenAt, at: clock.now())
+        }
+    }
+
+    /// Records that a run failed. If it failed because the code or the nonce was used, another instance may have done the
+    /// same sign-in meanwhile, for an app that sent it twice.
+    /// - Returns: The outcome at the other instance.
+    /// - Throws: The failure, if there is none; `temporarily_unavailable` if that is unknown, and the next retry asks again.
+    func finish(
+        _ turn: Turn, _ failure: SignInError, _ log: inout SignInLog
+    ) async throws(SignInError) -> (Outcome, Turn) {
+        var reason = failure
+        if turn.isStored, failure.codeMayBeSpent || failure == .nonceNotIssued {
+            var recalled: Result<Outcome, SignInError>?
+            do throws(SignInError) {
+                recalled = try await recall(turn, &log)
+            } catch {
+                reason = error
+            }
+            if let recalled {
+                var turn = turn
+                turn.isReplay = true
+                return (try recalled.get(), turn)
+            }
+        }
+        end(turn, failure)
+        throw reason
+    }
+
+    /// A session of the user was ended: no earlier sign-in of theirs gives another session.
+    func endRetries(of user: UserID) { table.forget(user) }
+
+    /// How many requests wait for the same one under way.
+    var waiterCount: Int { table.waiterCount }
+
+    /// Without other instances, the store knows more than memory only within a retry window of the start.
+    private var storeMayKnowMore: Bool { store.isShared || clock.now() <= startedAt.advanced(bySeconds: window) }
+
+    /// The outcome of an earlier run, unless it is an error or the user's session was ended since.
+    private func stillValid(
+        _ result: Result<Outcome, SignInError>, _ turn: Turn, _ log: inout SignInLog
+    ) async throws(SignInError) -> Outcome {
+        switch result {
+        case .failure(let error):
+            // The instance that spent the code may have been at work still when this one was refused.
+            guard turn.isStored, error.codeMayBeSpent, storeMayKnowMore, let recalled = try await recall(turn, &log)
+            else { throw error }
+            return try recalled.get()
+        case .success(.verified(let verified, _)) where turn.isStored:
+            // The user may have registered with the first response, and signed out since.
+            if case .live(let user) = try await AccountMigration(store: store).status(of: verified.identity),
+                table.wasSignedOut(user, since: turn.key, at: clock.now())
+            {
+                throw .signedOutSince
+            }
+        case .success: break
+        }
+        return try result.get()
+    }
+
+    /// Looks the sign-in up in the store. One that is there is in memory from now on, and over.
+    private func recall(
+        _ turn: Turn, _ log: inout SignInLog
+    ) async throws(SignInError) -> Result<Outcome, SignInError>? {
+        log.begin(.recall)
+        let now = clock.now()
+        let found = try await storing { () async throws(StorageError) in
+            try await store.recentSignIn(turn.key.bytes, at: now)
+        }
+        guard let found else { return nil }
+        log.foundEarlierOne()
+        // The clock of the instance that recorded it may be ahead.
+        let since = min(now, found.endsAt.advanced(bySeconds: -(window + 1)))
+        return table.end(turn.key, with: found.session, since: since, at: clock.now())
+    }
+
+    /// A failure is remembered if the code may be spent. Otherwise the requests that wait share it, unless the task was
+    /// cancelled: then one of them takes over.
+    private func end(_ turn: Turn, _ failure: SignInError) {
+        let isShared = failure.codeMayBeSpent || !Task.isCancelled
+        table.end(
+            turn.key, isShared ? .failure(failure) : nil, nonceTakenAt: turn.nonceTakenAt, at: clock.now())
+    }
+}
