@@ -12,7 +12,7 @@ public import StorageModel
 public struct UseCases: Sendable {
     public let signIn: SignInWithCode
     public let registration: Registration
-    public let attempts: NonceIssuer
+    public let nonceIssuer: NonceIssuer
     public let backchannelAuthentication: BackchannelAuthentication
     public let sessions: Sessions
     public let refresh: Refresh
@@ -22,7 +22,7 @@ public struct UseCases: Sendable {
     public let readiness: Readiness
     public let redirectSignIn: RedirectSignIn
     public let linkIdentity: LinkIdentity
-    public let backChannelLogout: BackchannelLogout
+    public let backchannelLogout: BackchannelLogout
     public let providerSignOut: ProviderSignOut
     public let oneTimeSessionCode: OneTimeSessionCode
     public let apiKeys: StoredAPIKeys
@@ -57,12 +57,12 @@ public struct UseCases: Sendable {
             logger: logger, observer: observer)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            desk: registrationOffers,
+            registrationOffers: registrationOffers,
             pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
             random: random, logger: logger)
-        attempts = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
+        nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(
             store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
@@ -75,18 +75,18 @@ public struct UseCases: Sendable {
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
-        oneTimeSessionCode = OneTimeSessionCode(notes: oneTimeStore, random: random)
-        backChannelLogout = BackchannelLogout(
+        oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
+        backchannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
             clock: clock, logger: logger)
         providerSignOut = ProviderSignOut(
-            configuration: configuration, relyingParties: relyingParties, notes: oneTimeStore, clock: clock,
+            configuration: configuration, relyingParties: relyingParties, oneTimeStore: oneTimeStore, clock: clock,
             random: random,
             logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
-            link: linkIdentity, notes: oneTimeStore,
-            handover: oneTimeSessionCode, starts: StartRate(), clock: clock, random: random)
+            linkIdentity: linkIdentity, oneTimeStore: oneTimeStore,
+            sessionCode: oneTimeSessionCode, startRate: StartRate(), clock: clock, random: random)
     }
 }

@@ -15,7 +15,7 @@ extension LatchkeyAPI {
         guard let token = reader.visibleText("logout_token", limit: 16_384, required: true) else {
             throw reader.refusal()
         }
-        try await useCases.backChannelLogout(
+        try await useCases.backchannelLogout(
             provider: request.provider, logoutToken: Secret(token), requestID: request.id)
         return .emptyObject
     }

@@ -19,7 +19,7 @@ extension LatchkeyAPI {
 
     /// The body, if there is one, is not looked at.
     func issueNonce(_ request: Request) async throws -> Response {
-        try await useCases.attempts.issue(provider: request.provider).response
+        try await useCases.nonceIssuer.issue(provider: request.provider).response
     }
 
     func register(_ request: Request, _ admission: Admission) async throws -> Response {

@@ -1,10 +1,8 @@
 public import Primitives
 import StorageModel
 
-/// Hands out nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): then a stolen code is worth nothing
-/// without the attempt it belongs to.
-///
-/// An attempt is this and nothing else; a sign-in whose browser is away is a `PendingRedirect`.
+/// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without the
+/// nonce it belongs to.
 public struct NonceIssuer: Sendable {
     let configuration: SignInConfiguration
     let store: any Store
@@ -14,22 +12,35 @@ public struct NonceIssuer: Sendable {
     /// What an app puts into its authorization request.
     public struct Issued: Sendable {
         public let nonce: Secret
-        /// For the app to compare with what comes back; this server does not keep it.
+        /// For the app to compare with the authorization response; this server does not keep it.
         public let state: Secret
-        /// Seconds until the nonce is worth nothing.
+        /// Seconds until the nonce expires.
         public let expiresIn: Int64
     }
 
-    /// Makes and remembers a nonce for a sign-in with a provider.
+    /// Issues a nonce for a sign-in with a provider.
     /// - Throws: `not_found` for an unknown provider; `temporarily_unavailable`.
     public func issue(provider: String) async throws(SignInError) -> Issued {
         guard configuration.providers[provider] != nil else { throw .unknownProvider }
         let nonce = random.token()
         let lifetime = configuration.lifetimes.issuedNonce
-        let attempt = IssuedNonceRecord(
+        let record = IssuedNonceRecord(
             nonce: try TokenHash(sha256Of: nonce), provider: provider,
             expiresAt: clock.now().advanced(bySeconds: lifetime))
-        try await storing { () async throws(StorageError) in try await store.addIssuedNonce(attempt) }
+        try await storing { () async throws(StorageError) in try await store.addIssuedNonce(record) }
         return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
+    }
+}
+
+extension Store {
+    /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
+    /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
+    func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
+        guard let nonce = request.nonce else { throw .nonceMissing }
+        let hash = try TokenHash(sha256Of: nonce.exposed)
+        let wasTaken = try await storing { () async throws(StorageError) in
+            try await takeIssuedNonce(nonce: hash, provider: request.provider, at: now)
+        }
+        guard wasTaken else { throw .nonceNotIssued }
     }
 }

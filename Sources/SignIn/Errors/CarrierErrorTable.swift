@@ -1,70 +1,57 @@
-/// What carriers' error codes mean for an app: one row for each code that the app kits or RFC 6749 know.
+/// What carriers' error codes mean for an app: one row for each code in the app kits or in RFC 6749.
 package struct CarrierErrorTable {
     package struct Row: Sendable, Hashable {
         package let code: String
         package let type: ErrorType
-        /// What it says, as a sentence.
+        /// The cause, as a sentence.
         package let cause: String
+
+        init(_ code: String, _ type: ErrorType, _ cause: String) {
+            self.code = code
+            self.type = type
+            self.cause = cause
+        }
     }
 
-    /// The row of a code; a code that is not in the table has ``ErrorType/unknownError``.
-    static func row(of code: String) -> Row {
-        byCode[code] ?? Row(code: code, type: .unknownError, cause: unknownCause)
-    }
+    /// The row of a code; an unlisted code is ``ErrorType/unknownError``.
+    static func row(of code: String) -> Row { byCode[code] ?? Row(code, .unknownError, unknownCause) }
 
     package static let unknownCause = "The provider refused for a reason of its own."
 
     package static let rows: [Row] = [
-        .init(
-            code: "invalid_request", type: .configurationError, cause: "The provider finds the token request malformed."
-        ),
-        .init(
-            code: "unauthorized_client", type: .configurationError,
-            cause: "The provider does not let this client redeem codes."),
-        .init(
-            code: "invalid_client", type: .configurationError,
-            cause: "The provider does not accept this server as the client."),
-        .init(code: "access_denied", type: .requestDenied, cause: "The user or the provider denied the request."),
-        .init(
-            code: "request_denied", type: .requestDenied,
-            cause: "The provider denied the request: code_verifier may not be that of the authorization request."),
-        .init(code: "device_unavailable", type: .requestDenied, cause: "The user's device cannot be reached."),
-        // RFC 6749 section 5.2, for what carriers also call request_denied.
-        .init(
-            code: "invalid_grant", type: .requestDenied,
-            cause:
-                "The provider refused the code: it was used or has expired, or code_verifier or redirect_uri is not that "
-                + "of the authorization request."),
-        .init(
-            code: "invalid_scope", type: .invalidRequest,
-            cause: "The provider does not give a scope that was asked for."
-        ),
-        .init(
-            code: "invalid_request_object", type: .invalidRequest,
-            cause: "The provider cannot read or verify the request object."),
-        .init(code: "temporarily_unavailable", type: .serverError, cause: "The provider is too busy."),
-        .init(code: "server_error", type: .serverError, cause: "The provider met an error of its own."),
-        .init(code: "network_failure", type: .networkFailure, cause: "The provider's network failed."),
-        .init(
-            code: "authentication_timed_out", type: .requestTimeout,
-            cause: "The user was not authenticated in time."),
-        .init(code: "user_not_found", type: .discoveryStateError, cause: "The provider does not know the user."),
-        .init(
-            code: "user_unsupported", type: .discoveryStateError, cause: "The provider does not serve this user here."),
-        .init(
-            code: "invalid_login_hint", type: .discoveryStateError,
-            cause: "The provider does not know whom login_hint means."),
-        .init(
-            code: "invalid_login_hint_token", type: .discoveryStateError,
-            cause: "login_hint_token is not this provider's, or has expired."),
+        Row("invalid_request", .configurationError, "The provider finds the token request malformed."),
+        Row("unauthorized_client", .configurationError, "The provider does not let this client redeem codes."),
+        Row("invalid_client", .configurationError, "The provider does not accept this server as the client."),
+        Row("access_denied", .requestDenied, "The user or the provider denied the request."),
+        Row(
+            "request_denied", .requestDenied,
+            "The provider denied the request: code_verifier may not match the authorization request."),
+        Row("device_unavailable", .requestDenied, "The user's device cannot be reached."),
+        // RFC 6749 section 5.2. Some carriers say request_denied instead.
+        Row(
+            "invalid_grant", .requestDenied,
+            "The provider refused the code: it was used or has expired, or code_verifier or redirect_uri does not match "
+                + "the authorization request."),
+        Row("invalid_scope", .invalidRequest, "The provider does not grant a requested scope."),
+        Row("invalid_request_object", .invalidRequest, "The provider cannot read or verify the request object."),
+        Row("temporarily_unavailable", .serverError, "The provider is too busy."),
+        Row("server_error", .serverError, "The provider has an internal error."),
+        Row("network_failure", .networkFailure, "The provider's network failed."),
+        Row("authentication_timed_out", .requestTimeout, "The user was not authenticated in time."),
+        Row("user_not_found", .discoveryStateError, "The provider does not know the user."),
+        Row("user_unsupported", .discoveryStateError, "The provider does not serve this user here."),
+        Row("invalid_login_hint", .discoveryStateError, "The provider does not know the user of login_hint."),
+        Row(
+            "invalid_login_hint_token", .discoveryStateError,
+            "login_hint_token belongs to another provider, or has expired."),
     ]
 
     private static let byCode = Dictionary(rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
 extension CarrierErrorTable.Row {
-    /// Whether the answer is that the carrier, or this server as its client, is at fault: 502 `carrier_error`. Otherwise
-    /// it is 401, and the carrier's code.
+    /// Whether the carrier, or this server as its client, is at fault: 502 `carrier_error`. Otherwise the response is 401
+    /// with the carrier's code.
     package var isCarriersFault: Bool { type == .serverError || concernsClient }
 
     /// Whether this server's registration with the carrier is at fault.

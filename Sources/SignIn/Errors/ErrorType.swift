@@ -1,4 +1,4 @@
-/// The kinds of error that ZenKey's app kits tell apart, by which an app decides what to show (the iOS guide, section 8).
+/// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section 8).
 public enum ErrorType: String, Sendable, Hashable, CaseIterable {
     case invalidRequest
     case requestDenied
@@ -9,17 +9,18 @@ public enum ErrorType: String, Sendable, Hashable, CaseIterable {
     case discoveryStateError
     case unknownError
 
-    /// What may have caused it.
+    /// The likely cause.
     package var cause: String {
         switch self {
-        case .invalidRequest: "The request is malformed, or asks for something there is not."
-        case .requestDenied: "The user or the provider said no, or the code is not good any more."
-        case .requestTimeout: "Somebody did not answer in time."
-        case .serverError: "The provider or this server met an error of its own."
-        case .networkFailure: "Something on the way to the provider does not work."
-        case .configurationError: "The app, this server and the provider's portal do not agree on the client."
-        case .discoveryStateError: "The carrier is not, or no longer, this user's."
-        case .unknownError: "None of the others."
+        case .invalidRequest: "The request is malformed, or asks for something that does not exist."
+        case .requestDenied: "The user or the provider denied the request, or the code is no longer valid."
+        case .requestTimeout: "The user or the provider did not respond in time."
+        case .serverError: "The provider or this server has an internal error."
+        case .networkFailure: "The network connection to the provider failed."
+        case .configurationError:
+            "The client is configured differently in the app, on this server or in the provider's portal."
+        case .discoveryStateError: "The user is not, or no longer, with this carrier."
+        case .unknownError: "Any other cause."
         }
     }
 
@@ -28,12 +29,12 @@ public enum ErrorType: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .invalidRequest: "Check the parameters of the authorization request."
         case .requestDenied: "Tell the user that the request was denied."
-        case .requestTimeout: "Tell the user that there was no answer in time, and let them try again."
+        case .requestTimeout: "Tell the user that there was no response in time, and offer another try."
         case .serverError: "Try again later."
-        case .networkFailure: "Have the user check the connection and try again."
+        case .networkFailure: "Ask the user to check the connection and try again."
         case .configurationError: "Compare the client's configuration here and in the app with the provider's portal."
         case .discoveryStateError: "Run carrier discovery and the authorization request again."
-        case .unknownError: "If it goes on, tell the operator."
+        case .unknownError: "If it persists, contact the operator."
         }
     }
 

@@ -1,10 +1,10 @@
 package import OpenIDConnect
 
-/// What the protocol's failures are in the API's words: one row for each code.
+/// Maps the protocol's errors to the API's: one row for each code.
 extension SignInError {
     /// - Parameters:
-    ///   - discoveryUI: Where users choose their carrier, to be named where the network is not known.
-    ///   - codeWasPosted: True once the carrier has answered the token request; the code is spent then, whatever the
+    ///   - discoveryUI: Where users choose their carrier; named if the network is unknown.
+    ///   - codeWasPosted: True after the carrier's response to the token request: the code is spent then, whatever the
     ///     error itself says.
     package init(_ error: OIDCError, discoveryUI: EndpointURL? = nil, codeWasPosted: Bool = false) {
         let isSpent = error.codeMayBeSpent || codeWasPosted
@@ -35,7 +35,7 @@ extension SignInError {
                     "The provider's OpenID configuration cannot be used. Try again later, or tell the operator.")
             case .keysUnavailable:
                 self.init(
-                    .carrierError, .serverError, "The provider's signing keys cannot be had. \(advice)")
+                    .carrierError, .serverError, "The provider's signing keys cannot be fetched. \(advice)")
             case .carrierRefused:
                 self = .carrierRefused(error.carrierError, advice: advice)
             case .clientRefused:
@@ -44,10 +44,10 @@ extension SignInError {
                 self = .invalidIDToken(error.check)
             case .unusableResponse:
                 self.init(
-                    .carrierError, .serverError, "The provider's answer cannot be used. \(advice)")
+                    .carrierError, .serverError, "The provider's response cannot be used. \(advice)")
             case .timedOut:
                 self.init(
-                    .carrierTimeout, .requestTimeout, "The provider did not answer in time. \(advice)")
+                    .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)")
             case .unreachable:
                 self.init(.carrierError, .networkFailure, "The provider cannot be reached. \(advice)")
             case .overloaded:
@@ -57,7 +57,7 @@ extension SignInError {
             case .suspended:
                 self.init(
                     .temporarilyUnavailable, .serverError,
-                    "The provider has not answered lately and is not asked for the moment. \(advice)",
+                    "The provider's circuit breaker is open after failed requests. \(advice)",
                     retryAfter: error.retryAfter ?? 5)
             }
         }
@@ -85,8 +85,8 @@ extension SignInError {
             let type = carrierError.map { CarrierErrorTable.row(of: $0).type } ?? .serverError
             return Row(
                 .carrierError, type == .unknownError ? .serverError : type,
-                "Carrier discovery refused to answer. Run carrier discovery again; if that does not help, the operator "
-                    + "has to check the client's registration.", fault: type == .configurationError ? .ours : .carrier)
+                "Carrier discovery refused the request. Run carrier discovery again; if it persists, the operator "
+                    + "must check the client's registration.", fault: type == .configurationError ? .ours : .carrier)
         }
 
         private static func carrierRefused(_ carrierError: String?, advice: String) -> Row {
@@ -103,18 +103,18 @@ extension SignInError {
             let row = CarrierErrorTable.row(of: carrierError ?? "invalid_client")
             return Row(
                 .carrierError, .configurationError,
-                "[\(row.code)] \(row.cause) \(ErrorType.configurationError.remedy) The operator has to check the client's "
+                "[\(row.code)] \(row.cause) \(ErrorType.configurationError.remedy) The operator must check the client's "
                     + "id, its secret or key, and its token_endpoint_auth_method.", fault: .ours)
         }
 
         private static func invalidIDToken(_ check: IDTokenCheck?) -> Row {
-            let demand = check.map { "\($0.demand) (\($0.rawValue)) " } ?? "The ID token does not hold. "
+            let demand = check.map { "\($0.demand) (\($0.rawValue)) " } ?? "The ID token is invalid. "
             return Row(
                 .invalidIDToken, .unknownError, demand + "Start again with a new authorization request.", fault: .client
             )
         }
 
-        /// Codes that say something else when they are ours.
+        /// Codes that mean something else when this server returns them.
         private static let reserved: Set<String> = ["invalid_api_key", "invalid_token", "invalid_id_token"]
     }
 }

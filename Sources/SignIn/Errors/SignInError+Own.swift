@@ -1,10 +1,10 @@
 import OpenIDConnect
 package import StorageModel
 
-/// What the use cases themselves refuse.
+/// Errors of the use cases themselves.
 extension SignInError {
     static let unknownProvider = SignInError(
-        .notFound, .invalidRequest, "There is no sign-in provider of this name. Use one that is configured.")
+        .notFound, .invalidRequest, "No sign-in provider of this name is configured. Use the name of a configured one.")
 
     static let unknownClient = SignInError(
         .invalidRequest, .invalidRequest,
@@ -16,117 +16,116 @@ extension SignInError {
 
     static let codeVerifierMissing = SignInError(
         .invalidRequest, .invalidRequest,
-        "code_verifier is missing. Send the verifier whose challenge went with the authorization request.")
+        "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")
 
     static let nonceMissing = SignInError(
         .invalidRequest, .invalidRequest,
-        "nonce is missing. This client signs in with a nonce from the attempts endpoint only.")
+        "nonce is missing. This client needs a nonce from the attempts endpoint.")
 
     static let nothingConfirms = SignInError(
         .invalidRequest, .invalidRequest,
-        "This provider has no ID tokens, which alone confirm nonce, acr_values and context. Leave them out.")
+        "This provider issues no ID tokens to confirm nonce, acr_values or context. Leave them out.")
 
     static let nonceNotIssued = SignInError(
         .invalidRequest, .invalidRequest,
-        "nonce was not handed out by this server, or was used, or has expired. Start again with a new attempt.")
+        "nonce was not issued by this server, or was used, or has expired. Get a new one from the attempts endpoint.")
 
-    /// The user of a sign-in that is sent again was erased since.
+    /// The sign-in was sent again, and its user was erased since.
     static let userErased = SignInError(
         .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used already, and its user has been erased since. Start again with a new authorization request.")
+        "The code was used before, and its user was erased since. Start again with a new authorization request.")
 
-    /// The identity was moved from: whoever has it now is not for sure who had it then, and not for sure somebody else.
+    /// The account was moved away from this identity. The carrier may have given it to another user since.
     static let identityMoved = SignInError(
         .refusedByCarrier("request_denied"), .requestDenied,
-        "This user has moved to another carrier, and signs in there now. Sign in with the present carrier; if the move "
-            + "was a mistake, the operator can undo it.")
+        "The account was moved to another carrier. Sign in with that carrier; the operator can undo a move by mistake.")
 
-    /// The user of a sign-in that is sent again has signed out since, or a session of theirs was ended otherwise.
+    /// The sign-in was sent again, and a session of its user was ended since.
     static let signedOutSince = SignInError(
         .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used already, and its user was signed out since. Start a new sign-in.")
+        "The code was used before, and its user was signed out since. Start a new sign-in.")
 
     static let sentTooOften = SignInError(
         .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used already, and the same sign-in was sent too often since. Start a new sign-in.")
+        "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
     static let unknownHandle = SignInError(
         .invalidToken, .invalidRequest,
-        "state_key is unknown, was used, or has expired, or code_verifier is not that of the code_challenge the sign-in "
-            + "was started with. Sign in again to get a new one.")
+        "state_key is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
+            + "sign-in. Sign in again to get a new state_key.")
 
     static let userAlreadyExists = SignInError(
-        .userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead.")
+        .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
 
     static let emailDomainBlocked = SignInError(
         .emailDomainBlocked, .invalidRequest,
-        "E-mail addresses of this domain cannot register. Use another address.")
+        "The operator does not allow e-mail addresses of this domain. Use another address.")
 
     static let sessionUnknown = SignInError(
         .invalidToken, .invalidRequest,
         "The session token is missing, unknown, expired or revoked. Sign in again.")
 
-    /// Also of others' sessions: whoever guesses ids learns nothing.
+    /// Also for other users' sessions, so that guesses learn nothing.
     static let noSuchSession = SignInError(
-        .notFound, .invalidRequest, "You have no session of this id. List your sessions to see their ids.")
+        .notFound, .invalidRequest, "The user has no session of this id. List the sessions to get their ids.")
 
     static let noSuchIdentity = SignInError(
-        .notFound, .invalidRequest, "You have no identity of this id. List your identities to see their ids.")
+        .notFound, .invalidRequest, "The user has no identity of this id. List the identities to get their ids.")
 
     static let lastIdentity = SignInError(
         .lastIdentity, .invalidRequest,
-        "This is your last identity: without it you could not sign in. Erase the account instead, if that is meant.")
+        "This is the user's last identity, needed to sign in. To remove the account, erase the user instead.")
 
-    /// One text for all that may be wrong with it: whoever tries tokens learns nothing.
+    /// One text for every cause, so that guesses learn nothing.
     static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,
         "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.")
 
     static let refreshContended = SignInError(
         .temporarilyUnavailable, .serverError,
-        "The refresh token is being used by many at once. Send the same request again in a moment.", retryAfter: 1,
+        "Many requests use this refresh token at once. Send the same request again in a moment.", retryAfter: 1,
         fault: .ours)
 
     static let transactionIncomplete = SignInError(
         .invalidRequest, .invalidRequest,
-        "context or acr_values is missing. Send both as they stood in the authorization request.")
+        "context or acr_values is missing. Send both as in the authorization request.")
 
     static let codeUsed = SignInError(
         .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used already. Ask the user again, and send the new code.", codeMayBeSpent: true)
+        "The code was used before. Ask the user again, and send the new code.", codeMayBeSpent: true)
 
-    /// The carrier has said yes by then, and the code is spent.
+    /// The user has approved by then, and the code is spent.
     static let receiptNotRecorded = SignInError(
         .temporarilyUnavailable, .serverError,
-        "The server cannot reach its records, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
+        "The server cannot reach its database, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
         fault: .ours, codeMayBeSpent: true)
 
     static let unknownReceipt = SignInError(
         .invalidToken, .invalidRequest,
-        "The receipt is not one that this server gave. Do not carry the transaction out.")
+        "This server did not issue the receipt. Do not carry out the transaction.")
 
     static let expiredReceipt = SignInError(
         .invalidToken, .invalidRequest,
-        "The receipt has expired. Do not carry the transaction out; have the user approve it again.")
+        "The receipt has expired. Do not carry out the transaction; ask the user to approve it again.")
 
     static let usedReceipt = SignInError(
         .invalidToken, .invalidRequest,
-        "The receipt was redeemed before. Do not carry the transaction out a second time.")
+        "The receipt was redeemed before. Do not carry out the transaction a second time.")
 
     static let internalFault = SignInError(
-        .serverError, .serverError, "The server met an error of its own. Try again later.", fault: .ours)
+        .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
 
     static func malformedAttributes(_ problems: [String]) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, problems.joined(separator: "; ") + ".")
     }
 
-    /// Never "signed out" or "unknown": the store has not said so.
+    /// A store that fails has not said "signed out" or "unknown".
     package init(_ error: StorageError) {
         self.init(
             .temporarilyUnavailable, .serverError,
             error.code == .overloaded
                 ? "The server is busy. Send the same request again in a moment."
-                : "The server cannot reach its records. Send the same request again in a moment.",
+                : "The server cannot reach its database. Send the same request again in a moment.",
             retryAfter: error.code == .overloaded ? 1 : 5, fault: .ours)
     }
 }

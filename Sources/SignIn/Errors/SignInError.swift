@@ -1,40 +1,40 @@
 public import OpenIDConnect
 
-/// Why a use case said no, in the words of the API.
+/// The error of a use case, with the code and the description that the API returns.
 ///
-/// Its texts are safe to log and to answer: no secret, code, token, subject or attribute is ever in them.
+/// Its texts are safe to log and to send: no secret, code, token, subject or attribute is ever in them.
 public struct SignInError: Error, Sendable, Hashable {
     public enum Code: Sendable, Hashable {
         case invalidRequest
-        /// A session token or a registration handle that is worth nothing.
+        /// A session token or a registration handle that is unknown, used or expired.
         case invalidToken
-        /// The sign-in of the session is too old for what is asked (RFC 9470 section 3).
+        /// The session's sign-in is too old for this request (RFC 9470 section 3).
         case insufficientUserAuthentication
         case invalidIDToken
-        /// The carrier refused the code, by this code of its own or of OAuth's.
+        /// The carrier refused the code, with this error code of OAuth or of its own.
         case refusedByCarrier(String)
-        /// A refresh token that is worth nothing.
+        /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant
         case emailDomainBlocked
         case userAlreadyExists
-        /// Without it the user could not sign in any more.
+        /// Without this identity the user could no longer sign in.
         case lastIdentity
         case notFound
         /// No tokens of the provider are stored for the user.
         case grantMissing
-        /// The provider has ended what the user agreed to.
+        /// The provider or the user has revoked the user's consent.
         case grantRevoked
-        /// The user did not answer a server-initiated sign-in in time.
+        /// The user did not respond to a server-initiated sign-in in time.
         case expired
         case rateLimited
-        /// The carrier's answer cannot be used, or the carrier cannot be reached.
+        /// The carrier's response cannot be used, or the carrier cannot be reached.
         case carrierError
         case carrierTimeout
-        /// The store cannot tell, or the carrier is not asked for the moment.
+        /// The store is unavailable, or the carrier's circuit breaker is open.
         case temporarilyUnavailable
         case serverError
 
-        /// The `error` of an answer.
+        /// The `error` of a response.
         public var text: String {
             switch self {
             case .invalidRequest: "invalid_request"
@@ -62,20 +62,20 @@ public struct SignInError: Error, Sendable, Hashable {
 
     public let code: Code
     public let errorType: ErrorType
-    /// What was wrong and what to do.
+    /// What was wrong and what to do, for the developer of the app; ``userMessage`` is for the person who uses it.
     public let description: String
-    /// The check of the ID token that failed, if that is why.
+    /// The check of the ID token that failed, if one did.
     public let check: IDTokenCheck?
-    /// Seconds after which another try makes sense, if it does.
+    /// Seconds after which to try again; nil if a retry does not help.
     public let retryAfter: Int64?
-    /// Whose fault it is, by which it is logged as information, a warning or an error.
+    /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
     public let fault: Fault
     /// True if the authorization code may have been used up.
     let codeMayBeSpent: Bool
     public internal(set) var correlationID: CorrelationID?
 
     public enum Fault: Sendable, Hashable {
-        /// The app's or its user's.
+        /// The app or its user.
         case client
         case carrier
         case ours

@@ -13,7 +13,7 @@ public struct ProviderSignOut: Sendable {
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let notes: EncryptedOneTimeStore
+    let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -58,7 +58,8 @@ public struct ProviderSignOut: Sendable {
                     clientID: exit.clientID, returnURL: returnURL, state: state, correlationID: correlationID)
             else { return Self.end(at: exit.redirectURI) }
             let note = Array((exit.provider + "\n" + exit.redirectURI).utf8)
-            guard (try? await notes.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil else {
+            guard (try? await oneTimeStore.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil
+            else {
                 return Self.end(at: exit.redirectURI)
             }
             return url.text
@@ -76,7 +77,7 @@ public struct ProviderSignOut: Sendable {
     /// page that the user is signed out.
     /// - Throws: `temporarily_unavailable`.
     public func finish(at name: String, state: Secret?) async throws(SignInError) -> String? {
-        guard let state, let bytes = try await notes.take(.signOut, under: state) else { return nil }
+        guard let state, let bytes = try await oneTimeStore.take(.signOut, under: state) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         guard lines.count == 2, String(lines[0]).hasSameBytes(as: name) else { return nil }
         return Self.end(at: String(lines[1]))

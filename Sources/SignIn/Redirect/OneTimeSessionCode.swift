@@ -8,7 +8,7 @@ public struct OneTimeSessionCode: Sendable {
     /// How long the tokens wait, in seconds.
     static let lifetime: Int64 = 120
 
-    let notes: EncryptedOneTimeStore
+    let oneTimeStore: EncryptedOneTimeStore
     let random: RandomSource
 
     /// Leaves a session's tokens under a new `session_id`.
@@ -26,7 +26,7 @@ public struct OneTimeSessionCode: Sendable {
         json.add("correlation_id", signedIn.correlationID.text)
         json.add("client_id", clientID.text)
         json.add("code_challenge", ifPresent: codeChallenge)
-        try await notes.keep(json.finish(), for: .oneTimeSessionCode, under: sessionID, seconds: Self.lifetime)
+        try await oneTimeStore.keep(json.finish(), for: .oneTimeSessionCode, under: sessionID, seconds: Self.lifetime)
         return sessionID
     }
 
@@ -39,7 +39,7 @@ public struct OneTimeSessionCode: Sendable {
     public func callAsFunction(
         _ sessionID: Secret, codeVerifier: CodeVerifier?, clients: Set<String>? = nil
     ) async throws(SignInError) -> SignedIn {
-        guard let bytes = try await notes.take(.oneTimeSessionCode, under: sessionID),
+        guard let bytes = try await oneTimeStore.take(.oneTimeSessionCode, under: sessionID),
             let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json),
             clients == nil || json["client_id"]?.string.map({ clients?.contains($0) ?? true }) == true
         else { throw .sessionCodeUnknown }

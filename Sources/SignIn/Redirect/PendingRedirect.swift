@@ -1,63 +1,30 @@
 import OpenIDConnect
 import Primitives
 
-/// A redirect sign-in under way: what was asked, and what must fit what comes back.
-struct PendingRedirect: Sendable, Equatable {
+/// A redirect sign-in under way: what was asked, and what the response must match.
+struct PendingRedirect: Sendable {
     enum Leg: Sendable, Equatable {
-        /// The user is asked for the carrier.
+        /// The user chooses a carrier.
         case carrierChoice
-        /// The carrier, or another provider, which no network leads to, asks the user.
+        /// The user is at the carrier, or at a provider that is no carrier and has no network.
         case authorization(network: MCCMNC?, nonce: Secret, codeVerifier: CodeVerifier)
     }
 
-    var leg: Leg
-    var provider: String
-    var clientID: ClientID
-    var clientType: ClientType
-    var redirectURI: String
-    var callbackURL: String
-    var scopes: [String]
-    var acrValues: [String]
-    var context: String?
-    var prompt: String?
-    var loginHint: String?
-    var codeChallenge: String?
-    var trackingID: String?
-    var correlationID: CorrelationID
+    var leg = Leg.carrierChoice
+    var start: RedirectStart
+    let clientID: ClientID
+    let correlationID: CorrelationID
     /// The SHA-256 of the value in the browser's cookie, in base64url; nil where any browser may come back.
-    var browserHash: String?
-    /// The id of the session whose user adds a way to sign in; nil for a sign-in.
-    var linkingSession: String?
-
-    init(
-        _ start: RedirectStart, clientID: ClientID, scopes: [String], correlationID: CorrelationID, browserHash: String?
-    ) {
-        leg = .carrierChoice
-        provider = start.provider
-        self.clientID = clientID
-        clientType = start.clientType
-        redirectURI = start.redirectURI
-        callbackURL = start.callbackURL
-        self.scopes = scopes
-        acrValues = start.acrValues
-        context = start.context
-        prompt = start.prompt
-        loginHint = start.loginHint
-        codeChallenge = start.codeChallenge
-        trackingID = start.trackingID
-        self.correlationID = correlationID
-        self.browserHash = browserHash
-        linkingSession = start.linkingSession
-    }
+    let browserHash: String?
 
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
         RedirectEnd(
-            clientType: clientType, redirectURI: redirectURI, trackingID: trackingID, isLink: linkingSession != nil,
-            result: result)
+            clientType: start.clientType, redirectURI: start.redirectURI, trackingID: start.trackingID,
+            isLink: start.linkingSession != nil, result: result)
     }
 }
 
-/// As JSON, for a note to ourselves.
+/// As JSON, for the one-time store. Other instances read it, too.
 extension PendingRedirect {
     var bytes: [UInt8] {
         var json = JSONObjectWriter(capacity: 768)
@@ -66,21 +33,21 @@ extension PendingRedirect {
             json.add("nonce", nonce.exposed)
             json.add("code_verifier", codeVerifier.secret.exposed)
         }
-        json.add("provider", provider)
+        json.add("provider", start.provider)
         json.add("client_id", clientID.text)
-        json.add("client_type", clientType.rawValue)
-        json.add("redirect_uri", redirectURI)
-        json.add("callback_url", callbackURL)
-        json.add("scopes", scopes)
-        json.add("acr_values", acrValues)
-        json.add("context", ifPresent: context)
-        json.add("prompt", ifPresent: prompt)
-        json.add("login_hint", ifPresent: loginHint)
-        json.add("code_challenge", ifPresent: codeChallenge)
-        json.add("tracking_id", ifPresent: trackingID)
+        json.add("client_type", start.clientType.rawValue)
+        json.add("redirect_uri", start.redirectURI)
+        json.add("callback_url", start.callbackURL)
+        json.add("scopes", start.scopes)
+        json.add("acr_values", start.acrValues)
+        json.add("context", ifPresent: start.context)
+        json.add("prompt", ifPresent: start.prompt)
+        json.add("login_hint", ifPresent: start.loginHint)
+        json.add("code_challenge", ifPresent: start.codeChallenge)
+        json.add("tracking_id", ifPresent: start.trackingID)
         json.add("correlation_id", correlationID.text)
         json.add("browser", ifPresent: browserHash)
-        json.add("linking_session", ifPresent: linkingSession)
+        json.add("linking_session", ifPresent: start.linkingSession)
         return json.finish()
     }
 
@@ -96,23 +63,19 @@ extension PendingRedirect {
         {
             leg = .authorization(
                 network: json["mccmnc"]?.string.flatMap(MCCMNC.init), nonce: Secret(nonce), codeVerifier: codeVerifier)
-        } else {
-            leg = .carrierChoice
         }
-        self.provider = provider
+        start = RedirectStart(
+            provider: provider, clientType: clientType, redirectURI: redirectURI, callbackURL: callbackURL)
+        start.scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
+        start.acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
+        start.context = json["context"]?.string
+        start.prompt = json["prompt"]?.string
+        start.loginHint = json["login_hint"]?.string
+        start.codeChallenge = json["code_challenge"]?.string
+        start.trackingID = json["tracking_id"]?.string
+        start.linkingSession = json["linking_session"]?.string
         self.clientID = clientID
-        self.clientType = clientType
-        self.redirectURI = redirectURI
-        self.callbackURL = callbackURL
-        scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
-        acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
-        context = json["context"]?.string
-        prompt = json["prompt"]?.string
-        loginHint = json["login_hint"]?.string
-        codeChallenge = json["code_challenge"]?.string
-        trackingID = json["tracking_id"]?.string
         self.correlationID = correlationID
         browserHash = json["browser"]?.string
-        linkingSession = json["linking_session"]?.string
     }
 }

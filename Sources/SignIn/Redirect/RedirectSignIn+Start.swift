@@ -1,41 +1,56 @@
 import OpenIDConnect
 public import Primitives
+public import StorageModel
 
 /// How a sign-in by redirects begins.
 extension RedirectSignIn {
-    /// Begins: says where the browser goes.
-    /// - Parameter browser: What the browser's cookie holds from before, so that several tabs share it.
-    /// - Throws: What is wrong with the request, where the frontend cannot be told by a redirect.
+    /// Begins: says where to send the browser.
+    /// - Parameter browser: The value of the browser's cookie, if it has one, so that several tabs share it.
+    /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
     public func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
-            let pending = PendingRedirect(
-                request, clientID: client.id, scopes: scopes(of: request, client),
-                correlationID: correlationID, browserHash: browser.map(Self.hash))
-            guard starts.admits(at: clock.now()) else { throw .tooManyStarts }
-            let isFoundByNetwork = configuration.providers[request.provider]?.kind == .zenkey
-            guard !isFoundByNetwork || request.network != nil else {
-                if let url = configuration.providers[request.provider]?.authorizationURL {
-                    return try await askWhicheverCarrier(pending, at: url, browser)
-                }
-                return try await askForCarrier(pending, browser)
+            var pending = PendingRedirect(
+                start: request, clientID: client.id, correlationID: correlationID,
+                browserHash: browser.map(Self.hash))
+            pending.start.scopes = scopes(of: request, client)
+            guard startRate.admits(at: clock.now()) else { throw .tooManyStarts }
+            let provider = configuration.providers[request.provider]
+            guard provider?.kind == .zenkey else {
+                return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)
             }
-            return try await askProvider(
-                pending, isFoundByNetwork ? request.network : nil, loginHintToken: nil, browser)
+            if let network = request.network {
+                return try await sendToProvider(pending, at: network, loginHintToken: nil, browser)
+            }
+            if let url = provider?.authorizationURL { return try await sendToAnyCarrier(pending, at: url, browser) }
+            return try await sendToCarrierChoice(pending, browser)
         } catch {
             throw error.with(correlationID)
         }
     }
 
-    /// The client a start is for, if the start can be answered at all.
+    /// Begins to add an identity: says where to send the browser. Only the session that asks can finish it, in the same
+    /// browser.
+    /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; what ``start(_:browser:)``
+    ///   throws.
+    public func startLink(
+        _ request: RedirectStart, for holder: SessionAndUser, browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
+        try linkIdentity.checkAge(of: holder.session)
+        guard request.clientType == .web || request.clientType == .popup else { throw .linkNeedsBrowser }
+        var request = request
+        request.linkingSession = holder.session.id
+        return try await start(request, browser: browser)
+    }
+
+    /// The client that a start is for, if the start is valid.
     private func client(for request: RedirectStart) throws(SignInError) -> SignInConfiguration.Client {
         guard let provider = configuration.providers[request.provider], relyingParties[request.provider] != nil else {
             throw .unknownProvider
         }
-        let only = provider.clients.count == 1 ? provider.clients.first?.value : nil
-        guard let client = request.clientID.map({ provider.clients[$0] }) ?? only else {
+        guard let client = provider.client(request.clientID) else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
         guard client.mayReceiveBrowsers(at: request.redirectURI) else { throw .redirectURINotRegistered }

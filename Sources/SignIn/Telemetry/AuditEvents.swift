@@ -2,9 +2,9 @@ import Primitives
 import StorageModel
 
 extension AuditEvent.Kind {
-    /// A spent refresh token was shown, and its session revoked for it.
+    /// A used refresh token was presented again, and its session was revoked.
     static let refreshTokenReused = AuditEvent.Kind("refresh_token.reused")
-    /// A session was ended by its user from another one, or by one of the operator's services.
+    /// A session was ended by its user from another session, or by one of the operator's services.
     static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
     static let userErased = AuditEvent.Kind("user.erased")
@@ -13,7 +13,7 @@ extension AuditEvent.Kind {
 }
 
 extension Session {
-    /// Names a session, in an event about it.
+    /// Names the session in an event about it.
     var auditDetails: AuditDetails {
         AuditDetails { json in
             json.add("session_id", id)

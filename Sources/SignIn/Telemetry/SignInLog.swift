@@ -2,9 +2,9 @@ import Logging
 import OpenIDConnect
 import Primitives
 
-/// Gathers what one sign-in's line in the log tells: whose network, how it ended, how long each step took.
+/// Collects one sign-in's log line: network, outcome, and the time of each step.
 ///
-/// No subject, code, token, verifier, nonce or attribute ever comes here.
+/// No subject, code, token, verifier, nonce or attribute is ever in it.
 struct SignInLog {
     private let provider: String
     private let clientID: ClientID
@@ -32,16 +32,12 @@ struct SignInLog {
         self.observer = observer
     }
 
-    /// Of a redirect sign-in, which was begun with a known provider.
-    /// - Parameter network: One that discovery knows.
-    init(
-        _ pending: PendingRedirect, at network: MCCMNC?, _ times: StepTimes, logger: Logger,
-        observer: @escaping SignInObserver
-    ) {
-        kind = pending.linkingSession == nil ? .signIn : .link
-        provider = pending.provider
+    /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
+    init(_ pending: PendingRedirect, _ times: StepTimes, logger: Logger, observer: @escaping SignInObserver) {
+        kind = pending.start.linkingSession == nil ? .signIn : .link
+        provider = pending.start.provider
         clientID = pending.clientID
-        self.network = network
+        if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
         correlationID = pending.correlationID
         providerIsKnown = true
         carrierIsKnown = true
@@ -50,7 +46,7 @@ struct SignInLog {
         self.observer = observer
     }
 
-    /// The provider's name stands in the log once it is known to be one: the request could name anything.
+    /// The log names the provider from now on. Until it is found, the request could name anything.
     mutating func foundProvider() { providerIsKnown = true }
 
     /// The same sign-in was sent before.
@@ -59,17 +55,17 @@ struct SignInLog {
     /// The sign-in has moved an account from another carrier.
     mutating func movedAccount() { hasMoved = true }
 
-    /// Tells at once of a port token that moves no account, and why.
+    /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
-    /// Begins to time a step, and ends the one before.
+    /// Starts the time of a step, and ends the step before.
     mutating func begin(_ step: SignInReport.Step) {
-        // Whatever comes after discovery comes of a network that it knows.
+        // After discovery, the network is a known one.
         if step != .recall, step != .discovery { carrierIsKnown = true }
         times.begin(step)
     }
 
-    /// The provider's keys have to be waited for before its ID token can be validated.
+    /// Validation starts or stops waiting for the provider's keys.
     mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
 
     mutating func write(_ outcome: SignInOutcome) { write(SignInReport.Outcome(outcome)) }
@@ -94,7 +90,7 @@ struct SignInLog {
         logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
     }
 
-    /// - Returns: The nanoseconds of all of the sign-in.
+    /// - Returns: The duration of the whole sign-in, in nanoseconds.
     private mutating func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) -> UInt64 {
         let nanoseconds = times.end()
         observer(
@@ -116,7 +112,7 @@ struct SignInLog {
 }
 
 extension SignInReport.Kind {
-    /// What the line is about.
+    /// The message of the log line.
     var event: String {
         switch self {
         case .signIn: "sign-in"

@@ -1,6 +1,6 @@
 public import OpenIDConnect
 
-/// What one sign-in came to, and how long it took. Tells of nobody: no user, code or token is in it.
+/// The outcome and the duration of one sign-in. It names no user, code or token.
 public struct SignInReport: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case signIn = "sign_in"
@@ -9,7 +9,7 @@ public struct SignInReport: Sendable {
         case serverInitiated = "server_initiated"
     }
 
-    /// What a sign-in has to do one after another. docs/logs.md tells of each.
+    /// The steps of a sign-in, described in docs/logs.md.
     public enum Step: String, Sendable, CaseIterable {
         case recall
         case discovery
@@ -26,23 +26,24 @@ public struct SignInReport: Sendable {
     public let kind: Kind
     /// The name of the configured provider; nil if the request named none.
     public let provider: String?
-    /// The carrier's network, where discovery knows it; nil for any other, and for providers that are no carriers.
+    /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
     public let network: MCCMNC?
     public let outcome: Outcome
-    /// The check of the ID token that failed, if that is why.
+    /// The check of the ID token that failed, if one did.
     public let check: IDTokenCheck?
-    /// Whose fault a failure is.
+    /// Who caused a failure; nil after a success.
     public let fault: SignInError.Fault?
-    /// The steps in their order, each with its nanoseconds.
+    /// The steps in order, each with its duration in nanoseconds.
     public let steps: [(step: Step, nanoseconds: UInt64)]
+    /// The duration of the whole sign-in.
     public let nanoseconds: UInt64
 }
 
-/// Is told of every sign-in as it ends; has to be quick.
+/// Called at the end of every sign-in. It must return quickly.
 public typealias SignInObserver = @Sendable (SignInReport) -> Void
 
 extension SignInReport {
-    /// How it ended: as the `error` of an answer has it, but that all codes of carriers' own are one.
+    /// The outcome: the `error` of the response, with one value for all codes of the carriers' own.
     public enum Outcome: String, Sendable, CaseIterable {
         case signedIn = "signed_in"
         case signedUp = "signed_up"

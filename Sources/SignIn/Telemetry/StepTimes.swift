@@ -1,17 +1,17 @@
 import Logging
 import Primitives
 
-/// How long the steps of one sign-in take, one after another.
+/// The durations of the steps of one sign-in.
 struct StepTimes: Sendable {
     private let stopwatch = Stopwatch()
     private var present: (step: SignInReport.Step, began: UInt64)?
-    /// Each step once, in the order in which they first ended, with its nanoseconds; one that was gone back to has all of them.
+    /// Each step once, in the order in which they first ended, with the sum of its nanoseconds.
     private(set) var steps: [(step: SignInReport.Step, nanoseconds: UInt64)] = []
 
-    /// Begins a step, and ends the one before.
+    /// Starts a step, and ends the step before.
     mutating func begin(_ step: SignInReport.Step) { present = (step, end()) }
 
-    /// Ends the step under way, if one is.
+    /// Ends the current step, if there is one.
     /// - Returns: Nanoseconds since the sign-in began.
     @discardableResult
     mutating func end() -> UInt64 {
@@ -26,7 +26,7 @@ struct StepTimes: Sendable {
         return now
     }
 
-    /// As the log has them: `token_ms` and so on, and `ms` for all of the sign-in.
+    /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
     func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
         for (step, nanoseconds) in steps {
             metadata["\(step.rawValue)_ms"] = "\(Stopwatch.milliseconds(nanoseconds))"

@@ -167,7 +167,7 @@ struct EarlierSignInTests {
         let body = SignInBody().with("nonce", "\"\(nonce)\"")
         #expect(try await app.signIn(body).status == 200)
         #expect(try await other.signIn(body).status == 200)
-        #expect(try await other.signIn(body.code("CODE-2")).description.contains("nonce was not handed out"))
+        #expect(try await other.signIn(body.code("CODE-2")).description.contains("nonce was not issued"))
         #expect(app.carrier.tokenPosts == 1)
     }
 

@@ -31,7 +31,7 @@ struct NonceTests {
         #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 200)
         let stolen = try await app.signIn(body(nonce, code: "CODE-2"))
         #expect(stolen.status == 400)
-        #expect(stolen.description.contains("nonce was not handed out"))
+        #expect(stolen.description.contains("nonce was not issued"))
         #expect(app.carrier.tokenPosts == 1)
     }
 

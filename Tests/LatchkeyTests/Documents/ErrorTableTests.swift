@@ -14,9 +14,9 @@ import Testing
 
     static let remedies = [
         "invalidRequest": "Check the parameters", "requestDenied": "Tell the user that the request was denied",
-        "requestTimeout": "let them try again", "serverError": "Try again later",
+        "requestTimeout": "offer another try", "serverError": "Try again later",
         "networkFailure": "check the connection", "configurationError": "portal",
-        "discoveryStateError": "Run carrier discovery", "unknownError": "tell the operator",
+        "discoveryStateError": "Run carrier discovery", "unknownError": "contact the operator",
     ]
 
     static let rows: [Row] = [

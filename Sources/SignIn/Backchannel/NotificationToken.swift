@@ -2,10 +2,10 @@ import Crypto
 import Primitives
 import StorageModel
 
-/// What a carrier has to show when it tells of one request of a server-initiated sign-in, and what follows from it.
+/// The token that a carrier must present with a notification about one request.
 ///
-/// `state` and `nonce` are hashes of the token, so that nothing but the token's own hash need be kept: whoever brings the
-/// token brings all three.
+/// `state` and `nonce` are derived from the token, so that only the token's hash is stored: a carrier that presents the
+/// token presents all three.
 struct NotificationToken: Sendable {
     let text: Secret
     let hash: TokenHash

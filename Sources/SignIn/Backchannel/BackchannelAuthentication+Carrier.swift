@@ -2,8 +2,8 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// One server-initiated sign-in with whom to ask about it.
-struct BackchannelAuthenticationPlan: Sendable {
+/// One server-initiated sign-in with its client and carrier.
+struct BackchannelAuthenticationContext: Sendable {
     let terms: BackchannelAuthenticationRecord.Terms
     let client: SignInConfiguration.Client
     let relyingParty: RelyingParty
@@ -13,7 +13,7 @@ struct BackchannelAuthenticationPlan: Sendable {
     var scopes: [String] { Self.words(terms.scope) }
     var acrValues: [String] { Self.words(terms.acrValues) }
     var prompt: [String] { Self.words(terms.prompt) }
-    /// Whether more is wanted of the user than who it is.
+    /// Whether the user's attributes are asked for.
     var wantsAttributes: Bool { (scopes + client.scopes).contains { $0 != "openid" } }
 
     private static func words(_ text: String?) -> [String] {
@@ -22,15 +22,16 @@ struct BackchannelAuthenticationPlan: Sendable {
 }
 
 extension BackchannelAuthentication {
-    /// Finds the carrier for a sign-in that is asked for properly.
-    func plan(_ terms: BackchannelAuthenticationRecord.Terms) async throws(SignInError) -> BackchannelAuthenticationPlan
-    {
+    /// Checks a sign-in and finds its carrier.
+    func context(
+        of terms: BackchannelAuthenticationRecord.Terms
+    ) async throws(SignInError) -> BackchannelAuthenticationContext {
         guard let provider = configuration.providers[terms.provider],
             let relyingParty = relyingParties[terms.provider]
         else { throw .unknownProvider }
         guard let id = ClientID(terms.clientID), let client = provider.clients[id] else { throw .unknownClient }
         guard client.mayHaveNamed(terms.redirectURI) else { throw .redirectURINotRegistered }
-        // Read from where they were written; what does not read is not ours.
+        // The record has them as this server wrote them.
         guard let network = MCCMNC(terms.network), let correlationID = CorrelationID(terms.correlationID) else {
             throw .internalFault
         }
@@ -40,31 +41,48 @@ extension BackchannelAuthentication {
         } catch {
             throw SignInError(error, discoveryUI: provider.discoveryUI)
         }
-        return BackchannelAuthenticationPlan(
+        return BackchannelAuthenticationContext(
             terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, correlationID: correlationID)
     }
 
-    /// Sends a record's latest request, and notes what the carrier calls it.
+    /// The latest request of a record, not yet sent.
+    struct NewRequest {
+        let record: BackchannelAuthenticationRecord
+        let token: NotificationToken
+        let handle: Secret
+        let endpoint: EndpointURL?
+
+        init(
+            _ record: BackchannelAuthenticationRecord, _ token: NotificationToken, _ handle: Secret,
+            _ endpoint: EndpointURL?
+        ) {
+            self.record = record
+            self.token = token
+            self.handle = handle
+            self.endpoint = endpoint
+        }
+    }
+
+    /// Sends a request, and records the id that the carrier gives it.
     func ask(
-        _ plan: BackchannelAuthenticationPlan, _ record: BackchannelAuthenticationRecord, _ token: NotificationToken,
-        _ handle: Secret,
-        _ endpoint: EndpointURL?, _ log: inout BackchannelAuthenticationLog
+        _ context: BackchannelAuthenticationContext, _ request: NewRequest,
+        _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.request)
-        let answer: BackchannelAuthenticationResponse
+        let response: BackchannelAuthenticationResponse
         do throws(SignInError) {
-            answer = try await send(plan, token, endpoint)
+            response = try await send(context, request.token, request.endpoint)
         } catch {
             log.begin(.store)
-            await giveUp(record, token, error)
+            await giveUp(request, error)
             throw error
         }
         log.begin(.store)
-        let id = try TokenHash(sha256Of: answer.requestID.exposed)
+        let id = try TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
-        _ = try await change(record) { (record, now) throws(SignInError) in
-            guard record.notification == token.hash else { return false }
-            // The notification was quicker than the answer.
+        _ = try await change(request.record) { (record, now) throws(SignInError) in
+            guard record.notification == request.token.hash else { return false }
+            // The notification came before the response.
             if let known = record.carrierRequest, known != id {
                 contradicts = true
                 record.phase = .failed
@@ -73,33 +91,33 @@ extension BackchannelAuthentication {
                 return true
             }
             record.carrierRequest = id
-            if record.phase == .waiting { record.expiresAt = now.advanced(bySeconds: answer.expiresIn) }
+            if record.phase == .waiting { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
             record.removedAt = max(
-                record.removedAt, now.advanced(bySeconds: answer.expiresIn + configuration.serverInitiated.retention))
+                record.removedAt, now.advanced(bySeconds: response.expiresIn + configuration.serverInitiated.retention))
             return true
         }
         if contradicts { throw BackchannelAuthenticationFailure.contradiction.error }
         return BackchannelAuthenticationStarted(
-            handle: handle, expiresIn: answer.expiresIn, correlationID: plan.correlationID)
+            handle: request.handle, expiresIn: response.expiresIn, correlationID: context.correlationID)
     }
 
     private func send(
-        _ plan: BackchannelAuthenticationPlan, _ token: NotificationToken, _ endpoint: EndpointURL?
+        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationResponse {
-        guard let key = plan.client.signingKey else { throw .clientHasNoKey }
+        guard let key = context.client.signingKey else { throw .clientHasNoKey }
         guard let endpoint else { throw .addressUnknown }
-        guard plan.carrier.backchannelAuthenticationEndpoint != nil else { throw .carrierCannotStart }
+        guard context.carrier.backchannelAuthenticationEndpoint != nil else { throw .carrierCannotStart }
         var request = BackchannelAuthenticationRequest(
-            clientID: plan.client.id, redirectURI: plan.terms.redirectURI, loginHint: plan.terms.loginHint,
-            scopes: plan.scopes, state: token.state, nonce: token.nonce, correlationID: plan.correlationID,
+            clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
+            scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
             notificationEndpoint: endpoint, notificationToken: token.text)
-        request.acrValues = plan.acrValues
-        request.context = plan.terms.context
-        request.prompt = plan.prompt
-        request.options = plan.terms.options
+        request.acrValues = context.acrValues
+        request.context = context.terms.context
+        request.prompt = context.prompt
+        request.options = context.terms.options
         do throws(OIDCError) {
-            return try await plan.relyingParty.start(
-                request, signedWith: key, provider: plan.carrier)
+            return try await context.relyingParty.start(
+                request, signedWith: key, provider: context.carrier)
         } catch {
             throw Self.refusal(error)
         }
@@ -112,13 +130,11 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Notes that a request came to nothing. A first one goes: its client never learns the handle. If that cannot be
-    /// noted, the record ends by itself within a minute.
-    private func giveUp(_ record: BackchannelAuthenticationRecord, _ token: NotificationToken, _ error: SignInError)
-        async
-    {
-        _ = try? await change(record) { (record, now) throws(SignInError) in
-            guard record.notification == token.hash else { return false }
+    /// Records that a request failed. The record of a first request is removed, because its client never learns the handle.
+    /// If the store fails, the record expires within a minute.
+    private func giveUp(_ request: NewRequest, _ error: SignInError) async {
+        _ = try? await change(request.record) { (record, now) throws(SignInError) in
+            guard record.notification == request.token.hash else { return false }
             record.phase = .failed
             record.failure = BackchannelAuthenticationFailure(ofSending: error).text
             record.forgetUser()

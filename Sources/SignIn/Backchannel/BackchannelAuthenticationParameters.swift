@@ -6,7 +6,7 @@ public struct BackchannelAuthenticationParameters: Sendable {
     /// The provider's name in ``SignInConfiguration/providers``.
     public var provider: String
     public var clientID: ClientID
-    /// The user's phone number, or the carrier's subject of theirs.
+    /// The user's phone number, or the carrier's subject for the user.
     public var loginHint: Secret
     public var scopes: [String]
     public var network: MCCMNC
@@ -16,7 +16,7 @@ public struct BackchannelAuthenticationParameters: Sendable {
     public var context: String?
     public var prompt: [String] = []
     public var options: String?
-    /// The client's name for this sign-in; one is made if there is none.
+    /// The client's id for this sign-in; a random one if nil.
     public var correlationID: CorrelationID?
 
     public init(
@@ -31,16 +31,16 @@ public struct BackchannelAuthenticationParameters: Sendable {
     }
 }
 
-/// A server-initiated sign-in that a carrier took on.
+/// A server-initiated sign-in that a carrier has accepted.
 public struct BackchannelAuthenticationStarted: Sendable {
-    /// What the client asks about it with.
+    /// Identifies the sign-in for the client that started it (`auth_req_id`).
     public let handle: Secret
     /// Seconds within which the user may approve.
     public let expiresIn: Int64
     public let correlationID: CorrelationID
 }
 
-/// How a server-initiated sign-in stands.
+/// The status of a server-initiated sign-in, as a poll returns it.
 public enum BackchannelAuthenticationProgress: Sendable {
     case waiting
     case ended(SignInOutcome)

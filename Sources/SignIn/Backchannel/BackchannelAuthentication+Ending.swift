@@ -3,9 +3,10 @@ import Primitives
 import StorageModel
 
 extension BackchannelAuthentication {
-    /// Signs in whom the carrier vouched for: makes the user if need be, the session, and the end, in one commit.
+    /// Signs in the user that the carrier vouched for. One commit finds or creates the user, starts the session and ends the
+    /// record.
     ///
-    /// Port tokens count at the first end only: one that is sent again finds what the first one made of them.
+    /// Port tokens count the first time only. A retry finds the account already moved.
     func end(
         _ found: BackchannelAuthenticationRecord, _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
@@ -15,7 +16,7 @@ extension BackchannelAuthentication {
         for _ in 0..<8 {
             let isFirst = record.phase == .approved
             guard isFirst || record.phase == .done, let identity = record.identity else { throw .backchannelUnknown }
-            // The first end has told the audit record.
+            // The first time, the audit record tells of it.
             if !isFirst { try await migration.refuseIfMoved(identity) }
             let now = clock.now()
             let issued = try sessions.issue(for: record.terms.clientID)
@@ -46,10 +47,10 @@ extension BackchannelAuthentication {
             case .changed: record = try await reloaded(record)
             }
         }
-        throw SignInError(StorageError(.overloaded, reason: "a server-initiated sign-in changes all the time"))
+        throw .backchannelContended
     }
 
-    /// Only the first end makes a user: one who was erased since does not come back by a poll that is sent again.
+    /// Only the first end creates a user: a repeated poll must not bring back a user who was erased since.
     private func newcomers(_ isFirst: Bool) -> SignInRecord.Newcomers {
         isFirst && !configuration.registration.isRequired
             ? .welcome(publicID: random.token(bytes: 16)) : .mustRegister
@@ -59,7 +60,7 @@ extension BackchannelAuthentication {
         _ record: BackchannelAuthenticationRecord, _ identity: Identity
     ) async throws(SignInError) -> RegistrationOffer {
         guard configuration.registration.isRequired else { throw .backchannelUnknown }
-        return try await desk.offer(
+        return try await registrationOffers.offer(
             to: identity, record.profile, clientID: record.terms.clientID, try correlationID(of: record))
     }
 

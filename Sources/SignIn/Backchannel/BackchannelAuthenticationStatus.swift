@@ -1,7 +1,7 @@
 package import Primitives
 package import StorageModel
 
-/// Where a server-initiated sign-in stands at a moment: a state machine without state of its own.
+/// The status of a server-initiated sign-in at a given time: a state machine without state of its own.
 ///
 /// Pure, so that every row of the table is a row of its test.
 package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
     case done
     case failed
     case cancelled
-    /// Waiting or approved, and its time is over.
+    /// Waiting or approved, and expired.
     case expired
 
     package init(_ record: BackchannelAuthenticationRecord, at now: Timestamp) {
@@ -23,26 +23,26 @@ package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
         }
     }
 
-    /// What happens to a sign-in.
+    /// An event in a sign-in.
     package enum Event: String, Sendable, CaseIterable {
         /// The carrier vouches for the user.
         case approval
         /// The carrier says no.
         case refusal
-        /// The client asks how it stands.
+        /// The client asks for the outcome.
         case poll
-        /// The client wants the carrier to be asked again.
+        /// The client wants the carrier to ask the user again.
         case retry
-        /// The client does not want it any more.
+        /// The client cancels it.
         case cancellation
     }
 
-    /// What comes of an event.
+    /// The effect of an event.
     package enum Step: Sendable, Hashable {
         case becomes(BackchannelAuthenticationRecord.Phase)
-        /// Nothing changes, and nobody is told off: duplicates, late news, and polls before there is news.
+        /// Nothing changes, without an error: duplicates, late notifications, and polls before there is an outcome.
         case stays
-        /// The client cannot have that.
+        /// An error for the client.
         case refused(BackchannelAuthenticationStatus)
     }
 
@@ -50,7 +50,7 @@ package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
         switch (self, event) {
         case (.waiting, .approval): .becomes(.approved)
         case (.waiting, .refusal): .becomes(.failed)
-        // A carrier that tells twice, or too late, has told nothing.
+        // Duplicate and late notifications are ignored.
         case (_, .approval), (_, .refusal): .stays
 
         case (.waiting, .poll), (.done, .poll): .stays

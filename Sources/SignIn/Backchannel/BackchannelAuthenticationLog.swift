@@ -3,10 +3,9 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Gathers what the line about one step of a server-initiated sign-in tells: of whose app and network, and how it ended;
-/// never of which user.
+/// Collects the log line of one step of a server-initiated sign-in: client, network and outcome, never the user.
 struct BackchannelAuthenticationLog {
-    /// What an app, or a carrier, asks for.
+    /// What an app or a carrier asks for.
     enum Step: String {
         case start
         case end
@@ -14,7 +13,7 @@ struct BackchannelAuthenticationLog {
         case cancel
         case notification
 
-        /// Whether a sign-in has failed if it fails.
+        /// Whether the sign-in has failed if this step fails.
         var failureEndsSignIn: Bool { self == .start || self == .end }
     }
 
@@ -24,6 +23,8 @@ struct BackchannelAuthenticationLog {
     private let observer: SignInObserver
     private var times = StepTimes()
     private var metadata: Logger.Metadata
+    /// The outcome of the whole sign-in, once it has ended.
+    var outcome: SignInOutcome?
 
     init(
         _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, _ logger: Logger,
@@ -39,20 +40,19 @@ struct BackchannelAuthenticationLog {
         ]
     }
 
-    /// Begins to time what has to be done, and ends what was before.
+    /// Starts the time of a step, and ends the step before.
     mutating func begin(_ step: SignInReport.Step) { times.begin(step) }
 
-    /// The carrier's keys have to be waited for before its ID token can be validated.
+    /// Validation starts or stops waiting for the carrier's keys.
     mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
 
     /// The sign-in has moved an account from another carrier.
     mutating func movedAccount() { metadata["moved"] = "true" }
 
-    /// Tells at once of a port token that moves no account, and why.
+    /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
-    /// - Parameter outcome: Of the whole sign-in, where it has come to its end.
-    consuming func writeSuccess(_ outcome: SignInOutcome?) {
+    consuming func writeSuccess() {
         let nanoseconds = times.end()
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
         metadata["outcome"] = "ok"
@@ -74,7 +74,7 @@ struct BackchannelAuthenticationLog {
         observer(
             SignInReport(
                 kind: .serverInitiated, provider: error?.code == .notFound ? nil : terms.provider,
-                // What has come to an end was begun, and so is of a network that discovery knows.
+                // A sign-in that ends was started, so that discovery knows its network.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
                 fault: error?.fault, steps: times.steps, nanoseconds: nanoseconds))
     }

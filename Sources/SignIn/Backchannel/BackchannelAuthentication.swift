@@ -3,31 +3,35 @@ public import OpenIDConnect
 public import Primitives
 import StorageModel
 
-/// Signs users in whom their carrier asks on their phone, at this server's request: nobody is sent to a browser.
+/// Server-initiated sign-in: at this server's request, the carrier asks the user on their phone, without a browser (OpenID
+/// Connect CIBA).
 ///
 /// ```swift
 /// let started = try await backchannelAuthentication.start(request, for: caller)
-/// // The carrier asks the user, and tells the outcome at the notification endpoint: `receive`.
-/// switch try await backchannelAuthentication.poll(started.handle, for: caller) { case .waiting: … case .ended(let outcome): … }
+/// // The carrier asks the user, and posts the outcome to the notification endpoint: `receive`.
+/// switch try await backchannelAuthentication.poll(started.handle, for: caller) {
+/// case .waiting: …
+/// case .ended(let outcome): …
+/// }
 /// ```
 public struct BackchannelAuthentication: Sendable {
-    /// Where carriers tell the outcome.
+    /// The path of the notification endpoint, where carriers post the outcome.
     public static let notificationPath = "/auth/zenkey-async-signin/notification"
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let store: any Store
     let sessions: Sessions
-    let desk: RegistrationOffers
+    let registrationOffers: RegistrationOffers
     let pace: PollPace
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
 
-    /// Has the carrier ask the user.
+    /// Asks the carrier to authenticate the user.
     ///
-    /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if it does not know where it is reached.
+    /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if its public URL is not configured.
     /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
     ///   `temporarily_unavailable`.
     public func start(
@@ -40,8 +44,8 @@ public struct BackchannelAuthentication: Sendable {
         }
     }
 
-    /// How the sign-in stands. The first poll after the user's approval makes the session; one that comes within the
-    /// retry window after that makes another, for a client that lost the answer.
+    /// The status of the sign-in. The first poll after the user's approval starts the session. A poll within the retry window
+    /// after that starts another one, for a client that lost the response.
     ///
     /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
     ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
@@ -54,15 +58,17 @@ public struct BackchannelAuthentication: Sendable {
         if step == .stays, found.phase == .waiting { return .waiting }
         let outcome = try await logged(.end, found.terms) { (log) async throws(SignInError) in
             if case .refused(let status) = step { throw refusal(status, found) }
-            return try await end(found, &log)
+            let outcome = try await end(found, &log)
+            log.outcome = outcome
+            return outcome
         }
         return .ended(outcome)
     }
 
-    /// Has the carrier ask the user again, under the same handle. What an earlier request brings counts no more.
+    /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count.
     ///
-    /// - Throws: As ``start(_:for:notifiedAt:)``, and `not_found`; `invalid_request` if the user has answered, it was cancelled, or
-    ///   was retried too often.
+    /// - Throws: As ``start(_:for:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or if the sign-in
+    ///   was cancelled or retried too often.
     public func retry(
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
@@ -70,7 +76,7 @@ public struct BackchannelAuthentication: Sendable {
         return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
-            let plan = try await plan(found.terms)
+            let context = try await context(of: found.terms)
             log.begin(.store)
             let token = try NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
@@ -78,11 +84,11 @@ public struct BackchannelAuthentication: Sendable {
                 record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(plan, record, token, handle, endpoint, &log)
+            return try await ask(context, NewRequest(record, token, handle, endpoint), &log)
         }
     }
 
-    /// Ends a sign-in that is not wanted any more. The carrier's news of it, should it come, changes nothing.
+    /// Cancels a sign-in. A later notification changes nothing.
     ///
     /// - Throws: `not_found`; `invalid_request` if it is done.
     public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
@@ -107,12 +113,12 @@ public struct BackchannelAuthentication: Sendable {
         _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.discovery)
-        let plan = try await plan(terms)
+        let context = try await context(of: terms)
         log.begin(.store)
         let handle = Secret(random.token())
         let token = try NotificationToken(Secret(random.token()))
         let now = clock.now()
-        // On record before the carrier hears of it: a notification may be quicker than the answer.
+        // Stored before the request is sent, because a notification may arrive before the response.
         let record = BackchannelAuthenticationRecord(
             handle: try TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
@@ -120,17 +126,17 @@ public struct BackchannelAuthentication: Sendable {
             try await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now)
         }
         switch admission {
-        case .added: return try await ask(plan, record, token, handle, endpoint, &log)
+        case .added: return try await ask(context, NewRequest(record, token, handle, endpoint), &log)
         case .tooManyOfCaller: throw .tooManyBackchannel
         case .tooManyForLoginHint: throw .tooManyForUser
         case .tooManyAtCarrier: throw .tooManyAtCarrier
         }
     }
 
-    /// How long a sign-in is on record while its request is on the way to the carrier.
+    /// How long a record waits for the carrier's response to its request.
     private func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
 
-    /// Finds the sign-in of a handle, if it is this caller's.
+    /// Finds the sign-in of a handle, if it belongs to the caller.
     private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> BackchannelAuthenticationRecord {
         guard handle.exposed.utf8.count == SessionTokens.characters else { throw .backchannelUnknown }
         let hash = try TokenHash(sha256Of: handle.exposed)
@@ -138,7 +144,7 @@ public struct BackchannelAuthentication: Sendable {
         let record = try await storing { () async throws(StorageError) in
             try await store.backchannelAuthentication(handle: hash, at: now)
         }
-        // Another caller's is unknown, so that nobody learns which there are.
+        // Unknown for another caller, so that guesses learn nothing.
         guard let record, record.caller.isSame(as: caller.hash) else { throw .backchannelUnknown }
         return record
     }
@@ -163,8 +169,8 @@ public struct BackchannelAuthentication: Sendable {
         }
     }
 
-    /// Changes a record; again from what it is by then, if somebody else changed it meanwhile.
-    /// - Parameter change: Returns false to leave it as it is.
+    /// Changes a record, and starts again from its latest state if another request changed it meanwhile.
+    /// - Parameter change: Returns false to leave the record as it is.
     func change(
         _ found: BackchannelAuthenticationRecord,
         by change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
@@ -184,7 +190,7 @@ public struct BackchannelAuthentication: Sendable {
             }
             record = try await reloaded(record)
         }
-        throw SignInError(StorageError(.overloaded, reason: "a server-initiated sign-in changes all the time"))
+        throw .backchannelContended
     }
 
     func reloaded(_ record: BackchannelAuthenticationRecord) async throws(SignInError)
@@ -198,7 +204,7 @@ public struct BackchannelAuthentication: Sendable {
         return latest
     }
 
-    /// Does a step, and writes a line about it. An error gets the sign-in's correlation id.
+    /// Runs a step and writes its log line. An error gets the sign-in's correlation id.
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
         _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
@@ -206,7 +212,7 @@ public struct BackchannelAuthentication: Sendable {
         var log = BackchannelAuthenticationLog(step, terms, logger, observer: observer)
         do throws(SignInError) {
             let value = try await body(&log)
-            log.writeSuccess(value as? SignInOutcome)
+            log.writeSuccess()
             return value
         } catch {
             log.write(error)
@@ -217,14 +223,14 @@ public struct BackchannelAuthentication: Sendable {
 }
 
 extension BackchannelAuthenticationRecord {
-    /// Forgets whom the carrier vouches for, and all that came with that.
+    /// Forgets the user that the carrier vouched for, with the attributes and port tokens.
     mutating func forgetUser() {
         identity = nil
         profile = Profile()
         portedFrom = []
     }
 
-    /// Begins to wait for a request: whatever an earlier one brought is forgotten.
+    /// Waits for a new request, and forgets what an earlier one brought.
     fileprivate mutating func becomeWaiting(
         request number: Int64, _ token: NotificationToken, sendingUntil end: Timestamp
     ) {

@@ -1,15 +1,15 @@
 public import Primitives
 
-/// What a carrier tells of a server-initiated sign-in.
+/// A carrier's notification about a server-initiated sign-in.
 public struct BackchannelNotification: Sendable {
     public enum Outcome: Sendable {
         /// The user approved.
         case approved(idToken: Secret, accessToken: Secret?)
-        /// With the carrier's error code.
+        /// The carrier refused, with its error code.
         case refused(String)
     }
 
-    /// What the carrier calls the request.
+    /// The id that the carrier gave the request (`auth_req_id`).
     public var requestID: Secret
     public var state: Secret?
     public var outcome: Outcome

@@ -1,20 +1,20 @@
 import OpenIDConnect
 import Primitives
 
-/// Why a server-initiated sign-in failed, as it is kept until the client asks.
+/// Why a server-initiated sign-in failed, stored until the client asks.
 enum BackchannelAuthenticationFailure: Sendable, Hashable {
-    /// By the carrier's error code.
+    /// The carrier's error code.
     case carrier(String)
     case idToken(IDTokenCheck)
     /// The carrier contradicted itself.
     case contradiction
 
-    /// - Parameter code: As the carrier sent it; what does not read like a code becomes `unknown_error`.
+    /// - Parameter code: As the carrier sent it; `unknown_error` if it is no valid error code.
     init(carrierCode code: String) {
         self = .carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
     }
 
-    /// A request that did not get through, or was refused.
+    /// A request that failed or was refused.
     init(ofSending error: SignInError) {
         switch error.code {
         case .refusedByCarrier(let code): self = .carrier(code)
@@ -30,7 +30,7 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
         }
     }
 
-    /// Nil for a text that is none of ours.
+    /// Nil for an unknown text.
     init?(text: String) {
         if text == "contradiction" {
             self = .contradiction

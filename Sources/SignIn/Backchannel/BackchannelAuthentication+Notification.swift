@@ -3,7 +3,7 @@ public import Primitives
 import StorageModel
 
 extension BackchannelAuthentication {
-    /// A carrier that showed the notification token of a sign-in's latest request.
+    /// A carrier that presented the notification token of a sign-in's latest request.
     public struct Notifier: Sendable {
         let record: BackchannelAuthenticationRecord
         let token: NotificationToken
@@ -11,7 +11,7 @@ extension BackchannelAuthentication {
 
     /// Finds the sign-in that a notification token belongs to.
     ///
-    /// By its hash: how long that takes tells nothing of the tokens there are.
+    /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
     public func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
         guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
@@ -24,14 +24,14 @@ extension BackchannelAuthentication {
         return Notifier(record: record, token: token)
     }
 
-    /// Takes a carrier's news. Duplicates and news that come too late change nothing, and are no error.
+    /// Receives a carrier's notification. Duplicates and late notifications change nothing and are no error.
     ///
     /// - Throws: `invalid_request` if it is about another request; `invalid_id_token`, and the sign-in has failed;
-    ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in waits on.
+    ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in still waits.
     public func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
-            let id = try TokenHash(sha256Of: notification.requestID.exposed)
+            let id = try notification.requestHash()
             guard record.carrierRequest?.isSame(as: id) ?? true,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
             else { throw .notificationOfAnother }
@@ -39,46 +39,46 @@ extension BackchannelAuthentication {
             switch notification.outcome {
             case .refused(let code):
                 log.begin(.store)
-                try await settle(notifier, id, .refusal) {
+                try await settle(notifier, notification, .refusal) {
                     $0.failure = BackchannelAuthenticationFailure(carrierCode: code).text
                 }
             case .approved(let idToken, let accessToken):
-                try await approve(notifier, id, notification, idToken, accessToken, &log)
+                try await approve(notifier, notification, idToken, accessToken, &log)
             }
         }
     }
 
     private func approve(
-        _ notifier: Notifier, _ id: TokenHash, _ notification: BackchannelNotification, _ idToken: Secret,
-        _ accessToken: Secret?, _ log: inout BackchannelAuthenticationLog
+        _ notifier: Notifier, _ notification: BackchannelNotification, _ idToken: Secret, _ accessToken: Secret?,
+        _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) {
         log.begin(.discovery)
-        let plan: BackchannelAuthenticationPlan
+        let context: BackchannelAuthenticationContext
         do throws(SignInError) {
-            plan = try await self.plan(notifier.record.terms)
+            context = try await self.context(of: notifier.record.terms)
         } catch {
             throw .cannotVerifyNotification
         }
-        guard accessToken != nil || !plan.wantsAttributes else { throw .notificationWithoutAccessToken }
+        guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {
-            verified = try await plan.verify(idToken, accessToken, of: notification.requestID, notifier.token, &log)
+            verified = try await context.verify(idToken, accessToken, of: notification.requestID, notifier.token, &log)
         } catch {
             log.begin(.store)
-            // "Cannot tell" is not "no": the carrier may send it again.
+            // Unverifiable is not invalid: the carrier may send it again.
             guard let check = error.check else { throw .cannotVerifyNotification }
-            try await settle(notifier, id, .refusal) {
+            try await settle(notifier, notification, .refusal) {
                 $0.failure = BackchannelAuthenticationFailure.idToken(check).text
             }
             throw SignInError(error, codeWasPosted: true)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await AccountMigration(store: store).formerIdentities(
-            of: verified, for: plan.client.id, plan.relyingParty
+            of: verified, for: context.client.id, context.relyingParty
         ) { [log] in log.write($0) }
         log.begin(.store)
         let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
-        try await settle(notifier, id, .approval) { record in
+        try await settle(notifier, notification, .approval) { record in
             record.identity = verified.identity
             record.profile = verified.profile ?? Profile()
             record.portedFrom = ported
@@ -87,11 +87,12 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Brings a sign-in that still waits for this request's news out of waiting.
+    /// Ends the wait for this request's notification, if the sign-in still waits for it.
     private func settle(
-        _ notifier: Notifier, _ id: TokenHash, _ event: BackchannelAuthenticationStatus.Event,
-        _ note: (inout BackchannelAuthenticationRecord) -> Void
+        _ notifier: Notifier, _ notification: BackchannelNotification,
+        _ event: BackchannelAuthenticationStatus.Event, _ note: (inout BackchannelAuthenticationRecord) -> Void
     ) async throws(SignInError) {
+        let id = try notification.requestHash()
         _ = try await change(notifier.record) { (record, now) throws(SignInError) in
             guard record.notification == notifier.token.hash, record.carrierRequest?.isSame(as: id) ?? true,
                 case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(event)
@@ -104,8 +105,8 @@ extension BackchannelAuthentication {
     }
 }
 
-extension BackchannelAuthenticationPlan {
-    /// Checks what came with a notification as any ID token is checked, and fetches the attributes asked for.
+extension BackchannelAuthenticationContext {
+    /// Validates the ID token of a notification, and fetches the attributes if they are asked for.
     fileprivate func verify(
         _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken,
         _ log: inout BackchannelAuthenticationLog
@@ -127,8 +128,12 @@ extension BackchannelAuthenticationPlan {
     }
 }
 
+extension BackchannelNotification {
+    fileprivate func requestHash() throws(SignInError) -> TokenHash { try TokenHash(sha256Of: requestID.exposed) }
+}
+
 extension TokenHash {
-    /// Compares in a time that depends on nothing.
+    /// Compares in constant time.
     func isSame(as other: TokenHash) -> Bool {
         zip(bytes, other.bytes).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
     }

@@ -2,20 +2,20 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Lets each server-initiated sign-in be asked about once a second.
+/// Admits one poll a second for each server-initiated sign-in.
 final class PollPace: Sendable {
     static let interval = Duration.seconds(1)
 
     private let uptime: Uptime
     private let polls: Mutex<GenerationalCache<TokenHash, Duration>>
 
-    /// - Parameter capacity: Of how many sign-ins the last poll is remembered.
+    /// - Parameter capacity: How many sign-ins' last polls are remembered.
     init(uptime: Uptime, capacity: Int = 65_536) {
         self.uptime = uptime
         polls = Mutex(GenerationalCache(capacity: capacity))
     }
 
-    /// Whether it may be asked now; that it was is remembered. One that is asked too soon does not wait longer for it.
+    /// Whether a poll is admitted now. A refused poll does not prolong the wait.
     func admits(_ handle: TokenHash) -> Bool {
         let now = uptime.elapsed()
         return polls.withLock { polls in
