@@ -1,13 +1,6 @@
 import Dispatch
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Takes log lines to a file descriptor, from a queue of its own: whoever logs never waits for whoever reads.
 ///

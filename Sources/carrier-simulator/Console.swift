@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// What the command tells whoever started it.
 enum Console {
@@ -19,13 +13,7 @@ enum Console {
         var sent = 0
         bytes.withUnsafeBytes { buffer in
             while sent < buffer.count {
-                #if canImport(Darwin)
-                    let count = Darwin.write(descriptor, buffer.baseAddress?.advanced(by: sent), buffer.count - sent)
-                #elseif canImport(Musl)
-                    let count = Musl.write(descriptor, buffer.baseAddress?.advanced(by: sent), buffer.count - sent)
-                #else
-                    let count = Glibc.write(descriptor, buffer.baseAddress?.advanced(by: sent), buffer.count - sent)
-                #endif
+                let count = Glibc.write(descriptor, buffer.baseAddress?.advanced(by: sent), buffer.count - sent)
                 // Nobody listens any more, or the pipe is broken: the message is not worth more than that.
                 guard count > 0 else { return }
                 sent += count

@@ -1,12 +1,5 @@
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// Waits for SIGINT or SIGTERM. Made before anything is served, so that an early signal is not missed.
 struct TerminationSignals {

@@ -1,12 +1,5 @@
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// Why a notification was not answered.
 public enum NotificationFailure: String, Error, Sendable {
@@ -43,13 +36,7 @@ enum NotificationSender {
     }
 
     private static func connected(to port: UInt16) throws(NotificationFailure) -> CInt {
-        #if canImport(Glibc)
-            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        #elseif canImport(Musl)
-            let descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
-        #else
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .noConnection }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -76,13 +63,7 @@ enum NotificationSender {
         while !rest.isEmpty {
             // Without the flag a peer that has gone would end the process by a signal.
             let count = rest.withUnsafeBytes { buffer in
-                #if canImport(Darwin)
-                    write(descriptor, buffer.baseAddress, buffer.count)
-                #elseif canImport(Musl)
-                    Musl.send(descriptor, buffer.baseAddress, buffer.count, MSG_NOSIGNAL)
-                #else
-                    Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
-                #endif
+                Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .notSent }

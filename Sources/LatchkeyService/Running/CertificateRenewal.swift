@@ -1,16 +1,9 @@
+import Glibc
 import HTTPServer
 import LatchkeyConfiguration
 import Logging
 import Primitives
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Takes over new certificates while the server runs: when it is told to, and when their files have changed.
 ///
@@ -105,11 +98,7 @@ final class CertificateRenewal: Sendable {
         settings.files.map { file in
             var status = stat()
             guard stat(file.path, &status) == 0 else { return nil }
-            #if canImport(Darwin)
-                let modified = status.st_mtimespec
-            #else
-                let modified = status.st_mtim
-            #endif
+            let modified = status.st_mtim
             return Stamp(
                 device: UInt64(status.st_dev), number: UInt64(status.st_ino), size: Int(status.st_size),
                 seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec))

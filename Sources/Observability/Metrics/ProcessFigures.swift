@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// What the system knows of this process, from /proc; where there is no such folder there are no figures.
 public struct ProcessFigures: Sendable, Hashable {

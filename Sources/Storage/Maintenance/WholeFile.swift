@@ -1,13 +1,6 @@
+import Glibc
 import Primitives
 import StorageModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Files that are there as a whole or not at all: written under a name of their own, flushed, and then named.
 enum WholeFile {
@@ -85,13 +78,7 @@ enum WholeFile {
         var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { unsafe in
-                #if canImport(Glibc)
-                    Glibc.write(sink, unsafe.baseAddress, unsafe.count)
-                #elseif canImport(Musl)
-                    Musl.write(sink, unsafe.baseAddress, unsafe.count)
-                #else
-                    Darwin.write(sink, unsafe.baseAddress, unsafe.count)
-                #endif
+                Glibc.write(sink, unsafe.baseAddress, unsafe.count)
             }
             guard count >= 0 else {
                 if errno == EINTR { continue }

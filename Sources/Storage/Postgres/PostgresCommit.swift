@@ -1,12 +1,5 @@
+import Glibc
 import StorageModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Writes the work of many callers in one serializable transaction, and answers them when it is committed.
 ///

@@ -1,14 +1,7 @@
 import CLatchkeyPostgres
+import Glibc
 import Primitives
 import StorageModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A connection to a PostgreSQL server, made when it is needed and made again after it was lost.
 ///

@@ -1,15 +1,8 @@
 import Dispatch
+import Glibc
 import Primitives
 import StorageModel
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Hears of what other processes change, on a connection of its own that only listens (`LISTEN`).
 ///

@@ -1,12 +1,5 @@
+import Glibc
 package import StorageModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The database's file, before SQLite opens it.
 ///

@@ -1,13 +1,6 @@
 import GRDB
+import Glibc
 import StorageModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The connections of a store: one that writes, and a few that read beside it (SQLite's write-ahead log lets them).
 ///

@@ -1,11 +1,6 @@
+import Glibc
 import LatchkeyConfiguration
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 @Suite("Reading files")
 struct FileReaderTests {

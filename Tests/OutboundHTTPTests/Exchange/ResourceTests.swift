@@ -47,18 +47,10 @@ struct ResourceTests {
 }
 
 private func openDescriptors() throws -> Int {
-    #if os(Linux)
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-    #else
-        try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").count
-    #endif
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
 }
 
 private func residentPages() throws -> Int {
-    #if os(Linux)
-        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return try #require(fields.dropFirst().first.flatMap { Int($0) })
-    #else
-        return 0
-    #endif
+    let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    return try #require(fields.dropFirst().first.flatMap { Int($0) })
 }

@@ -1,12 +1,5 @@
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// A TCP client that sends whatever bytes it is told to, in whatever pieces, and reads what comes back.
 ///

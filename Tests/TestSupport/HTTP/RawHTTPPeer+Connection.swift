@@ -1,13 +1,6 @@
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension RawHTTPPeer {
     /// One connection, as its script sees it. All calls block the script's thread only.
@@ -23,10 +16,6 @@ extension RawHTTPPeer {
             self.number = number
             self.peer = peer
             _ = fcntl(descriptor, F_SETFL, 0)  // The scripts' calls block.
-            #if canImport(Darwin)
-                var on: Int32 = 1
-                setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
-            #endif
             // An answer in small pieces is to leave in small pieces, and at once.
             var noDelay: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
@@ -58,11 +47,7 @@ extension RawHTTPPeer {
         /// Sends bytes; false once the other side has gone.
         @discardableResult
         public func send(_ bytes: [UInt8]) -> Bool {
-            #if canImport(Darwin)
-                let flags: Int32 = 0
-            #else
-                let flags = Int32(MSG_NOSIGNAL)
-            #endif
+            let flags = Int32(MSG_NOSIGNAL)
             var rest = bytes[...]
             while !rest.isEmpty {
                 let sent = rest.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress, $0.count, flags) }

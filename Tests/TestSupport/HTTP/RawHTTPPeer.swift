@@ -1,14 +1,7 @@
 import CLatchkeySystem
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A TCP server on a port of its own on 127.0.0.1 that answers byte for byte what a script says, lawful or not.
 ///
@@ -108,11 +101,7 @@ public final class RawHTTPPeer: Sendable {
     }
 
     private static func listen() throws -> (descriptor: Int32, port: UInt16) {
-        #if canImport(Darwin)
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #endif
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -130,12 +119,6 @@ public final class RawHTTPPeer: Sendable {
     }
 
     private static func startListening(_ descriptor: Int32) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.listen(descriptor, 1024)
-        #elseif canImport(Musl)
-            Musl.listen(descriptor, 1024)
-        #else
-            Darwin.listen(descriptor, 1024)
-        #endif
+        Glibc.listen(descriptor, 1024)
     }
 }

@@ -1,13 +1,6 @@
 import CLatchkeySystem
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// The calls of ``RawClient`` on its non-blocking socket; each waits no longer than until a moment.
 enum RawSocket {
@@ -16,11 +9,7 @@ enum RawSocket {
     ) -> Result<Int32, RawClient.Failure> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        #if canImport(Darwin)
-            hints.ai_socktype = SOCK_STREAM
-        #else
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        #endif
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
         var found: UnsafeMutablePointer<addrinfo>?
         let result = getaddrinfo(host, String(port), &hints, &found)
@@ -42,9 +31,6 @@ enum RawSocket {
 
     private static func prepare(_ descriptor: Int32, receiveBufferBytes: Int32?) throws(RawClient.Failure) {
         setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        #if canImport(Darwin)
-            setOption(descriptor, level: SOL_SOCKET, SO_NOSIGPIPE, 1)
-        #endif
         if let receiveBufferBytes { setOption(descriptor, level: SOL_SOCKET, SO_RCVBUF, receiveBufferBytes) }
         guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) >= 0 else {
             throw .failed(call: "fcntl", number: errno)
@@ -69,11 +55,7 @@ enum RawSocket {
     }
 
     static func send(_ descriptor: Int32, _ bytes: [UInt8], until end: DispatchTime) throws(RawClient.Failure) {
-        #if canImport(Darwin)
-            let flags: Int32 = 0
-        #else
-            let flags = Int32(MSG_NOSIGNAL)
-        #endif
+        let flags = Int32(MSG_NOSIGNAL)
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress! + sent, $0.count - sent, flags) }
