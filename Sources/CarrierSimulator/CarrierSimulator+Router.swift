@@ -27,7 +27,7 @@ extension CarrierSimulator {
         let discoveryUI = DiscoveryUIEndpoint(simulator: self)
         router.get("/.well-known/openid_configuration") { request in
             self.tampered(
-                try await discovery.respond(to: request), at: .discovery, Parameters(request.query)["mccmnc"])
+                try await discovery.respond(to: request), at: .discovery, Parameters(queryOf: request)["mccmnc"])
         }
         for root in Self.roots {
             router.get(root + "/.well-known/openid-configuration") {
@@ -138,7 +138,7 @@ extension CarrierSimulator {
     /// Notes a request in the log.
     /// - Parameter content: what its form says, if it has one.
     func note(_ endpoint: RequestLog.Endpoint, _ request: Request, mccmnc: String?, content: Parameters? = nil) {
-        let parameters = (Parameters(request.query).items + (content?.items ?? [])).map { item in
+        let parameters = (Parameters(queryOf: request).items + (content?.items ?? [])).map { item in
             RequestLog.Parameter(
                 name: String(item.name.prefix(RequestLog.maximumValueCharacters)),
                 value: String(item.value.prefix(RequestLog.maximumValueCharacters)))

@@ -63,7 +63,7 @@ struct AuthorizationEndpoint: Sendable {
     }
 
     private static func parameters(of request: Request) throws(AuthorizationFailure) -> Parameters {
-        guard request.method == .post else { return Parameters(request.query) }
+        guard request.method == .post else { return Parameters(queryOf: request) }
         do throws(CarrierSimulator.Refusal) {
             return try Parameters(contentOf: request)
         } catch {

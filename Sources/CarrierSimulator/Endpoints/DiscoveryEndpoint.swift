@@ -7,7 +7,7 @@ struct DiscoveryEndpoint: Sendable {
 
     /// `GET /.well-known/openid_configuration?client_id&mccmnc`.
     func respond(to request: Request) async throws -> Response {
-        let parameters = Parameters(request.query)
+        let parameters = Parameters(queryOf: request)
         let site = parameters["mccmnc"].flatMap { mccmnc in simulator.carrierSite(mccmnc) }
         simulator.note(.discovery, request, mccmnc: site?.mccmnc)
         guard let clientID = parameters["client_id"], simulator.clients[clientID] != nil else {

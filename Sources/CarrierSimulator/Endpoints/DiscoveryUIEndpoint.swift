@@ -7,7 +7,7 @@ struct DiscoveryUIEndpoint: Sendable {
 
     func show(_ request: Request) -> Response {
         simulator.note(.discoveryUI, request, mccmnc: nil)
-        let parameters = Parameters(request.query)
+        let parameters = Parameters(queryOf: request)
         do throws(CarrierSimulator.Refusal) {
             try check(parameters)
         } catch {

@@ -10,7 +10,7 @@ struct LogoutEndpoints: Sendable {
     func endSession(_ request: Request) throws -> Response {
         let site = try simulator.site(of: request)
         do throws(CarrierSimulator.Refusal) {
-            let parameters = try request.method == .post ? Parameters(contentOf: request) : Parameters(request.query)
+            let parameters = try request.method == .post ? Parameters(contentOf: request) : Parameters(queryOf: request)
             simulator.note(
                 .endSession, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
             guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })

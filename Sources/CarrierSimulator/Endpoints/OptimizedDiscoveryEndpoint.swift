@@ -9,7 +9,7 @@ struct OptimizedDiscoveryEndpoint: Sendable {
     /// A live one finds the carrier by the network that the browser comes from; this one asks.
     func show(_ request: Request) -> Response {
         simulator.note(.optimizedDiscovery, request, mccmnc: nil)
-        let parameters = Parameters(request.query)
+        let parameters = Parameters(queryOf: request)
         do throws(CarrierSimulator.Refusal) {
             try DiscoveryUIEndpoint(simulator: simulator).check(parameters)
         } catch {

@@ -52,7 +52,9 @@ struct PhoneCodeEndpoint: Sendable {
 
     /// `GET /phone`: asks for the number; with one that waits, who is asked and for what.
     func showPhone(_ request: Request) -> Response {
-        guard let typed = Parameters(request.query)["number"] else { return .page(PhoneCodePage.phone(problem: nil)) }
+        guard let typed = Parameters(queryOf: request)["number"] else {
+            return .page(PhoneCodePage.phone(problem: nil))
+        }
         guard let (_, code) = waiting(typed) else { return unknownNumber }
         return .page(PhoneCodePage.question(code, carriers: simulator.carriers))
     }

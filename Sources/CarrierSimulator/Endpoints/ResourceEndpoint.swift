@@ -17,7 +17,7 @@ struct ResourceEndpoint: Sendable {
                 "invalid_token", "The access token is missing, unknown, or no longer good.", status: .unauthorized)
             return refusal.response(headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         }
-        guard Parameters(request.query)["type"] == "zak" else {
+        guard Parameters(queryOf: request)["type"] == "zak" else {
             return CarrierSimulator.Refusal.invalidRequest("The type must be zak.").response()
         }
         var answer: JSONMembers = ["token": .text("zak-of-\(grant.user.id)")]

@@ -21,6 +21,11 @@ struct Parameters: Sendable {
         items = query.items.map { Item(name: $0.name, value: $0.value) }
     }
 
+    /// The parameters of a request's query; none if the query is malformed.
+    init(queryOf request: Request) {
+        if let query = try? request.query { self.init(query) } else { self.init() }
+    }
+
     /// What stands in a request's content; nothing if it has none.
     /// - Throws: `invalid_request` if it is neither a form nor a JSON object of texts, numbers, flags and lists of
     ///   texts, or is malformed.

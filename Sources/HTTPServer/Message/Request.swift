@@ -26,9 +26,21 @@ public struct Request: Sendable {
     /// The percent-decoded path: always begins with `/`, or is `*` for `OPTIONS *`.
     public var path: String { head.path }
 
-    /// The percent-decoded parameters after the `?`; empty if there is no query or it is not well formed.
-    public var query: Query { Query(head.rawQuery ?? "") ?? Query() }
+    /// The percent-decoded parameters after the `?`; empty if there is no query.
+    /// - Throws: ``HTTPError`` 400 if the query is malformed (see ``Query/init(_:maximumItems:)``).
+    public var query: Query {
+        get throws(HTTPError) {
+            guard let query = head.query else { throw .malformedQuery }
+            return query
+        }
+    }
 
     /// The fields of the head.
     public var headers: RequestHeaders { RequestHeaders(head: head) }
+}
+
+extension HTTPError {
+    fileprivate static let malformedQuery = HTTPError(
+        .badRequest, code: "invalid_request",
+        message: "The query is malformed. Send name=value pairs, joined by & and percent-encoded.")
 }

@@ -1,8 +1,8 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// Why a request was refused before any handler saw it: one case for each rule. After it the connection is closed,
 /// because where one message ends is then not certain.
-enum RequestError: Error, Sendable, Hashable, CaseIterable {
+package enum RequestError: Error, Sendable, Hashable, CaseIterable {
     // The request line (RFC 9112 section 3).
     case requestLine, method, methodTooLong, connect, target, path, version, unsupportedVersion, requestLineTooLong
     // Line ends (RFC 9112 section 2.2).
@@ -26,7 +26,7 @@ enum RequestError: Error, Sendable, Hashable, CaseIterable {
 
 extension RequestError {
     /// How the refusal is told to the client.
-    var httpError: HTTPError {
+    package var httpError: HTTPError {
         HTTPError(status, code: code, message: message, headers: headers)
     }
 
@@ -39,7 +39,7 @@ extension RequestError {
         }
     }
 
-    var status: HTTPResponse.Status {
+    package var status: HTTPResponse.Status {
         switch self {
         case .methodTooLong, .connect: .notImplemented
         case .unsupportedVersion: .httpVersionNotSupported
@@ -71,7 +71,7 @@ extension RequestError {
         }
     }
 
-    var message: String {
+    package var message: String {
         switch self {
         case .requestLine:
             "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."

@@ -13,6 +13,8 @@ public final class RequestHead: Sendable {
     public let path: String
     /// What stands after the `?`, as received; nil if there is no `?`.
     public let rawQuery: String?
+    /// ``rawQuery`` as parameters, empty if there is none; nil if it is malformed.
+    let query: Query?
     /// The second number of the version: 1 for HTTP/1.1.
     let minorVersion: Int
     let fields: [Field]
@@ -24,6 +26,7 @@ public final class RequestHead: Sendable {
         self.method = method
         self.path = path
         self.rawQuery = rawQuery
+        query = rawQuery.map { Query($0) } ?? Query()
         self.minorVersion = minorVersion
         self.fields = fields
         self.bytes = bytes
@@ -44,7 +47,9 @@ public final class RequestHead: Sendable {
         return true
     }
 
-    func value(_ field: Field) -> String {
-        String(decoding: bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)], as: UTF8.self)
+    func value(_ field: Field) -> String { String(decoding: valueBytes(field), as: UTF8.self) }
+
+    func valueBytes(_ field: Field) -> ArraySlice<UInt8> {
+        bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
     }
 }

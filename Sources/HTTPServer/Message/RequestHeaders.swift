@@ -6,13 +6,18 @@ public struct RequestHeaders: Sendable {
 
     /// The value of a field that stands once. Nil if it is missing; nil also if it stands more than once, because a
     /// reader that picks one of two is a reader that can be fooled. Use ``values(of:)`` for fields that are lists.
-    public subscript(name: HTTPField.Name) -> String? {
+    public subscript(name: HTTPField.Name) -> String? { only(name).map(head.value) }
+
+    /// As ``subscript(_:)``, the bytes without a copy.
+    package func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? { only(name).map(head.valueBytes) }
+
+    private func only(_ name: HTTPField.Name) -> RequestHead.Field? {
         var found: RequestHead.Field?
         for field in head.fields where head.isNamed(field, name) {
             guard found == nil else { return nil }
             found = field
         }
-        return found.map(head.value)
+        return found
     }
 
     /// All values of a field, in the order they came.

@@ -1,6 +1,8 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 import SignIn
+import StorageModel
 
 /// On what terms a request was let in.
 struct Admission: Sendable {
@@ -35,6 +37,15 @@ struct Admission: Sendable {
         case .cookie: try Caller(origin: "")
         }
     }
+}
+
+/// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
+struct SignedInCaller: Sendable {
+    let admission: Admission
+    /// The session token.
+    let token: Secret
+    /// The token's session and its user.
+    let holder: SessionAndUser
 }
 
 extension APIError {

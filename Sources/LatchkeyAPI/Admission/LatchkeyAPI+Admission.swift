@@ -46,39 +46,44 @@ extension LatchkeyAPI {
         }
     }
 
-    /// As ``signedIn(_:)``, for what changes an account.
-    func changing(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        changing { api, request, _ in try await route(api, request) }
-    }
-
+    /// As ``signedIn(_:)``, for routes that change an account.
     func changing(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
     ) -> Handler {
-        signedIn { api, request, admission in
-            if api.rates.limitsChanges {
-                let user = try await api.holder(of: request).user.id
-                try await api.rates.countChange(of: user, with: api.useCases.accountChanges)
-            }
-            return try await route(api, request, admission)
+        signedIn { api, request, caller in
+            try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.accountChanges)
+            return try await route(api, request, caller)
         }
     }
 
-    /// A route for signed-in callers. A browser shows its session cookie alone, and needs no API key beside it.
-    func signedIn(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
-        signedIn { api, request, _ in try await route(api, request) }
-    }
-
+    /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
+    ///
+    /// The session is looked up here, once per request: the route gets it as a value.
     func signedIn(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
     ) -> Handler {
         { request in
             let admission =
                 self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
-            // Otherwise a key that is for one client could be used on the sessions of all.
-            if admission.clients != nil {
-                try admission.check(try await self.holder(of: request).session.clientID)
+            let token = try self.sessionToken(of: request)
+            guard let holder = try await self.useCases.sessions.authenticate(token) else {
+                throw APIError.sessionInvalid
             }
-            return try await route(self, request, admission)
+            // Otherwise a key that is for one client could be used on the sessions of all.
+            try admission.check(holder.session.clientID)
+            return try await route(self, request, SignedInCaller(admission: admission, token: token, holder: holder))
+        }
+    }
+
+    /// As ``signedIn(_:)``, for routes that end a session. A browser's cookies go to `page` unchecked, because the
+    /// session token in them may have expired before.
+    func signedIn(
+        orPage page: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response,
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+    ) -> Handler {
+        let signedIn = signedIn(route)
+        return { request in
+            self.isPage(request) ? try await page(self, request) : try await signedIn(request)
         }
     }
 
@@ -131,14 +136,6 @@ extension LatchkeyAPI {
     private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
         if let grant = apiKeys.grant(for: digest) { return grant }
         return try await useCases.apiKeys.grant(for: digest)
-    }
-
-    /// The session that a request shows.
-    func holder(of request: Request) async throws -> SessionAndUser {
-        guard let found = try await useCases.sessions.authenticate(sessionToken(of: request)) else {
-            throw APIError.sessionInvalid
-        }
-        return found
     }
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.

@@ -124,8 +124,6 @@ final class RateGuard: Sendable {
         throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))
     }
 
-    var limitsChanges: Bool { current.changesPerUser != nil }
-
     private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) {
         guard case .refused(let seconds) = table.take(caller, at: uptime.elapsed()) else { return }
         countRefusal(policy)

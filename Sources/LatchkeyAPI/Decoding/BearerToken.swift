@@ -7,18 +7,16 @@ extension Request {
     /// - Throws: 401 if there is no such field, more than one, another scheme, or a text that is no token of ours or of
     ///   anybody's: more than 512 characters, or others than RFC 7235's token68 has.
     func bearerToken() throws(APIError) -> Secret {
-        guard let field = headers[.authorization] else {
+        guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
         }
-        let scheme = "bearer "
-        guard field.utf8.count > scheme.utf8.count,
-            zip(field.utf8, scheme.utf8).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 })
-        else { throw .sessionInvalid }
-        let token = field.dropFirst(scheme.utf8.count).drop { $0 == " " }
-        guard (1...512).contains(token.utf8.count), token.utf8.allSatisfy(Self.isToken68) else {
+        let scheme = "bearer ".utf8
+        guard field.count > scheme.count, zip(field, scheme).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else {
             throw .sessionInvalid
         }
-        return Secret(String(token))
+        let token = field.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+        guard (1...512).contains(token.count), token.allSatisfy(Self.isToken68) else { throw .sessionInvalid }
+        return Secret(String(decoding: token, as: UTF8.self))
     }
 
     private static func isToken68(_ byte: UInt8) -> Bool {

@@ -6,24 +6,20 @@ import StorageModel
 
 /// The routes about a user's own account.
 extension LatchkeyAPI {
-    func showUser(_ request: Request) async throws -> Response {
-        try await holder(of: request).user.response
-    }
+    func showUser(_ caller: SignedInCaller) -> Response { caller.holder.user.response }
 
-    func editUser(_ request: Request) async throws -> Response {
-        let holder = try await holder(of: request)
+    func editUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let edit = try ProfileEdit(BodyFields(request))
-        return try await useCases.sessions.edit(edit, for: holder, requestID: request.id).response
+        return try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id).response
     }
 
-    func eraseUser(_ request: Request) async throws -> Response {
-        try await useCases.sessions.eraseUser(
-            holding: sessionToken(of: request), requestID: request.id)
+    func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)
         return withoutSession(.emptyObject, request)
     }
 
-    func listIdentities(_ request: Request) async throws -> Response {
-        let identities = try await useCases.sessions.identities(for: holder(of: request))
+    func listIdentities(_ caller: SignedInCaller) async throws -> Response {
+        let identities = try await useCases.sessions.identities(for: caller.holder)
         var json = JSONObjectWriter(capacity: 160 * (identities.count + 1))
         json.add("identities", objects: identities) { identity, json in
             json.add("id", identity.id)
@@ -33,9 +29,9 @@ extension LatchkeyAPI {
         return .json(.ok, json.finish())
     }
 
-    func unlinkIdentity(_ request: Request) async throws -> Response {
+    func unlinkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         try await useCases.sessions.unlink(
-            request.parameters["id"] ?? "", for: holder(of: request), requestID: request.id)
+            request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
         return .emptyObject
     }
 }

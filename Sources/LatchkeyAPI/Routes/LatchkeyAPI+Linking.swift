@@ -7,10 +7,7 @@ import StorageModel
 
 /// Adding a way to sign in (docs/linking.md).
 extension LatchkeyAPI {
-    /// The session comes first: without one, the code is left alone.
-    func linkIdentity(_ request: Request, _ admission: Admission) async throws -> Response {
-        let token = try sessionToken(of: request)
-        let holder = try await holder(of: request)
+    func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let fields = try BodyFields(request)
         var reader = FieldReader(fields)
         guard let provider = reader.text("provider", limit: 64, required: true) else {
@@ -18,8 +15,8 @@ extension LatchkeyAPI {
         }
         let kind = try useCases.signIn.kind(ofProvider: provider)
         let link = try SignInRequest(fields, provider: provider, kind: kind)
-        try admission.check(link.clientID.text)
-        return try await useCases.linkIdentity(link, token: token, holder: holder).response
+        try caller.admission.check(link.clientID.text)
+        return try await useCases.linkIdentity(link, token: caller.token, holder: caller.holder).response
     }
 }
 

@@ -20,9 +20,9 @@ extension LatchkeyAPI {
         return .emptyObject
     }
 
-    func signOutAtProvider(_ request: Request) async throws -> Response {
-        let exit = try exit(of: request, ofClient: try await holder(of: request).session.clientID)
-        try await useCases.sessions.signOut(try sessionToken(of: request))
+    func signOutAtProvider(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        let exit = try exit(of: request, ofClient: caller.holder.session.clientID)
+        try await useCases.sessions.signOut(caller.token, of: caller.holder)
         return try await leave(by: exit, request)
     }
 
@@ -63,7 +63,7 @@ extension LatchkeyAPI {
     func returnFromLogout(_ request: Request) async throws -> Response {
         // A look at the place, as link checkers take one, must not spend the state.
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        let state = request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
+        let state = try request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
         guard let location = try await useCases.providerSignOut.finish(at: request.provider, state: state) else {
             return BrowserPages.signedOut(below: publicAddress.path)
         }

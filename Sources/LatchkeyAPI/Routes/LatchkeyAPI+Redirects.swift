@@ -27,19 +27,18 @@ extension LatchkeyAPI {
     }
 
     func startRedirect(_ request: Request) async throws -> Response {
-        let start = try RedirectStart(request.query, provider: request.provider, publicURL: try publicURL())
+        let start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
         return answer(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
     /// The page asks by `POST`, so that a session cookie alone begins nothing; what it has begun only this browser's
     /// session can finish.
-    func startLink(_ request: Request) async throws -> Response {
+    func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
-        let holder = try await holder(of: request)
         let start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
         let step = try await useCases.redirectSignIn.startLink(
-            start, for: holder, browser: cookies.browser(of: request))
+            start, for: caller.holder, browser: cookies.browser(of: request))
         return answer(step, to: request)
     }
 
@@ -57,7 +56,7 @@ extension LatchkeyAPI {
     /// A look at the place, as link checkers take one, must not spend the `state`.
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        let answer = try AuthorizationResponse(request.query, provider: request.provider)
+        let answer = try AuthorizationResponse(try request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
             answer, browser: cookies.browser(of: request), session: cookies.session(of: request),
             device: DeviceName.of(request))

@@ -34,7 +34,7 @@ extension LatchkeyAPI {
         router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
-        let startLink = changing { try await $0.startLink($1) }
+        let startLink = changing { try await $0.startLink($1, $2) }
         router.post("/auth/{provider}/link", paged { try await startLink($1) })
         addCallback("/auth/{provider}/callback", to: &router)
         addCallback("/auth/{provider}/{client_type}/callback", to: &router)
@@ -49,10 +49,9 @@ extension LatchkeyAPI {
     private func addLogoutRoutes(to router: inout Router) {
         // A provider has no API key: its token says who it is.
         router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
-        let signOut = signedIn { try await $0.signOutAtProvider($1) }
-        router.post("/auth/{provider}/logout") { request in
-            self.isPage(request) ? try await self.signOutPageAtProvider(request) : try await signOut(request)
-        }
+        router.post(
+            "/auth/{provider}/logout",
+            signedIn(orPage: { try await $0.signOutPageAtProvider($1) }) { try await $0.signOutAtProvider($1, $2) })
         router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
     }
 
@@ -66,22 +65,23 @@ extension LatchkeyAPI {
     }
 
     private func addAccountRoutes(to router: inout Router) {
-        router.get("/users/me", signedIn { try await $0.showUser($1) })
-        router.patch("/users/me", changing { try await $0.editUser($1) })
-        router.delete("/users/me", changing { try await $0.eraseUser($1) })
-        router.get("/users/me/identities", signedIn { try await $0.listIdentities($1) })
+        router.get("/users/me", signedIn { api, _, caller in api.showUser(caller) })
+        router.patch("/users/me", changing { try await $0.editUser($1, $2) })
+        router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
+        router.get("/users/me/identities", signedIn { api, _, caller in try await api.listIdentities(caller) })
         router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
-        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1) })
-        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1) })
+        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1, $2) })
+        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1, $2) })
     }
 
     private func addSessionRoutes(to router: inout Router) {
         router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
-        router.delete("/auth/token", signedIn { try await $0.signOut($1) })
-        router.get("/users/me/sessions", signedIn { try await $0.listSessions($1) })
+        router.delete(
+            "/auth/token", signedIn(orPage: { try await $0.signOutPage($1) }) { try await $0.signOut($1, $2) })
+        router.get("/users/me/sessions", signedIn { api, _, caller in try await api.listSessions(caller) })
         // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
-        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1) })
-        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1) })
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1, $2) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
     }
 
     private func addServiceRoutes(to router: inout Router) {

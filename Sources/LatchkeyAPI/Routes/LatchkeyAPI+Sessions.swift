@@ -13,15 +13,13 @@ extension LatchkeyAPI {
         return try await useCases.refresh(refresh).response(.ok)
     }
 
-    func signOut(_ request: Request) async throws -> Response {
-        guard !isPage(request) else { return try await signOutPage(request) }
-        try await useCases.sessions.signOut(sessionToken(of: request))
+    func signOut(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        try await useCases.sessions.signOut(caller.token, of: caller.holder)
         return withoutSession(.emptyObject, request)
     }
 
-    func listSessions(_ request: Request) async throws -> Response {
-        let holder = try await holder(of: request)
-        let sessions = try await useCases.sessions.list(for: holder)
+    func listSessions(_ caller: SignedInCaller) async throws -> Response {
+        let sessions = try await useCases.sessions.list(for: caller.holder)
         var json = JSONObjectWriter(capacity: 256 * (sessions.count + 1))
         json.add("sessions", objects: sessions) { session, json in
             json.add("id", session.id)
@@ -30,19 +28,19 @@ extension LatchkeyAPI {
             json.add("created_at", session.createdAt.secondsSinceEpoch)
             json.add("last_seen_at", session.lastSeenAt.secondsSinceEpoch)
             json.add("expires_at", session.expiresAt.secondsSinceEpoch)
-            json.add("current", session.id == holder.session.id)
+            json.add("current", session.id == caller.holder.session.id)
         }
         return .json(.ok, json.finish())
     }
 
-    func revokeSession(_ request: Request) async throws -> Response {
+    func revokeSession(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         try await useCases.sessions.revoke(
-            request.parameters["id"] ?? "", for: holder(of: request), requestID: request.id)
+            request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
         return .emptyObject
     }
 
-    func revokeOtherSessions(_ request: Request) async throws -> Response {
-        let count = try await useCases.sessions.revokeOthers(than: holder(of: request), requestID: request.id)
+    func revokeOtherSessions(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        let count = try await useCases.sessions.revokeOthers(than: caller.holder, requestID: request.id)
         var json = JSONObjectWriter(capacity: 32)
         json.add("revoked", count)
         return .json(.ok, json.finish())

@@ -19,7 +19,7 @@ extension LatchkeyAPI {
     func showSignInPage(_ request: Request) async throws -> Response {
         let base = try publicURL()
         var page = SignInPage(path: publicAddress.path)
-        page.outcome = SignInPage.Outcome(request.query)
+        page.outcome = SignInPage.Outcome(try request.query)
         if let token = cookies.session(of: request) {
             page.user = try await useCases.sessions.authenticate(token)?.user
         }

@@ -6,16 +6,14 @@ import SignIn
 
 /// Transactions (docs/transactions.md): their approval, their receipts, and the keys that these are signed with.
 extension LatchkeyAPI {
-    /// The session comes first: without one, the code is left alone.
-    func authorizeTransaction(_ request: Request, _ admission: Admission) async throws -> Response {
+    func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider
-        let token = try sessionToken(of: request)
-        guard let session = try await useCases.sessions.authenticate(token) else { throw APIError.sessionInvalid }
         let kind = try useCases.signIn.kind(ofProvider: provider)
         let transaction = try SignInRequest(
             BodyFields(request), provider: provider, kind: kind, isTransaction: true)
-        try admission.check(transaction.clientID.text)
-        return try await useCases.authorizeTransaction(transaction, token: token, session: session).response
+        try caller.admission.check(transaction.clientID.text)
+        return try await useCases.authorizeTransaction(transaction, token: caller.token, session: caller.holder)
+            .response
     }
 
     func redeemReceipt(_ request: Request, _ admission: Admission) async throws -> Response {

@@ -12,7 +12,7 @@ extension LatchkeyAPI {
         let provider = request.provider
         let redirectSignIn = useCases.redirectSignIn
         let start = try RedirectStart(
-            request.query, provider: provider, publicURL: try publicURL(),
+            try request.query, provider: provider, publicURL: try publicURL(),
             callback: { "\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" },
             fallback: { redirectSignIn.usualRedirectURI(at: provider, clientID: $0, $1) })
         return answer(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)

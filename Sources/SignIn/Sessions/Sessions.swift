@@ -38,18 +38,24 @@ public struct Sessions: Sendable {
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
     public func signOut(_ token: Secret) async throws(SignInError) {
         guard let found = try await authenticate(token) else { throw .sessionUnknown }
+        try await signOut(token, of: found)
+    }
+
+    /// Ends the session of a token that was looked up before.
+    /// - Throws: `temporarily_unavailable`.
+    public func signOut(_ token: Secret, of holder: SessionAndUser) async throws(SignInError) {
         let hash = try TokenHash(sha256Of: token.exposed)
         // Also when the store fails, because it may have revoked the session before it did. And all of the user's: the
         // session may be at hand under the token of before its last refresh, too.
-        defer { forget(found.user.id) }
+        defer { forget(holder.user.id) }
         let isRevoked = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
         if isRevoked { counts.signedOut.count() }
     }
 
-    /// Erases the user who holds a token, with identities and all sessions.
-    /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
-    public func eraseUser(holding token: Secret, requestID: String) async throws(SignInError) {
-        guard let user = try await authenticate(token)?.user.id else { throw .sessionUnknown }
+    /// Erases the user who holds a session, with identities and all sessions.
+    /// - Throws: `temporarily_unavailable`.
+    public func eraseUser(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
+        let user = holder.user.id
         let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }
         _ = try await storing { () async throws(StorageError) in

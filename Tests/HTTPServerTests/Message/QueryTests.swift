@@ -50,9 +50,17 @@ struct QueryTests {
     @Test("A request shows its query decoded and as received")
     func ofRequest() throws {
         let request = try Request(.get, "/a?b=c%20d&e")
-        #expect(request.query["b"] == "c d")
+        #expect(try request.query["b"] == "c d")
         #expect(request.head.rawQuery == "b=c%20d&e")
         #expect(try Request(.get, "/a").query.items.isEmpty)
-        #expect(try Request(.get, "/a?b=%FF").query.items.isEmpty)
+    }
+
+    @Test("Reading a malformed query of a request is a 400", arguments: ["b=%FF", "b=%C3", "b=%C0%AF"])
+    func malformedOfRequest(_ query: String) throws {
+        let request = try Request(.get, "/a?" + query)
+        #expect(request.head.rawQuery == query)
+        let error = #expect(throws: HTTPError.self) { try request.query }
+        #expect(error?.status == .badRequest)
+        #expect(error?.code == "invalid_request")
     }
 }

@@ -39,6 +39,33 @@ struct AccessTests {
         #expect(try await app.send(.get, "/users/me", headers, apiKey: nil).error == "invalid_api_key")
     }
 
+    /// Routes for signed-in callers, with a body that is refused or changes nothing that the next row needs.
+    static let signedIn: [(method: HTTPRequest.Method, path: String)] = [
+        (.get, "/users/me"), (.patch, "/users/me"), (.get, "/users/me/identities"), (.post, "/users/me/identities"),
+        (.delete, "/users/me/identities/x"), (.get, "/users/me/sessions"), (.delete, "/users/me/sessions/x"),
+        (.delete, "/users/me/sessions"), (.get, "/auth/zenkey/resources/x"), (.post, "/auth/zenkey/authorize"),
+        (.post, "/auth/zenkey/logout"), (.delete, "/auth/token"), (.delete, "/users/me"),
+    ]
+
+    /// A key that is for one client and a limit of changes are the two other readers of the session.
+    @Test("A signed-in request looks its session up once", arguments: signedIn)
+    func oneLookUp(_ method: HTTPRequest.Method, _ path: String) async throws {
+        var limits = RequestLimits()
+        limits.changesPerUser = .init(count: 100, seconds: 60)
+        let app = try TestApp(keys: ["KEY-of-one-client": APIGrant(clients: ["client-1"])], limits: limits)
+        let headers: HTTPFields = [
+            .authorization: "Bearer \(try await app.token())", .contentType: "application/json",
+        ]
+        func lookUps() -> UInt64 {
+            let statistics = app.useCases.sessions.statistics
+            return statistics.cacheHits + statistics.cacheMisses
+        }
+        let before = lookUps()
+        let answer = try await app.send(method, path, headers, body: "{}", apiKey: "KEY-of-one-client")
+        #expect(answer.status != 401 && answer.status != 403)
+        #expect(lookUps() - before == 1)
+    }
+
     static let openPages: [(String, Int)] = [("/healthz", 200), ("/readyz", 200), ("/", 200), ("/style.css", 200)]
 
     @Test("Pages and health need no key", arguments: openPages)
