@@ -1,10 +1,7 @@
 import Dispatch
+import Glibc
 public import Logging
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Makes an answer of an error. The request is nil where the refusal came before one could be read.
 public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response

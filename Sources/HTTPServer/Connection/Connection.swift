@@ -1,54 +1,51 @@
 import CLatchkeySystem
+import Glibc
 import HTTPTypes
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-/// A connection's socket: does what its ``ConnectionMachine`` says.
+/// A connection's socket: performs the actions of its ``ConnectionMachine``.
+///
+/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Streaming.swift` the responses written in pieces.
 final class Connection: LoopMember, @unchecked Sendable {
     // @unchecked: touched on its loop's queue only; the tasks of its handlers run there too.
 
-    /// A handshake under way.
-    private struct Handshake {
-        /// Among those of ``HandshakeLimit``.
-        let number: UInt64
-        let deadline: MonotonicTime
-    }
-
-    /// How far the answer to the present request has come.
-    private enum Answer {
+    /// How far the response to the current request has come.
+    enum ResponseProgress {
         case none
-        case leaving
-        /// It is not whole yet; pieces of it come with time.
+        /// The response is complete; the socket has not taken all of it.
+        case sending
+        /// The response is not complete: the handler still writes pieces.
         case streaming
-        case gone
+        case sent
     }
 
-    /// So many requests of one connection are served before the loop looks after others.
+    /// How many requests of one connection are served before the loop turns to other connections.
     private static let requestsPerTurn = 32
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let peer: SocketAddress
-    private let loop: EventLoop
-    private let service: ConnectionService
-    private var transport = Transport.plain
-    /// Nil when there is none, or it is done. Until then no request is read.
-    private var handshake: Handshake?
-    private var machine: ConnectionMachine
+    let loop: EventLoop
+    let service: ConnectionService
+    var transport = Transport.plain
+    /// Nil on a plain connection and after the handshake. Until then no request is read.
+    var handshake: Handshake?
+    var machine: ConnectionMachine
     private var registration: EventLoop.Registration?
-    /// What the socket has not taken yet.
+    /// Bytes that the socket has not taken yet, from `outputStart` on.
     private var output: [UInt8] = []
     private var outputStart = 0
-    private var answer = Answer.none
-    private var answerCloses = false
-    private var stream: ResponseBodyStream?
+    var progress = ResponseProgress.none
+    /// Whether the connection closes after the current response.
+    var closesAfterResponse = false
+    var stream: ResponseBodyStream?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
     private var mayRead = true
-    /// Whether the end of the input is known to come: it is read even when all bytes before it were.
-    private var peerHasEnded = false
-    private var isRunning = false
-    private var isOpen = true
+    /// Whether the peer has ended the input: it is read to the end even after all its bytes were.
+    private(set) var peerHasEnded = false
+    private(set) var isRunning = false
+    private(set) var isOpen = true
+
+    /// Whether the socket has taken all bytes written so far.
+    var isFlushed: Bool { outputStart == output.count }
 
     init(descriptor: Int32, peer: SocketAddress, loop: EventLoop, service: ConnectionService) {
         self.descriptor = descriptor
@@ -78,10 +75,10 @@ final class Connection: LoopMember, @unchecked Sendable {
         self.peerHasEnded = peerHasEnded
         if case .tls(let session) = transport {
             session.becameReady(peerHasEnded: peerHasEnded)
-            if handshake != nil { return goOnWithHandshake(session) }
+            if handshake != nil { return continueHandshake(session) }
             if session.endIsDue { transport.endWriting(descriptor) }
         }
-        if outputStart < output.count {
+        if !isFlushed {
             send()
             if let next = takeNext() { return run(next) }
         }
@@ -108,7 +105,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         if machine.isIdle { run(.wait) }
         guard isOpen else { return }
         // Whoever has not taken what was said last would hold up everybody.
-        if stream != nil, outputStart < output.count { return close() }
+        if stream != nil, !isFlushed { return close() }
         stream?.cancel()
         run(machine.drain())
     }
@@ -123,7 +120,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 { close() }
     }
 
-    private func close() {
+    func close() {
         guard isOpen else { return }
         isOpen = false
         machine.closed()
@@ -139,62 +136,10 @@ final class Connection: LoopMember, @unchecked Sendable {
         service.connections.remove(peer)
     }
 
-    // MARK: TLS
-
-    private func beginHandshake(_ tls: ServerTLS) {
-        let now = MonotonicTime.now()
-        let number = service.handshakes.enter(at: now) { [weak self, loop] in
-            loop.execute { [weak self] in self?.failHandshake("others wait, and it went on for longer than any") }
-        }
-        guard let number else {
-            service.handshakeFailed("there are as many as there may be")
-            return close()
-        }
-        handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
-        guard let session = TLSSession(tls.context, descriptor: descriptor) else {
-            return failHandshake("there is no memory for it")
-        }
-        transport = .tls(session)
-        goOnWithHandshake(session)
-    }
-
-    private func goOnWithHandshake(_ session: TLSSession) {
-        switch session.handshake() {
-        case .waiting: return
-        case .done:
-            endHandshake()
-            run(.wait)
-        case .plainHTTP:
-            endHandshake()
-            transport = .plain
-            run(.refuse(.plainHTTPOnTLS))
-        case .failed(let reason):
-            service.handshakeFailed(reason)
-            endHandshake()
-            // OpenSSL has sent the client its word on it: closing now could destroy that on its way.
-            transport = .plain
-            shutdown(descriptor, Int32(SHUT_WR))
-            run(machine.responseEnded(closing: true, at: .now()))
-        }
-    }
-
-    /// The time for the first request begins.
-    private func endHandshake() {
-        if let handshake { service.handshakes.leave(handshake.number) }
-        handshake = nil
-        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
-    }
-
-    private func failHandshake(_ reason: String) {
-        guard isOpen, handshake != nil else { return }
-        service.handshakeFailed(reason)
-        close()
-    }
-
     // MARK: Serving
 
     /// Does what the machine says, and what it says next, until a handler, the socket or the client is waited for.
-    private func run(_ first: ConnectionMachine.Action) {
+    func run(_ first: ConnectionMachine.Action) {
         guard !isRunning else { return }
         isRunning = true
         defer { isRunning = false }
@@ -276,79 +221,26 @@ final class Connection: LoopMember, @unchecked Sendable {
         respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
     }
 
-    // MARK: Streams
-
-    /// Sends the head, and has the content made. The stream has been counted by now.
-    private func begin(_ response: Response, _ produce: @escaping ResponseProducer, to head: RequestHead) {
-        // Without chunks the connection's end is the content's.
-        let isFramed = head.minorVersion > 0
-        let context = ResponseSerializer.Context(
-            method: head.method, minorVersion: head.minorVersion,
-            closes: machine.closesAfterResponse || response.closesConnection || !isFramed)
-        respond(response, for: context, .streaming)
-        guard isOpen, !peerHasEnded else {
-            service.streams.leave()
-            return close()
-        }
-        stream = ResponseBodyStream(produce, isFramed: isFramed, for: self, on: loop)
-        // Told before the stream had begun.
-        if machine.isDraining { stream?.cancel() }
-    }
-
-    /// Sends a piece, and tells whether it did once the socket has taken it.
-    func write(_ bytes: [UInt8], _ done: ResponseBodyStream.Taken) {
-        guard isOpen, !machine.isDraining, case .streaming = answer, let stream, !stream.isWaiting else {
-            return done.resume(returning: false)
-        }
-        guard !bytes.isEmpty else { return done.resume(returning: true) }
-        machine.responseBegan(at: .now())
-        self.stream?.wait(done)
-        write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
-    }
-
-    /// - Parameter isWhole: Whether all was said. What was not must not look as if it were: the connection is cut.
-    func streamEnded(isWhole: Bool) {
-        guard isOpen, case .streaming = answer, let stream else { return }
-        guard isWhole else { return close() }
-        answerCloses = answerCloses || machine.closesAfterResponse
-        answer = .leaving
-        endStream()
-        machine.responseBegan(at: .now())
-        if stream.isFramed {
-            write { $0.append(contentsOf: ResponseSerializer.lastChunk) }
-        } else if outputStart == output.count {
-            answer = .gone
-        }
-        if !isRunning, let next = takeNext() { run(next) }
-    }
-
-    private func endStream() {
-        guard let ended = stream else { return }
-        stream = nil
-        service.streams.leave()
-        ended.end()
-    }
-
     // MARK: Writing
 
-    private func respond(
-        _ response: Response, for context: ResponseSerializer.Context, _ state: Answer = .leaving
+    func respond(
+        _ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending
     ) {
         machine.responseBegan(at: .now())
-        answer = state
-        answerCloses = context.closes
+        progress = state
+        closesAfterResponse = context.closes
         let date = loop.date.line(at: time(nil))
         write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
     }
 
     /// Sends what `append` adds; keeps what the socket does not take. One answer is one system call where it fits.
-    private func write(_ append: (inout [UInt8]) -> Void) {
-        guard outputStart == output.count else { return append(&output) }
+    func write(_ append: (inout [UInt8]) -> Void) {
+        guard isFlushed else { return append(&output) }
         loop.writeBuffer.removeAll(keepingCapacity: true)
         append(&loop.writeBuffer)
         let sent = loop.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
         switch sent {
-        case .bytes(let count) where count == loop.writeBuffer.count: answerHasGone()
+        case .bytes(let count) where count == loop.writeBuffer.count: responseHasGone()
         case .bytes(let count): output = Array(loop.writeBuffer[count...])
         case .wouldBlock: output = loop.writeBuffer
         case .ended, .failed: close()
@@ -364,30 +256,30 @@ final class Connection: LoopMember, @unchecked Sendable {
         switch sent {
         case .bytes(let count):
             outputStart += count
-            guard outputStart == output.count else { return }
+            guard isFlushed else { return }
             output = []
             outputStart = 0
-            answerHasGone()
+            responseHasGone()
         case .wouldBlock: break
         case .ended, .failed: close()
         }
     }
 
-    private func answerHasGone() {
-        switch answer {
-        case .leaving: answer = .gone
+    private func responseHasGone() {
+        switch progress {
+        case .sending: progress = .sent
         case .streaming:
             machine.responseRests()
             stream?.pieceHasGone()
-        case .none, .gone: break
+        case .none, .sent: break
         }
     }
 
     /// What comes after an answer that is out; nil while there is none.
-    private func takeNext() -> ConnectionMachine.Action? {
-        guard isOpen, case .gone = answer else { return nil }
-        answer = .none
-        if answerCloses { transport.endWriting(descriptor) }
-        return machine.responseEnded(closing: answerCloses, at: .now())
+    func takeNext() -> ConnectionMachine.Action? {
+        guard isOpen, case .sent = progress else { return nil }
+        progress = .none
+        if closesAfterResponse { transport.endWriting(descriptor) }
+        return machine.responseEnded(closing: closesAfterResponse, at: .now())
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts the open connections, in all and by address, and tells when the last one is gone.
-final class ConnectionLimiter: Sendable {
+package final class ConnectionLimiter: Sendable {
     private struct Counts {
         var total = 0
         var accepted: UInt64 = 0
@@ -17,11 +17,11 @@ final class ConnectionLimiter: Sendable {
     private let limits: ServerLimits
     private let counts = Mutex(Counts())
 
-    init(limits: ServerLimits) {
+    package init(limits: ServerLimits) {
         self.limits = limits
     }
 
-    enum Admission {
+    package enum Admission {
         case welcome
         /// To be told why not, and closed.
         case refuse(RequestError)
@@ -30,7 +30,7 @@ final class ConnectionLimiter: Sendable {
     }
 
     /// Counts a new connection.
-    func add(_ peer: SocketAddress) -> Admission {
+    package func add(_ peer: SocketAddress) -> Admission {
         counts.withLock { counts in
             let admission = admit(peer, &counts)
             if case .welcome = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
@@ -50,7 +50,7 @@ final class ConnectionLimiter: Sendable {
         return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .welcome
     }
 
-    func remove(_ peer: SocketAddress) {
+    package func remove(_ peer: SocketAddress) {
         let calls = counts.withLock { counts in
             counts.total -= 1
             if limits.connectionsPerAddress != nil {
@@ -64,7 +64,7 @@ final class ConnectionLimiter: Sendable {
         for call in calls { call() }
     }
 
-    var total: Int { counts.withLock { $0.total } }
+    package var total: Int { counts.withLock { $0.total } }
 
     func write(to statistics: inout ServerStatistics) {
         counts.withLock { counts in
@@ -75,7 +75,7 @@ final class ConnectionLimiter: Sendable {
     }
 
     /// Calls back once there is no connection, which may be at once.
-    func whenNone(_ call: @escaping @Sendable () -> Void) {
+    package func whenNone(_ call: @escaping @Sendable () -> Void) {
         let isNone = counts.withLock { counts in
             if counts.total > 0 { counts.waitingForNone.append(call) }
             return counts.total == 0

@@ -3,9 +3,9 @@
 ///
 /// One request at a time: while one is being handled nothing is read, so that a client that sends more is held back by
 /// TCP, and answers leave in the order of their requests.
-struct ConnectionMachine {
+package struct ConnectionMachine {
     /// What the connection has to do now.
-    enum Action {
+    package enum Action {
         /// Nothing, until more happens.
         case wait
         /// Tell the client to send the content (RFC 9110 section 10.1.1), then wait.
@@ -47,12 +47,12 @@ struct ConnectionMachine {
     private var unusedStart = 0
     private var requestCount = 0
     private var inputHasEnded = false
-    private(set) var isDraining = false
+    package private(set) var isDraining = false
     private var lingered = 0
     /// When ``tick(at:)`` has to be called at the latest.
-    private(set) var deadline: MonotonicTime
+    package private(set) var deadline: MonotonicTime
 
-    init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
+    package init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
         self.limits = limits
         self.timeouts = timeouts
         // Who connects means to ask; one who does not has less patience spent on them than one who has asked before.
@@ -60,7 +60,7 @@ struct ConnectionMachine {
     }
 
     /// Whether received bytes are wanted now.
-    var wantsInput: Bool {
+    package var wantsInput: Bool {
         switch phase {
         case .idle, .head, .body, .chunks, .lingering: !inputHasEnded
         case .handling, .responding, .closed: false
@@ -68,19 +68,19 @@ struct ConnectionMachine {
     }
 
     /// Whether the connection is between requests and holds no part of a next one.
-    var isIdle: Bool {
+    package var isIdle: Bool {
         if case .idle = phase { return unusedStart == unused.count }
         return false
     }
 
     /// Whether the answer to the present request is the connection's last one. Errors aside, the client is told so.
-    var closesAfterResponse: Bool {
+    package var closesAfterResponse: Bool {
         !framing.keepsAlive || isDraining || inputHasEnded && unusedStart == unused.count
             || requestCount >= limits.requestsPerConnection
     }
 
     /// Takes in what was read from the socket.
-    mutating func receive(_ bytes: Span<UInt8>, at now: MonotonicTime) -> Action {
+    package mutating func receive(_ bytes: Span<UInt8>, at now: MonotonicTime) -> Action {
         if case .lingering = phase { return linger(bytes.count) }
         guard unusedStart < unused.count else {
             let action = advance(over: bytes, at: now)
@@ -99,7 +99,7 @@ struct ConnectionMachine {
     }
 
     /// The client will send no more: it closed its side.
-    mutating func inputEnded() -> Action {
+    package mutating func inputEnded() -> Action {
         inputHasEnded = true
         switch phase {
         case .idle, .lingering, .closed: return close()
@@ -109,17 +109,17 @@ struct ConnectionMachine {
     }
 
     /// The answer to the request was handed to the socket; if not all of it went out at once, time runs.
-    mutating func responseBegan(at now: MonotonicTime) {
+    package mutating func responseBegan(at now: MonotonicTime) {
         phase = .responding
         deadline = now.advanced(by: timeouts.write)
     }
 
     /// The answer is not whole yet, and all of it that there is has gone out: nobody is waited for.
-    mutating func responseRests() { deadline = .never }
+    package mutating func responseRests() { deadline = .never }
 
     /// The answer is out. Goes on with what was received meanwhile.
     /// - Parameter closing: Whether the client was told that this is the last answer.
-    mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
+    package mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
         if closing {
             guard !inputHasEnded else { return close() }
             unused = []
@@ -141,7 +141,7 @@ struct ConnectionMachine {
     }
 
     /// Time has passed.
-    mutating func tick(at now: MonotonicTime) -> Action {
+    package mutating func tick(at now: MonotonicTime) -> Action {
         guard now >= deadline else { return .wait }
         switch phase {
         case .head: return refuse(.headerTimeout)
@@ -152,13 +152,13 @@ struct ConnectionMachine {
     }
 
     /// The server is about to stop: no further request will be taken from this connection.
-    mutating func drain() -> Action {
+    package mutating func drain() -> Action {
         isDraining = true
         return isIdle ? close() : .wait
     }
 
     /// The socket is gone.
-    mutating func closed() { phase = .closed }
+    package mutating func closed() { phase = .closed }
 
     private mutating func close() -> Action {
         phase = .closed

@@ -1,12 +1,5 @@
 import CLatchkeySystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// How a connection's bytes go over its socket. An enumeration of the two ways there are, so that a plain connection pays
 /// a comparison for each call and nothing more.

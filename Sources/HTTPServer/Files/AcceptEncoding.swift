@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// What codings of an answer's content a client takes (RFC 9110 section 12.5.3).
-struct AcceptEncoding {
+package struct AcceptEncoding {
     /// From 0 to 1000; nil for a coding that is not named.
     private var gzip: Int?
     private var identity: Int?
@@ -10,7 +10,7 @@ struct AcceptEncoding {
     private var isThere = false
 
     /// Reads the field's values as one list. A list that is malformed counts as none.
-    init(_ values: [String]) {
+    package init(_ values: [String]) {
         guard !values.isEmpty else { return }
         isThere = true
         for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) })
@@ -31,13 +31,13 @@ struct AcceptEncoding {
     init(_ request: Request) { self.init(request.headers.values(of: .acceptEncoding)) }
 
     /// Whether the content is taken as it is: always, unless the client says otherwise.
-    var takesIdentity: Bool { (identity ?? others ?? 1000) > 0 }
+    package var takesIdentity: Bool { (identity ?? others ?? 1000) > 0 }
 
     var takesGzip: Bool { gzipWeight > 0 }
 
     /// Whether gzip is taken, and not liked less than the content as it is. A coding that is named is liked better than
     /// one that is not.
-    var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
+    package var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
 
     private var gzipWeight: Int { isThere ? gzip ?? others ?? 0 : 0 }
 

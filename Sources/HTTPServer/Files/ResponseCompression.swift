@@ -5,9 +5,9 @@ import HTTPTypes
 /// Compression tells by its length what an answer has in common with what an attacker had put into it (BREACH). So only
 /// answers to GET and HEAD are coded that anybody may keep: none with `Cache-Control: no-store` or `private`, none that
 /// sets a cookie, and to a request that shows who asks none that does not say it is public.
-enum ResponseCompression {
+package enum ResponseCompression {
     /// The answer in the coding that the client likes best, where that is worth it.
-    static func apply(to response: inout Response, for request: Request) {
+    package static func apply(to response: inout Response, for request: Request) {
         guard response.body.count >= Gzip.worthwhileBytes, response.body.count <= Gzip.maximumBytes,
             response.status == .ok, request.method == .get || request.method == .head,
             isForEveryone(response, request), isUncoded(response),

@@ -1,14 +1,19 @@
 /// Contents of small files, for as long as the files stay as they were. Bounded by their bytes and their number.
-struct SiteCache {
+package struct SiteCache {
     /// Of a file and its `.gz`; what either was when it was read.
-    struct Versions: Hashable {
+    package struct Versions: Hashable {
         let file: SiteFile.Version
         let precompressed: SiteFile.Version?
+
+        package init(file: SiteFile.Version, precompressed: SiteFile.Version?) {
+            self.file = file
+            self.precompressed = precompressed
+        }
 
         /// Whether a file that was written once more in the same instant could look the same: file systems tell time in
         /// steps of some milliseconds, some of a second or two. A file that says it was written in the future would say
         /// something else after that.
-        func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
+        package func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
             [file, precompressed].contains { version in
                 guard let version else { return false }
                 let justNow = now.seconds - 2...now.seconds + 2
@@ -26,18 +31,18 @@ struct SiteCache {
     private let maximumBytes: Int
     private let maximumCount: Int
     private var entries: [String: Entry] = [:]
-    private(set) var byteCount = 0
+    package private(set) var byteCount = 0
     private var uses: UInt64 = 0
 
-    init(maximumBytes: Int, maximumCount: Int) {
+    package init(maximumBytes: Int, maximumCount: Int) {
         self.maximumBytes = maximumBytes
         self.maximumCount = maximumCount
     }
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// What was kept of a file, unless the file has changed.
-    mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
+    package mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
         guard let entry = entries[path], entry.versions == versions else { return nil }
         uses += 1
         entries[path]?.lastUse = uses
@@ -45,7 +50,7 @@ struct SiteCache {
     }
 
     /// Keeps a content, and forgets what was not asked for the longest, where there is no room.
-    mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
+    package mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
         forget(path)
         guard content.byteCount <= maximumBytes, maximumCount > 0 else { return }
         while byteCount + content.byteCount > maximumBytes || entries.count >= maximumCount {
@@ -57,7 +62,7 @@ struct SiteCache {
         byteCount += content.byteCount
     }
 
-    mutating func forget(_ path: String) {
+    package mutating func forget(_ path: String) {
         guard let entry = entries.removeValue(forKey: path) else { return }
         byteCount -= entry.content.byteCount
     }

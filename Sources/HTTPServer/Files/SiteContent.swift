@@ -2,7 +2,7 @@ import Crypto
 import Primitives
 
 /// A file of a site as it is served: its bytes, and those in the gzip coding.
-struct SiteContent: Sendable {
+package struct SiteContent: Sendable {
     struct Variant: Sendable {
         let bytes: [UInt8]
         /// Strong: made of the bytes, so that each variant has another, and all copies of this server the same.
@@ -22,7 +22,7 @@ struct SiteContent: Sendable {
     let modified: Int
 
     /// - Parameter precompressed: What stands in the file's `.gz`.
-    init(name: String, _ bytes: [UInt8], modified: Int, precompressed: [UInt8]?) {
+    package init(name: String, _ bytes: [UInt8], modified: Int, precompressed: [UInt8]?) {
         type = MediaTypes.type(ofFileNamed: name)
         plain = Variant(bytes)
         self.modified = modified
@@ -37,5 +37,5 @@ struct SiteContent: Sendable {
         }
     }
 
-    var byteCount: Int { plain.bytes.count + (gzip?.bytes.count ?? 0) }
+    package var byteCount: Int { plain.bytes.count + (gzip?.bytes.count ?? 0) }
 }

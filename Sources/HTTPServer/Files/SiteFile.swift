@@ -1,29 +1,35 @@
 import CLatchkeySystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// An open regular file below a site's folder.
-struct SiteFile: ~Copyable {
+package struct SiteFile: ~Copyable {
     /// What changes when a file does.
-    struct Version: Hashable {
+    package struct Version: Hashable {
         let device: UInt64
         let number: UInt64
         let size: Int
         let modified: Moment
         let changed: Moment
+
+        package init(device: UInt64, number: UInt64, size: Int, modified: Moment, changed: Moment) {
+            self.device = device
+            self.number = number
+            self.size = size
+            self.modified = modified
+            self.changed = changed
+        }
     }
 
-    struct Moment: Hashable, Comparable {
+    package struct Moment: Hashable, Comparable {
         let seconds: Int
         let nanoseconds: Int
 
-        static func < (left: Moment, right: Moment) -> Bool {
+        package init(seconds: Int, nanoseconds: Int) {
+            self.seconds = seconds
+            self.nanoseconds = nanoseconds
+        }
+
+        package static func < (left: Moment, right: Moment) -> Bool {
             (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
         }
     }
@@ -96,13 +102,8 @@ extension SiteFile.Version {
         device = UInt64(status.st_dev)
         number = UInt64(status.st_ino)
         size = Int(status.st_size)
-        #if canImport(Darwin)
-            modified = .init(status.st_mtimespec)
-            changed = .init(status.st_ctimespec)
-        #else
-            modified = .init(status.st_mtim)
-            changed = .init(status.st_ctim)
-        #endif
+        modified = .init(status.st_mtim)
+        changed = .init(status.st_ctim)
     }
 }
 
@@ -119,11 +120,11 @@ extension SiteFile.Moment {
 }
 
 /// Where a request's path leads in a site's folder.
-enum SitePath {
+package enum SitePath {
     /// The path of the file, without a slash at its beginning: `index.html` for a path that ends in a slash. Nil for
     /// what is never served: a segment that is empty or begins with a dot, but for a first one `.well-known` (RFC 8615),
     /// and what no path of a request can have, in case it came another way.
-    static func file(_ path: String) -> String? {
+    package static func file(_ path: String) -> String? {
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return nil }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

@@ -1,10 +1,7 @@
 import CLatchkeySystem
 import Dispatch
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Something that owns a descriptor on a loop. Called on the loop's queue only.
 protocol LoopMember: AnyObject {

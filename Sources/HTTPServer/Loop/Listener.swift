@@ -1,9 +1,6 @@
 import CLatchkeySystem
+import Glibc
 import Logging
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Accepts connections and deals them out to the loops in turn.
 final class Listener: LoopMember, @unchecked Sendable {

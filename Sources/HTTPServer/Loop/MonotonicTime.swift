@@ -1,29 +1,26 @@
 import CLatchkeySystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// A moment of a clock that only goes forward, in nanoseconds since some start.
-struct MonotonicTime: Sendable, Hashable, Comparable {
-    let nanoseconds: UInt64
+package struct MonotonicTime: Sendable, Hashable, Comparable {
+    package let nanoseconds: UInt64
+
+    package init(nanoseconds: UInt64) {
+        self.nanoseconds = nanoseconds
+    }
 
     /// Later than any moment: no deadline.
-    static let never = MonotonicTime(nanoseconds: .max)
+    package static let never = MonotonicTime(nanoseconds: .max)
 
-    static func now() -> MonotonicTime {
+    package static func now() -> MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
     }
 
-    static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    func advanced(by duration: Duration) -> MonotonicTime {
+    package func advanced(by duration: Duration) -> MonotonicTime {
         let (seconds, attoseconds) = duration.components
         let wanted = max(0, seconds).multipliedReportingOverflow(by: 1_000_000_000)
         guard !wanted.overflow else { return .never }

@@ -1,12 +1,5 @@
 import CLatchkeySystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// An Internet address and port.
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {

@@ -1,12 +1,5 @@
 import CLatchkeySystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// A system call that failed.
 public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,13 +1,7 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+package import Glibc
 
 /// The `Date` field's text (RFC 9110 section 5.6.7), made once a second.
-struct DateField {
+package struct DateField {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -16,8 +10,10 @@ struct DateField {
     private var second: time_t = -1
     private var text: [UInt8] = []
 
+    package init() {}
+
     /// The whole line, with its CR LF.
-    mutating func line(at now: time_t) -> [UInt8] {
+    package mutating func line(at now: time_t) -> [UInt8] {
         if now != second {
             second = now
             text = Array("Date: \(DateField.format(now))\r\n".utf8)
@@ -26,7 +22,7 @@ struct DateField {
     }
 
     /// IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-    static func format(_ moment: time_t) -> String {
+    package static func format(_ moment: time_t) -> String {
         var moment = moment
         var parts = tm()
         guard gmtime_r(&moment, &parts) != nil, days.indices.contains(Int(parts.tm_wday)),

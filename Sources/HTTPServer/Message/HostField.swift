@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// The value of a Host field (RFC 9110 section 7.2): `host` or `host:port`, never empty.
 enum HostField {

@@ -1,15 +1,15 @@
 import Primitives
 
 /// Percent-encoding (RFC 3986 section 2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Decodes a path; nil for a malformed escape, a NUL, bytes that are not UTF-8, or a character with more combining
     /// marks than text has.
-    static func decodePath(_ bytes: some Collection<UInt8>) -> String? {
+    package static func decodePath(_ bytes: some Collection<UInt8>) -> String? {
         decode(bytes, plusIsSpace: false)
     }
 
     /// Decodes a name or value of a form, in which `+` stands for a space.
-    static func decodeForm(_ bytes: some Collection<UInt8>) -> String? {
+    package static func decodeForm(_ bytes: some Collection<UInt8>) -> String? {
         decode(bytes, plusIsSpace: true)
     }
 

@@ -1,18 +1,24 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// Writes answers as HTTP/1.1 messages (RFC 9112 sections 4 to 6): head and content in one piece.
-struct ResponseSerializer {
+package struct ResponseSerializer {
     static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// What of the request and the connection an answer depends on.
-    struct Context {
+    package struct Context {
         let method: HTTPRequest.Method
         let minorVersion: Int
         let closes: Bool
+
+        package init(method: HTTPRequest.Method, minorVersion: Int, closes: Bool) {
+            self.method = method
+            self.minorVersion = minorVersion
+            self.closes = closes
+        }
     }
 
     /// Appends an answer's bytes.
-    static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
+    package static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
         append("HTTP/1.1 ", to: &output)
         append(decimal: response.status.code, to: &output)
         output.append(ASCII.space)

@@ -3,7 +3,7 @@ import Synchronization
 /// Counts the handshakes under way, of all loops together. Where there are as many as there may be, the one that has
 /// waited the longest for its client makes room for a new one, so that those who begin handshakes and do not go on with
 /// them keep nobody else out.
-final class HandshakeLimit: Sendable {
+package final class HandshakeLimit: Sendable {
     private struct Handshake {
         let began: MonotonicTime
         let cut: @Sendable () -> Void
@@ -22,16 +22,16 @@ final class HandshakeLimit: Sendable {
     private let maximum: Int
     private let state = Mutex(State())
 
-    init(maximum: Int) {
+    package init(maximum: Int) {
         self.maximum = maximum
     }
 
-    var count: Int { state.withLock { $0.underWay.count } }
+    package var count: Int { state.withLock { $0.underWay.count } }
 
     /// Counts a new handshake.
     /// - Parameter cut: Called if it has to make room; it is not counted any more then.
     /// - Returns: Its number; nil if there is no room.
-    func enter(at now: MonotonicTime, cut: @escaping @Sendable () -> Void) -> UInt64? {
+    package func enter(at now: MonotonicTime, cut: @escaping @Sendable () -> Void) -> UInt64? {
         let (number, victim) = state.withLock { state -> (UInt64?, Handshake?) in
             var victim: Handshake?
             if state.underWay.count >= maximum {
@@ -50,7 +50,7 @@ final class HandshakeLimit: Sendable {
     }
 
     /// A handshake is over.
-    func leave(_ number: UInt64) {
+    package func leave(_ number: UInt64) {
         state.withLock { _ = $0.underWay.removeValue(forKey: number) }
     }
 }

@@ -1,7 +1,6 @@
+import HTTPServer
 import Synchronization
 import Testing
-
-@testable import HTTPServer
 
 @Suite("Census of connections")
 struct ConnectionLimiterTests {

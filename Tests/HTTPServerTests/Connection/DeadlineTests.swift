@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 /// Time is turned by hand. The limits differ from each other so that no one stands in for another.
 @Suite("Deadlines of a connection")

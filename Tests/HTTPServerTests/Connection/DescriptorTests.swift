@@ -1,17 +1,10 @@
+import Glibc
 import HTTPServer
 import HTTPTypes
 import Logging
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Each in a process of its own, because descriptors and their limit belong to the whole process.
 @Suite("Descriptors", .serialized)
@@ -134,9 +127,5 @@ private enum Descriptors {
         return taken
     }
 
-    #if canImport(Darwin)
-        private static let kind = RLIMIT_NOFILE
-    #else
-        private static let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #endif
+    private static let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 }

@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 @Suite("A client that ends its side")
 struct HalfCloseTests {

@@ -1,10 +1,9 @@
+import HTTPServer
 import HTTPTypes
 import Logging
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import HTTPServer
 
 /// What only sockets can show. Short deadlines are the server's; the tests ask only that things end within ten seconds.
 @Suite("A server on sockets", .serialized)

@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 @Suite("Accept-Encoding (RFC 9110 section 12.5.3)")
 struct AcceptEncodingTests {

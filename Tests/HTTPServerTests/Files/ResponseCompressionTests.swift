@@ -1,9 +1,8 @@
 import CLatchkeyZlib
+import HTTPServer
 import HTTPTypes
 import TestSupport
 import Testing
-
-@testable import HTTPServer
 
 @Suite("Compressed answers")
 struct ResponseCompressionTests {

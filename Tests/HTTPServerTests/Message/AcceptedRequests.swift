@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 /// Bytes that must be taken, and for what.
 struct AcceptedRequest: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 /// One place of a request into which every byte there is gets put, one after the other.
 struct SweptPlace: Sendable, CustomTestStringConvertible {

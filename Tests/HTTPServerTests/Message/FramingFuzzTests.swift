@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 /// Mutations of valid requests from a seeded generator: whatever comes, the machine neither traps nor depends on how
 /// the bytes are cut.

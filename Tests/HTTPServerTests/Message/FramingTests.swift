@@ -1,7 +1,6 @@
+import HTTPServer
 import HTTPTypes
 import Testing
-
-@testable import HTTPServer
 
 // One case after the other, so that the tests that wait for sockets get their turns.
 @Suite("Framing of requests", .serialized)

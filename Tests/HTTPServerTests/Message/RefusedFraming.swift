@@ -1,4 +1,4 @@
-@testable import HTTPServer
+import HTTPServer
 
 extension RefusedRequest {
     static let lengths: [RefusedRequest] =

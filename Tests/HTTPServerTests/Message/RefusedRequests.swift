@@ -1,6 +1,5 @@
+import HTTPServer
 import Testing
-
-@testable import HTTPServer
 
 /// Bytes that must be refused, and by which rule.
 struct RefusedRequest: Sendable, CustomTestStringConvertible {

@@ -1,7 +1,6 @@
+import HTTPServer
 import HTTPTypes
 import Testing
-
-@testable import HTTPServer
 
 @Suite("Serialized answers")
 struct ResponseSerializerTests {

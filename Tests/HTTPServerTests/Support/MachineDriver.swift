@@ -1,6 +1,5 @@
+import HTTPServer
 import HTTPTypes
-
-@testable import HTTPServer
 
 /// Takes bytes through a ``ConnectionMachine`` as a connection would whose handler answers at once.
 struct MachineDriver {

@@ -1,9 +1,8 @@
+import HTTPServer
 import Primitives
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import HTTPServer
 
 @Suite("TLS credentials")
 struct TLSCredentialsTests {

@@ -1,0 +1,61 @@
+import Glibc
+
+/// The TLS handshake of a connection.
+extension Connection {
+    /// A handshake in progress.
+    struct Handshake {
+        /// Its number in ``HandshakeLimit``.
+        let number: UInt64
+        let deadline: MonotonicTime
+    }
+
+    func beginHandshake(_ tls: ServerTLS) {
+        let now = MonotonicTime.now()
+        let number = service.handshakes.enter(at: now) { [weak self, loop] in
+            loop.execute { [weak self] in self?.failHandshake("others wait, and it went on for longer than any") }
+        }
+        guard let number else {
+            service.handshakeFailed("there are as many as there may be")
+            return close()
+        }
+        handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
+        guard let session = TLSSession(tls.context, descriptor: descriptor) else {
+            return failHandshake("there is no memory for it")
+        }
+        transport = .tls(session)
+        continueHandshake(session)
+    }
+
+    func continueHandshake(_ session: TLSSession) {
+        switch session.handshake() {
+        case .waiting: return
+        case .done:
+            endHandshake()
+            run(.wait)
+        case .plainHTTP:
+            endHandshake()
+            transport = .plain
+            run(.refuse(.plainHTTPOnTLS))
+        case .failed(let reason):
+            service.handshakeFailed(reason)
+            endHandshake()
+            // OpenSSL has sent the client its word on it: closing now could destroy that on its way.
+            transport = .plain
+            shutdown(descriptor, Int32(SHUT_WR))
+            run(machine.responseEnded(closing: true, at: .now()))
+        }
+    }
+
+    /// The time for the first request begins.
+    private func endHandshake() {
+        if let handshake { service.handshakes.leave(handshake.number) }
+        handshake = nil
+        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
+    }
+
+    func failHandshake(_ reason: String) {
+        guard isOpen, handshake != nil else { return }
+        service.handshakeFailed(reason)
+        close()
+    }
+}

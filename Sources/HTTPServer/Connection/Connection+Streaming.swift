@@ -1,0 +1,53 @@
+/// A response whose content is written in pieces.
+extension Connection {
+    /// Sends the head, and has the content made. The stream has been counted by now.
+    func begin(_ response: Response, _ produce: @escaping ResponseProducer, to head: RequestHead) {
+        // Without chunks the connection's end is the content's.
+        let isFramed = head.minorVersion > 0
+        let context = ResponseSerializer.Context(
+            method: head.method, minorVersion: head.minorVersion,
+            closes: machine.closesAfterResponse || response.closesConnection || !isFramed)
+        respond(response, for: context, .streaming)
+        guard isOpen, !peerHasEnded else {
+            service.streams.leave()
+            return close()
+        }
+        stream = ResponseBodyStream(produce, isFramed: isFramed, for: self, on: loop)
+        // Told before the stream had begun.
+        if machine.isDraining { stream?.cancel() }
+    }
+
+    /// Sends a piece, and tells whether it did once the socket has taken it.
+    func write(_ bytes: [UInt8], _ done: ResponseBodyStream.Taken) {
+        guard isOpen, !machine.isDraining, case .streaming = progress, let stream, !stream.isWaiting else {
+            return done.resume(returning: false)
+        }
+        guard !bytes.isEmpty else { return done.resume(returning: true) }
+        machine.responseBegan(at: .now())
+        self.stream?.wait(done)
+        write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
+    }
+
+    /// - Parameter isWhole: Whether all was said. What was not must not look as if it were: the connection is cut.
+    func streamEnded(isWhole: Bool) {
+        guard isOpen, case .streaming = progress, let stream else { return }
+        guard isWhole else { return close() }
+        closesAfterResponse = closesAfterResponse || machine.closesAfterResponse
+        progress = .sending
+        endStream()
+        machine.responseBegan(at: .now())
+        if stream.isFramed {
+            write { $0.append(contentsOf: ResponseSerializer.lastChunk) }
+        } else if isFlushed {
+            progress = .sent
+        }
+        if !isRunning, let next = takeNext() { run(next) }
+    }
+
+    func endStream() {
+        guard let ended = stream else { return }
+        stream = nil
+        service.streams.leave()
+        ended.end()
+    }
+}
