@@ -64,6 +64,9 @@ export interface UserSession {
 
 export class LatchkeyError extends Error {
   error: string;
+  /** For the person who uses the app: short, without technical terms. */
+  message: string;
+  /** For developers: what was wrong and what to do. */
   error_description: string;
   error_type: string;
   correlation_id?: string;

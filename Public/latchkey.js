@@ -53,11 +53,11 @@ export class LatchkeyError extends Error {
    * @param {Headers} [headers]
    */
   constructor(answer, status = 0, headers) {
-    super(answer.error_description ?? answer.error);
+    super(answer.message ?? answer.error_description ?? answer.error);
     this.name = "LatchkeyError";
     /** @type {string} The code of docs/errors.md, or one of this module's own. */
     this.error = answer.error;
-    /** @type {string} What was wrong and what to do. */
+    /** @type {string} For developers: what was wrong and what to do. */
     this.error_description = answer.error_description ?? "";
     /** @type {string} */
     this.error_type = answer.error_type ?? "unknownError";

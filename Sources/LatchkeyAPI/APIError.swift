@@ -9,6 +9,7 @@ struct APIError: Error, Sendable {
     let status: HTTPResponse.Status
     let code: String
     let errorType: ErrorType
+    /// For developers: what was wrong and what to do.
     let description: String
     var correlationID: CorrelationID?
     /// Beside those that every error has.
@@ -27,10 +28,14 @@ struct APIError: Error, Sendable {
         self.headers = headers
     }
 
+    /// For the person who uses the app.
+    var userMessage: String { UserMessage.text(code, errorType) }
+
     func response(requestID: String) -> Response {
-        var json = JSONObjectWriter(capacity: 384)
+        var json = JSONObjectWriter(capacity: 512)
         json.add("error", code)
         json.add("error_description", description)
+        json.add("message", userMessage)
         json.add("error_type", errorType.rawValue)
         json.add("correlation_id", ifPresent: correlationID?.text)
         json.add("request_id", requestID)

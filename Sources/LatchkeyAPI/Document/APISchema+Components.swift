@@ -20,6 +20,7 @@ extension APISchema {
         [
             .required("error", code ?? text("For programs: a code of OAuth, of the carrier, or of Latchkey.")),
             .required("error_description", text("For developers: what was wrong and what to do.")),
+            .required("message", text("For the person who uses the app: short, without technical terms.")),
             .required(
                 "error_type",
                 text(

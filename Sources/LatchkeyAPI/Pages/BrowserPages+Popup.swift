@@ -15,7 +15,7 @@ extension BrowserPages {
             case .signedIn, .handedOver: "You are signed in. You may close this window."
             case .linked: "You can sign in this way, too, from now on. You may close this window."
             case .mustRegister: "Go on in the window you came from. You may close this one."
-            case .failed(let error): error.description
+            case .failed(let error): APIError(error).userMessage
             }
         return page(
             .ok, below: path, title: "Sign-in",

@@ -18,8 +18,8 @@ enum BrowserPages {
         var response = page(
             error.status, below: path, title: "This sign-in cannot go on",
             """
-            <p>\(HTML.escaped(error.description))</p>
-            <p><small>\(HTML.escaped(error.code))</small></p>
+            <p>\(HTML.escaped(error.userMessage))</p>
+            <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
             <p><a href="\(HTML.escaped(path))/sign-in">Back to the ways to sign in</a></p>
             """)
         response.headers.append(contentsOf: error.headers)

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import SignIn
 import StorageModel
 
 /// `/sign-in` as it is shown.
@@ -67,19 +68,9 @@ struct SignInPage {
                     + "takes a form that needs JavaScript: <a href=\"\(HTML.escaped(path))/\">go on there</a>, with "
                     + "JavaScript on.")
         case .failed(let code):
-            Self.notice("problem", "\(Self.words(of: code)) <small>(<code>\(code)</code>)</small>")
+            Self.notice("problem", "\(UserMessage.text(code, .unknownError)) <small>(<code>\(code)</code>)</small>")
         case .signedOut where user == nil: Self.notice("note", "You are signed out.")
         case .signedIn, .signedOut, .mustRegister, nil: ""
-        }
-    }
-
-    private static func words(of code: String) -> String {
-        switch code {
-        case "access_denied", "request_denied":
-            "The sign-in was refused: you, or the provider, said no. Try again if that was not meant."
-        case "carrier_timeout", "authentication_timed_out": "There was no answer in time. Try again."
-        case "temporarily_unavailable": "The provider cannot be reached at the moment. Try again in a minute."
-        default: "The sign-in did not go through. Try again; if it goes on, tell the operator this code."
         }
     }
 

@@ -38,6 +38,7 @@ struct Answer: Sendable {
         var error = LatchkeyError(
             LatchkeyError.Code(rawValue: answer.error), answer.errorDescription ?? "",
             kind: answer.errorType.flatMap(LatchkeyError.Kind.init) ?? .unknownError)
+        error.userMessage = answer.message
         error.status = status
         error.correlationID = answer.correlationId
         error.requestID = answer.requestId
@@ -70,6 +71,7 @@ struct TokenResponse: Decodable {
 private struct ErrorResponse: Decodable {
     let error: String
     let errorDescription: String?
+    let message: String?
     let errorType: String?
     let correlationId: String?
     let requestId: String?

@@ -50,6 +50,8 @@ public struct LatchkeyError: Error, Sendable, Hashable {
     public let code: Code
     /// What was wrong and what to do, for developers.
     public let message: String
+    /// The server's `message` for the person who uses the app: short, without technical terms. Nil if there was none.
+    public internal(set) var userMessage: String?
     public let kind: Kind
     /// The status of the answer; nil if there was none.
     public internal(set) var status: Int?
@@ -109,6 +111,7 @@ extension LatchkeyError {
     /// The same, told of a session that is over.
     var asSignedOut: LatchkeyError {
         var error = LatchkeyError(.signedOut, message, kind: .requestDenied)
+        error.userMessage = userMessage
         error.status = status
         error.correlationID = correlationID
         error.requestID = requestID

@@ -37,7 +37,7 @@ import Testing
 
     private static func error(_ code: String, type: String = "invalidRequest", more: String = "") -> String {
         """
-        {"error": "\(code)", "error_description": "d", "error_type": "\(type)", "request_id": "k-1"\(more)}
+        {"error": "\(code)", "error_description": "d", "message": "m", "error_type": "\(type)", "request_id": "k-1"\(more)}
         """
     }
 

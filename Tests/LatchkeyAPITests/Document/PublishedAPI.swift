@@ -17,6 +17,9 @@ enum PublishedAPI {
         let exchange = APIContract.Exchange(
             method.rawValue, path, status: response.status.code,
             fields: response.headers.map { ($0.name.rawName, $0.value) }, body: response.body)
+        if let message = (try? JSONValue(parsing: response.body))?.object?["message"]?.string {
+            UserMessageTests.check(message)
+        }
         for fault in try contract.get().faults(of: exchange) { Issue.record("\(fault)") }
     }
 }

@@ -109,7 +109,7 @@ import Testing
     @Test(
         "A failure is told in words of its own, with the code at most",
         arguments: [
-            ("error=access_denied", "was refused", "access_denied"),
+            ("error=access_denied", "was declined", "access_denied"),
             ("error=carrier_timeout", "in time", "carrier_timeout"),
             ("error=%3Cb%3E&message=Call+900", "did not go through", "unknown_error"),
             ("error=Call_900", "did not go through", "unknown_error"), ("", "did not go through", "unknown_error"),
