@@ -103,9 +103,9 @@ import Testing
         #expect(await demo.ending().status == 0)
     }
 
-    @Test("The lines of docs/server-initiated.md ask a user, approve, and get the session")
+    @Test("The lines of docs/backchannel-authentication.md ask a user, approve, and get the session")
     func serverInitiated() async throws {
-        let document = "docs/server-initiated.md"
+        let document = "docs/backchannel-authentication.md"
         try await withDemo { _, here in
             let started = try shell(here(try snippet("start", of: document)))
             let answer = try #require(
