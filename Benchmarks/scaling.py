@@ -296,26 +296,26 @@ def me(port, callers, bearer):
 
 
 class Meter:
-    """Measures what calls cost the copies and the database, each a call."""
+    """Measures what calls cost the instances and the database, each a call."""
 
-    def __init__(self, copies, postgres):
-        self.copies, self.postgres, self.rows = copies, postgres, []
+    def __init__(self, instances, postgres):
+        self.instances, self.postgres, self.rows = instances, postgres, []
 
     def measure(self, name, items, one):
         say(name)
-        ports = [urllib.parse.urlsplit(copy.found).port for copy in self.copies]
-        before, database = [copy.cpu() for copy in self.copies], self.postgres.cpu()
+        ports = [urllib.parse.urlsplit(copy.found).port for copy in self.instances]
+        before, database = [copy.cpu() for copy in self.instances], self.postgres.cpu()
         began = time.monotonic()
         results = each(ports, items, one)
         took = time.monotonic() - began
-        spent = sum(copy.cpu() for copy in self.copies) - sum(before)
+        spent = sum(copy.cpu() for copy in self.instances) - sum(before)
         row = {"name": name, "copy": spent / len(items), "postgres": (self.postgres.cpu() - database) / len(items),
                "rate": len(items) / took}
         self.rows.append(row)
         return results, row
 
 
-def start_copy(folder, name, simulator, database):
+def start_instance(folder, name, simulator, database):
     return Program([options.latchkey, "serve"], f"{folder}/{name}.log", r"listening.*?(http://127\.0\.0\.1:\d+)\s",
                    LATCHKEY_HTTP_PORT="0", LATCHKEY_API_KEYS=KEY, LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
                    LATCHKEY_ZENKEY_CLIENTS=f"{CLIENT}:{SECRET}", LATCHKEY_ZENKEY_DISCOVERY_URL=simulator.found,
@@ -333,7 +333,7 @@ def measure(folder):
         os.mkdir(f"{folder}/postgres")
         postgres = Postgres(f"{folder}/postgres")
         running.append(postgres)
-        first = start_copy(folder, "first", simulator, postgres.url)
+        first = start_instance(folder, "first", simulator, postgres.url)
         running.append(first)
         figures = measure_postgres(folder, simulator, postgres, first, running)
         figures["sqlite"] = measure_sqlite(folder, simulator)
@@ -359,15 +359,15 @@ def measure_postgres(folder, simulator, postgres, first, running):
     refreshed, refreshes = meter.measure("refresh", [token("refresh", number) for number in some], refresh)
     family = int(postgres.ask("SELECT pg_total_relation_size('spent_refresh_tokens') / count(*) FROM spent_refresh_tokens"))
     near = [tokens["token"] for tokens in refreshed[:min(count, AT_HAND // 4)]]
-    _, at_hand = meter.measure("session check, at hand", near * max(1, count // len(near)), me)
+    _, at_hand = meter.measure("session check, cached", near * max(1, count // len(near)), me)
     # Each once: none of them is at hand.
     filled = [token("session", number) for number in sorted(set(range(1, options.users + 1)) - set(some))][:AT_HAND // 2]
-    _, away = meter.measure("session check, not at hand", filled, me)
-    second = start_copy(folder, "second", simulator, postgres.url)
+    _, away = meter.measure("session check, not cached", filled, me)
+    second = start_instance(folder, "second", simulator, postgres.url)
     running.append(second)
     each([urllib.parse.urlsplit(second.found).port], codes(simulator, 100), sign_in)
     both = Meter([first, second], postgres)
-    _, two = both.measure("sign-in, many users, two copies", codes(simulator, count), sign_in)
+    _, two = both.measure("sign-in, many users, two instances", codes(simulator, count), sign_in)
     return {"rows": meter.rows + both.rows, "per_user": per_user, "family": family, "few": few, "many": many, "refresh": refreshes,
             "at_hand": at_hand, "away": away, "two": two, "resident": resident(first.pid),
             "version": postgres.ask("SHOW server_version").split()[0]}
@@ -376,7 +376,7 @@ def measure_postgres(folder, simulator, postgres, first, running):
 def measure_sqlite(folder, simulator):
     say(f"filling an SQLite file with {options.users} users")
     path = f"{folder}/latchkey.db"
-    copy = start_copy(folder, "sqlite", simulator, f"sqlite:///{path}")
+    copy = start_instance(folder, "sqlite", simulator, f"sqlite:///{path}")
     try:
         each([urllib.parse.urlsplit(copy.found).port], codes(simulator, 20), sign_in)
     finally:
@@ -392,22 +392,22 @@ def hundred_millions(figures):
     users, rates = 100e6, {"many": 93, "refresh": 2_500, "away": 8_333, "at_hand": 8_333}
     copy, database = (sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("copy", "postgres"))
     return [
-        f"| PostgreSQL: users, each with a session that was refreshed | 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
+        f"| PostgreSQL: users, each with a refreshed session | 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
         f"{users * (figures['per_user'] + figures['family']) / 1e9:.0f} GB |",
-        f"| cores of the copies, at the peak | rates × µs of a copy | {copy:.2f} |",
+        f"| cores of the instances, at the peak | rates × µs of an instance | {copy:.2f} |",
         f"| cores of PostgreSQL, at the peak | rates × µs of PostgreSQL | {database:.2f} |"]
 
 
 def report(figures):
     lines = [f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind on {options.connections} connections, "
              f"{os.cpu_count()} cores shared by all:", "",
-             "| call | CPU µs of the copy | CPU µs of PostgreSQL | a second, on one core of a copy |", "|---|---:|---:|---:|"]
+             "| call | CPU µs of the instance | CPU µs of PostgreSQL | per second, on one core of an instance |", "|---|---:|---:|---:|"]
     lines += [f"| {row['name']} | {row['copy']:.0f} | {row['postgres']:.0f} | {1e6 / max(row['copy'], 1):.0f} |" for row in figures["rows"]]
     lines += ["", "| what | bytes |", "|---|---:|",
               f"| a user with an identity and a session, in PostgreSQL | {figures['per_user']:.0f} |",
-              f"| a session's further row once it was refreshed, in PostgreSQL | {figures['family']} |",
+              f"| an additional row for a refreshed session, in PostgreSQL | {figures['family']} |",
               f"| a user with an identity and a session, in SQLite | {figures['sqlite']:.0f} |",
-              f"| a copy's memory, at the end | {figures['resident']:.0f} |",
+              f"| memory of an instance, at the end | {figures['resident']:.0f} |",
               "", "| 100 million users | from | |", "|---|---|---:|", *hundred_millions(figures)]
     return "\n".join(lines)
 
