@@ -1,8 +1,8 @@
-// Shows openapi.json to people. Nothing of it is taken for HTML: every text becomes a text node.
+// Renders openapi.json. Nothing in it is interpreted as HTML: every text becomes a text node.
 
 const main = document.getElementById("api");
 
-/** An element with classes and children; a child that is a string is a text, null is left out. */
+/** An element with classes and children: a string becomes a text node, null is skipped. */
 function make(name, className, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -10,7 +10,7 @@ function make(name, className, ...children) {
   return element;
 }
 
-/** The words of a description: paragraphs, `code` and **strong**. */
+/** Formats a description: paragraphs, `code` and **strong**. */
 function prose(text) {
   return (text ?? "").split(/\n\n+/).filter(Boolean).map((paragraph) => make("p", "", ...inline(paragraph)));
 }
@@ -23,13 +23,13 @@ function inline(text) {
   });
 }
 
-/** What a reference within the document means; anything else is itself. */
+/** Resolves a reference within the document; returns any other value unchanged. */
 function resolve(api, value) {
   if (!value?.$ref) return value;
   return value.$ref.slice(2).split("/").reduce((found, name) => found?.[name], api);
 }
 
-/** What a value may be, in a few words. */
+/** Describes the type of a value. */
 function kind(api, schema) {
   if (schema.$ref) return schema.$ref.split("/").pop();
   if (schema.const !== undefined) return `always ${JSON.stringify(schema.const)}`;
@@ -44,7 +44,7 @@ function kind(api, schema) {
   return limits.length ? `${text}, ${limits.join(", ")}` : text;
 }
 
-/** The schemas of objects that stand somewhere in a schema. */
+/** The schemas of objects within a schema. */
 function objects(api, schema) {
   const found = resolve(api, schema) ?? {};
   if (found.properties) return [found];
@@ -64,7 +64,7 @@ function table(heads, rows) {
   return make("div", "scroll", make("table", "fields", head, make("tbody", "", ...rows)));
 }
 
-/** The rows of an object's fields, those of objects in them too. */
+/** The rows of an object's fields, including nested objects. */
 function fieldRows(api, schema, prefix = "", depth = 0) {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const path = prefix + name;
@@ -80,7 +80,7 @@ function fieldRows(api, schema, prefix = "", depth = 0) {
 
 function fields(api, schema) {
   const rows = objects(api, schema).flatMap((part) => fieldRows(api, part));
-  return rows.length ? table(["Field", "What", "Meaning"], rows) : null;
+  return rows.length ? table(["Field", "Type", "Meaning"], rows) : null;
 }
 
 function example(title, value) {
@@ -96,7 +96,7 @@ function parameters(api, call) {
   const rows = call.parameters.map((item) => row(
     [make("code", "", item.name), item.required ? make("span", "must", " required") : null],
     make("span", "quiet", `${item.in}: ${kind(api, item.schema)}`), prose(item.schema.description)));
-  return [make("h3", "", "Parameters"), table(["Name", "What", "Meaning"], rows)];
+  return [make("h3", "", "Parameters"), table(["Name", "Type", "Meaning"], rows)];
 }
 
 function body(api, call) {
@@ -111,13 +111,13 @@ function body(api, call) {
   ];
 }
 
-function answers(api, call) {
+function responses(api, call) {
   const all = Object.entries(call.responses).map(([status, response]) => [status, resolve(api, response)]);
   const good = all.filter(([status]) => status < "400").flatMap(([status, response]) => {
     const media = Object.values(response.content ?? {})[0];
     const headers = Object.keys(response.headers ?? {}).filter((name) => !["X-Request-Id", "Cache-Control"].includes(name));
     return [
-      make("h3", "", `Answer ${status}`),
+      make("h3", "", `Response ${status}`),
       ...prose(response.description),
       headers.length ? make("p", "quiet", `Headers: ${headers.join(", ")}`) : null,
       media ? fields(api, media.schema) : null,
@@ -131,7 +131,7 @@ function answers(api, call) {
       shown.map((value) => make("p", "quiet", value.error_description ?? "")));
   });
   return [...good, make("details", "more", make("summary", "", `Errors: ${rows.length} statuses`),
-    table(["Status", "Errors", "Such as"], rows))];
+    table(["Status", "Errors", "Examples"], rows))];
 }
 
 function access(api, call) {
@@ -149,7 +149,7 @@ function operation(api, path, method, call) {
     make("summary", "", make("span", `method ${method}`, method.toUpperCase()), make("code", "path", path),
       make("span", "says", call.summary)),
     make("div", "", ...prose(call.description), access(api, call), ...parameters(api, call), ...body(api, call),
-      ...answers(api, call)));
+      ...responses(api, call)));
   section.id = call.operationId;
   section.dataset.words = `${method} ${path} ${call.summary} ${call.operationId}`.toLowerCase();
   return section;
@@ -160,7 +160,7 @@ function accessWays(api) {
     make("code", "", scheme.type === "http" ? `Authorization: ${scheme.scheme === "bearer" ? "Bearer" : scheme.scheme}`
       : `${scheme.in === "cookie" ? "Cookie" : scheme.name}${scheme.in === "cookie" ? `: ${scheme.name}` : ""}`),
     prose(scheme.description)));
-  return table(["Sent as", "What it is"], rows);
+  return table(["Sent as", "Meaning"], rows);
 }
 
 function show(api) {
@@ -187,7 +187,7 @@ function show(api) {
   open();
 }
 
-/** A field that leaves only what has all its words. */
+/** A search field: shows the calls that contain all its words. */
 function finder(groups) {
   const input = make("input", "");
   input.type = "search";
@@ -212,10 +212,10 @@ function open() {
 addEventListener("hashchange", open);
 
 try {
-  const answer = await fetch("openapi.json");
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  show(await answer.json());
+  const response = await fetch("openapi.json");
+  if (!response.ok) throw new Error(`the server responded with ${response.status}`);
+  show(await response.json());
 } catch (error) {
-  main.replaceChildren(make("p", "problem", `openapi.json cannot be shown: ${error.message}. Reload the page.`));
+  main.replaceChildren(make("p", "problem", `Cannot show openapi.json: ${error.message}. Reload the page.`));
   main.removeAttribute("aria-busy");
 }

@@ -73,7 +73,7 @@ $("profile-form").addEventListener("submit", (event) => {
   });
 });
 
-/** The list anew, where somebody is signed in: another device may have come or gone. */
+/** Reloads the list if a user is signed in, because sessions may have begun or ended elsewhere. */
 export async function sessionsChanged() {
   if (user) await showSessions();
 }
@@ -92,7 +92,7 @@ async function showSessions() {
     end.setAttribute("aria-label", `End the session of ${name}, since ${new Date(session.created_at * 1000).toLocaleString()}`);
     return make("li", "",
       make("div", "", name, make("small", "", "Since ", moment(session.created_at), `, for ${session.client_id}`)),
-      session.current ? make("span", "tag", "This one") : end);
+      session.current ? make("span", "tag", "This session") : end);
   }));
 }
 
@@ -112,7 +112,7 @@ async function checked(response) {
   return answer;
 }
 
-/** What people call an issuer. */
+/** The display name of an issuer. */
 function nameOf(issuer) {
   const end = issuer.split("/").pop();
   return stage.carriers.find(({ mccmnc }) => mccmnc === end)?.name
@@ -123,15 +123,15 @@ async function showMethods() {
   const { identities } = await stage.latchkey.fetch("/users/me/identities").then(checked);
   $("method-list").replaceChildren(...identities.map((identity) => {
     const name = nameOf(identity.issuer);
-    const away = button("Take away", async () => {
-      const words = "You cannot sign in with it any more. Sessions stay.";
-      if (!await sure(`Take ${name} away?`, words, "Take it away")) return;
+    const away = button("Remove", async () => {
+      const words = "You can no longer sign in with it. Sessions stay.";
+      if (!await sure(`Remove ${name}?`, words, "Remove it")) return;
       await stage.latchkey.fetch("/users/me/identities/" + encodeURIComponent(identity.id), { method: "DELETE" }).then(checked);
       await showMethods();
-      tell(`${name} signs you in no more.`);
+      tell(`${name} is removed.`);
       $("methods-title").focus();
     });
-    away.setAttribute("aria-label", `Take away ${name}`);
+    away.setAttribute("aria-label", `Remove ${name}`);
     return make("li", "", make("div", "", name, make("small", "", identity.issuer)), away);
   }));
 }
@@ -146,7 +146,7 @@ async function link(provider) {
 }
 
 $("erase").addEventListener("click", () => run($("erase"), async () => {
-  if (!await sure("Erase the account?", "Everything of it is gone for good.", "Erase it")) return;
+  if (!await sure("Erase the account?", "All its data is deleted. You cannot undo it.", "Erase it")) return;
   await stage.latchkey.fetch("/users/me", { method: "DELETE" }).then(checked);
   told.erased();
 }));

@@ -1,10 +1,10 @@
-// What the parts of the console have in common: elements, errors, moments, and one action at a time.
+// Shared functions of the console: elements, errors, times, and one action at a time.
 
 import { advice } from "./console-explain.js";
 
 export const $ = (id) => document.getElementById(id);
 
-/** An element with classes and children; a child that is a string is a text, null is left out. */
+/** An element with classes and children: a string becomes a text node, null is skipped. */
 export function make(name, className, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -19,13 +19,13 @@ export function button(text, action, className) {
   return element;
 }
 
-/** Names and values of a description list; those that are null are left out. */
+/** Fills a description list with names and values, without those that are null. */
 export function facts(list, pairs) {
   list.replaceChildren(...pairs.filter(([, value]) => value !== null && value !== undefined)
     .flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
 }
 
-/** A moment, of seconds since 1970. */
+/** A time element; the argument is seconds since 1970. */
 export function moment(seconds) {
   const time = make("time", "", new Date(seconds * 1000).toLocaleString(undefined, {
     dateStyle: "medium", timeStyle: "short",
@@ -34,25 +34,25 @@ export function moment(seconds) {
   return time;
 }
 
-/** The fields of a form that have something in them. */
+/** The non-empty fields of a form. */
 export function fields(form) {
   return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])
     .filter(([, value]) => value));
 }
 
-/** Tells what has happened, to all. */
+/** Announces an event on the page. */
 export function tell(text) {
   $("news").textContent = text;
 }
 
 let noSession = () => {};
 
-/** Has something done when a call of the page finds that its cookies are gone. */
+/** Sets the action for a call that finds its cookies missing. */
 export function whenSessionIsGone(action) {
   noSession = action;
 }
 
-/** Runs what a control asks for, one at a time; what goes wrong is told in its card. */
+/** Runs the action of a control, one at a time in each card; shows an error in the card. */
 export async function run(control, action) {
   const card = control.closest("[data-card]");
   if (card.getAttribute("aria-busy") === "true") return;
@@ -64,7 +64,7 @@ export async function run(control, action) {
   try {
     await action();
   } catch (error) {
-    // A page without a session is asked for an API key, which is for apps and services.
+    // Without a session the server asks for an API key, which is for apps and services only.
     if (error.error === "invalid_api_key" && !control.closest("#phone, #redeem-form")) noSession();
     else complain(card, error);
   } finally {
@@ -77,7 +77,7 @@ export function complain(card, error) {
   card.querySelector(".trouble").replaceChildren(problem(error));
 }
 
-/** An error of the API as a person reads it: what was wrong, what to do, and what the operator needs to know. */
+/** Shows an error of the API: what was wrong, what to do, and the ids for the operator. */
 function problem(error) {
   const ids = [
     error.status ? `status ${error.status}` : null, error.error, error.error_type,
@@ -85,12 +85,12 @@ function problem(error) {
     error.request_id ? `request_id ${error.request_id}` : null,
   ].filter(Boolean);
   const again = error.retry_after ? ` Try again in ${error.retry_after} seconds.` : "";
-  return make("div", "problem", make("h4", "", "That did not go through"),
+  return make("div", "problem", make("h4", "", "That did not work"),
     make("p", "", (error.error_description || error.message || "Something went wrong.") + again),
     make("p", "", make("b", "", "What to do: "), advice(error)), make("p", "ids", ids.join(" · ")));
 }
 
-/** Has a person confirm what there is no way back from. */
+/** Asks for confirmation of an irreversible action. */
 export function sure(title, text, yes) {
   $("sure-title").textContent = title;
   $("sure-text").textContent = text;

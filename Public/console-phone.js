@@ -1,4 +1,4 @@
-// An app on a phone: it has an API key, posts the code that it got from the carrier, and holds its tokens itself.
+// Plays an app on a phone: it has an API key, posts the code from the carrier, and keeps its tokens itself.
 
 import { sessionsChanged } from "./console-account.js";
 import { $, complain, facts, fields, make, run, tell } from "./console-parts.js";
@@ -29,7 +29,7 @@ export function usePhone(all, offerRegistration) {
   $("ask-form").elements.mccmnc.value = carrier.mccmnc;
 }
 
-/** Fills the choice of a carrier, and of one of its people. */
+/** Fills the lists of carriers and of their users. */
 export function choose(carrier, person) {
   carrier.replaceChildren(...stage.carriers.map(({ mccmnc, name }) => new Option(`${name} (${mccmnc})`, mccmnc)));
   const people = () => {
@@ -40,7 +40,7 @@ export function choose(carrier, person) {
   people();
 }
 
-/** Asks as the app does: with the key, with the tokens, without cookies. */
+/** Sends a request as an app does: with the key and the tokens, without cookies. */
 async function ask(method, path, body) {
   const headers = { "X-API-KEY": apiKey };
   if (tokens) headers.Authorization = "Bearer " + tokens.token;
@@ -51,15 +51,15 @@ async function ask(method, path, body) {
       method, headers, credentials: "omit", body: body && JSON.stringify(body),
     });
   } catch {
-    throw new LatchkeyError({ error: "network_failure", error_description: "There was no answer." });
+    throw new LatchkeyError({ error: "network_failure", error_description: "There was no response." });
   }
   const answer = await response.json();
-  // What a registration form starts with is told beside the error.
+  // The error response also has the values for a registration form.
   if (!response.ok) throw Object.assign(new LatchkeyError(answer, response.status, response.headers), { answer });
   return answer;
 }
 
-/** What the phone does where there is a real one: see ask() for the rest. */
+/** Plays the phone's call to the simulated carrier; ask() plays the app's. */
 export async function carrier(stage, path, form) {
   const response = await fetch(stage.demo.carriers_url + path, { method: "POST", body: new URLSearchParams(form) });
   const answer = await response.json();
@@ -75,7 +75,7 @@ $("get-code").addEventListener("click", () => run($("get-code"), async () => {
     form.elements[name].value = code[name] ?? "";
   }
   $("code-fields").open = true;
-  tell("The app has a code. Change a field to see what is refused, or sign in with it.");
+  tell("The app has a code. Sign in with it, or change a field to see it refused.");
 }));
 
 $("code-form").addEventListener("submit", (event) => {
@@ -87,7 +87,7 @@ $("code-form").addEventListener("submit", (event) => {
   });
 });
 
-/** Signs the app in by a call, or has its user register. */
+/** Signs the app in, or starts the registration of its user. */
 async function entering(call) {
   tokens = null;
   try {
@@ -100,7 +100,7 @@ async function entering(call) {
         name: given.name?.value, email: given.email?.value, phone_number: given.phone?.value,
         postal_code: given.postal_code?.value,
       },
-      missing, why: "The app got these attributes from the carrier; nobody is registered here under this identity yet.",
+      missing, why: "The app got these attributes from the carrier, but the user has no account here yet.",
       async register(attributes) {
         await enter(await ask("POST", "/auth/register", { ...attributes, state_key }));
       },
@@ -113,7 +113,7 @@ async function enter(answer) {
   showTokens();
   $("phone-out").hidden = true;
   $("phone-in").hidden = false;
-  tell(answer.new_user ? "The app has signed a new user in." : "The app has signed its user in.");
+  tell(answer.new_user ? "The app has signed in a new user." : "The app has signed in its user.");
   $("phone-in-title").focus();
   await sessionsChanged();
 }
@@ -142,7 +142,7 @@ $("phone-me").addEventListener("click", () => run($("phone-me"), async () => {
 $("phone-refresh").addEventListener("click", () => run($("phone-refresh"), async () => {
   const { refresh_token } = tokens;
   tokens = await ask("POST", "/auth/token", { grant_type: "refresh_token", refresh_token });
-  // Within the grace the last one is answered again with the same; only one before it tells of two holders.
+  // In the grace period the last spent token gets the same tokens again; only an older one is treated as reuse.
   spent = spent ?? { refresh_token, isLast: true };
   spent.isLast = spent.refresh_token === refresh_token;
   showTokens();
@@ -153,10 +153,10 @@ $("phone-reuse").addEventListener("click", () => run($("phone-reuse"), async () 
   const { isLast, refresh_token } = spent;
   try {
     await ask("POST", "/auth/token", { grant_type: "refresh_token", refresh_token });
-    tell(isLast ? "The very same tokens once more: a lost answer signs nobody out. Refresh again, and then try it." : "");
+    tell(isLast ? "The same tokens again, because a response can get lost. Refresh once more, then try again." : "");
   } catch (error) {
     if (error.error === "invalid_grant") {
-      leave("The spent token was shown again, by whomever: the whole session has ended.");
+      leave("A spent token was used again, so the session has ended.");
     }
     throw error;
   }
@@ -168,7 +168,7 @@ $("phone-sign-out").addEventListener("click", () => run($("phone-sign-out"), asy
   await sessionsChanged();
 }));
 
-// Asking on the phone.
+// Backchannel authentication.
 
 function endAsking(text) {
   clearTimeout(asking?.timer);
@@ -188,12 +188,12 @@ $("ask-form").addEventListener("submit", (event) => {
     const answer = await ask("POST", "/auth/zenkey-async-signin", body);
     asking = { handle: answer.auth_req_id, mccmnc: body.mccmnc };
     $("asked").hidden = false;
-    $("asked-state").textContent = `The answer is waited for, ${answer.expires_in} s at most.`;
+    $("asked-state").textContent = `Waiting for the user, at most ${answer.expires_in} s.`;
     poll(asking);
   });
 });
 
-/** Once in one and a half seconds; more than one in a second is refused. */
+/** Polls every 1.5 seconds; the server refuses more than one poll per second. */
 function poll(own) {
   own.timer = setTimeout(async () => {
     if (asking !== own) return;
@@ -219,6 +219,6 @@ for (const [id, answer] of [["approve", "approve"], ["deny", "deny"]]) {
 
 $("cancel-asking").addEventListener("click", () => run($("cancel-asking"), async () => {
   const { handle } = asking;
-  endAsking("The user is asked no longer.");
+  endAsking("The request is cancelled.");
   await ask("DELETE", "/auth/zenkey-async-signin/" + encodeURIComponent(handle));
 }));

@@ -1,5 +1,5 @@
-// The calls of the page, as they are made: beside what was sent and answered, what each is for. Secrets are shortened before
-// anything is kept, and what is kept is gone with the tab.
+// Shows the calls of the page, with their purpose, request and response. Secrets are shortened before a call is stored, and the
+// stored calls end with the tab.
 
 import { explain } from "./console-explain.js";
 import { make } from "./console-parts.js";
@@ -7,13 +7,13 @@ import { make } from "./console-parts.js";
 const KEPT = "latchkey.console.calls";
 const LIMIT = 40;
 
-/** What opens something: a code, a token, a key. */
+/** Fields with secrets: codes, tokens, keys. */
 const SECRET = new Set([
   "token", "refresh_token", "code", "code_verifier", "state_key", "session_id", "auth_req_id", "receipt", "api_key",
   "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
 ]);
 
-/** What is told of a sender that a developer does not write. */
+/** The request fields that are shown. */
 const HEADERS = ["authorization", "x-api-key", "content-type", "accept"];
 
 const ANSWER_HEADERS = ["www-authenticate", "retry-after", "location", "cache-control", "x-request-id"];
@@ -23,7 +23,7 @@ const clear = document.getElementById("trace-clear");
 const said = document.getElementById("trace-said");
 let calls = [];
 
-/** A secret's first characters: enough to know it again, and to see that it is another. */
+/** A secret's first characters: enough to recognize it and to tell it from others. */
 export function shortened(text) {
   return text.length <= 8 ? "…" : `${text.slice(0, 6)}… (${text.length} characters)`;
 }
@@ -34,7 +34,7 @@ function tidy(value, name = "") {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, tidy(item, key)]));
   }
   if (typeof value !== "string") return value;
-  // The links of a redirect have secrets in their query.
+  // The query of a redirect contains secrets.
   if (name === "location") return value.replace(/(=)([^=&]{24,})/g, (_, sign, text) => sign + text.slice(0, 6) + "…");
   if (!SECRET.has(name.toLowerCase())) return value;
   return value.startsWith("Bearer ") ? "Bearer " + shortened(value.slice(7)) : shortened(value);
@@ -72,11 +72,11 @@ function keep() {
   try {
     sessionStorage.setItem(KEPT, JSON.stringify(calls));
   } catch {
-    // Where there is no storage, the list ends with the page.
+    // Without storage the list ends with the page.
   }
 }
 
-/** Notes every call that any script of the page makes from now on. */
+/** Records every later call of the page's scripts. */
 export function watch() {
   const plain = globalThis.fetch.bind(globalThis);
   globalThis.fetch = async (input, init) => {
@@ -110,7 +110,7 @@ async function finish(call, answer, body) {
   said.textContent = `${call.method} ${call.path.split("?")[0]}: ${call.status}`;
 }
 
-/** Notes where the browser itself goes, or has come from: no script sees that. */
+/** Records a navigation of the browser, which no script can observe. */
 export function note(method, path, why) {
   add({ from: "this browser", method, at: "", path, why });
 }
@@ -124,7 +124,7 @@ function show(call, isNew) {
   document.getElementById("trace-empty").hidden = true;
   clear.hidden = false;
   const item = make("li", "", ...content(call));
-  // Not kept with the rest.
+  // Not stored with the rest.
   Object.defineProperty(call, "item", { value: item, configurable: true, enumerable: false });
   if (isNew) list.prepend(item);
   else list.append(item);
@@ -138,11 +138,11 @@ function block(title, lines) {
 
 function content(call) {
   const told = explain(call);
-  const status = call.failed ? "no answer" : call.status;
+  const status = call.failed ? "no response" : call.status;
   const isRefused = call.failed || call.status >= 400;
   const more = [
-    ...block("Sent", [...(call.sent ?? []), call.body && "", call.body]),
-    ...block("Answered", [...(call.answered ?? []), call.answer && "", call.answer]),
+    ...block("Request", [...(call.sent ?? []), call.body && "", call.body]),
+    ...block("Response", [...(call.answered ?? []), call.answer && "", call.answer]),
   ];
   return [
     make("div", "from", call.at ? `${call.from} → ${call.at}` : call.from),
@@ -150,13 +150,13 @@ function content(call) {
       status ? make("span", isRefused ? "status refused" : "status", String(status)) : null),
     make("p", "why", (call.why ?? told.why) + " ", told.source ? make("span", "source", told.source) : null),
     told.behind.length && !isRefused
-      ? make("details", "", make("summary", "", "Meanwhile, between servers"),
+      ? make("details", "", make("summary", "", "Calls between servers"),
         make("ul", "behind", ...told.behind.map((line) => make("li", "", line)))) : null,
-    more.length ? make("details", "", make("summary", "", "What was sent and answered"), ...more) : null,
+    more.length ? make("details", "", make("summary", "", "Request and response"), ...more) : null,
   ].filter(Boolean);
 }
 
-/** Shows what the tab has noted before it went to a provider and came back. */
+/** Shows the calls that the tab recorded before it went to a provider and returned. */
 export function restore() {
   try {
     calls = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]").slice(0, LIMIT);

@@ -1,11 +1,11 @@
-// A transaction: approved anew at the carrier, confirmed with a receipt, redeemed once by a service.
+// A transaction: approved at the carrier, confirmed with a receipt, redeemed once by a service.
 
 import { $, facts, fields, make, moment, run, tell } from "./console-parts.js";
 import { carrier, choose } from "./console-phone.js";
 import { shortened } from "./console-trace.js";
 import { LatchkeyError } from "./latchkey.js";
 
-/** The lowest acr that says that the user was authenticated, and not only the device. */
+/** The lowest acr at which the user is authenticated, and not only the device. */
 const ACR = "a3";
 
 let stage = null;
@@ -15,7 +15,7 @@ export function useTransaction(all) {
   stage = all;
   const form = $("transaction-form");
   if (stage.demo) choose(form.elements.mccmnc, form.elements.user);
-  // What is hidden is not asked for.
+  // Hidden fields are disabled, so that the form can be submitted without them.
   for (const input of form.querySelectorAll("[data-real] input, [data-demo] select")) {
     input.disabled = input.closest("[data-real], [data-demo]").hidden;
   }
@@ -44,7 +44,7 @@ $("transaction-form").addEventListener("submit", (event) => {
   });
 });
 
-/** What a JWT says: two of its three parts are JSON in base64url (RFC 7515 section 3). */
+/** The claims of a JWT: its second part is JSON in base64url (RFC 7515 section 3). */
 function claims(jwt) {
   const bytes = Uint8Array.from(atob(jwt.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")), (byte) => byte.charCodeAt(0));
   return JSON.parse(new TextDecoder().decode(bytes));
@@ -53,8 +53,8 @@ function claims(jwt) {
 function show({ context, acr, auth_time, expires_in }) {
   const said = claims(receipt);
   facts($("receipt-facts"), [
-    ["Approved", context], ["How sure", acr], ["Authenticated", moment(auth_time)], ["For", said.aud],
-    ["By", make("code", "", said.sub)], ["Good for", `${expires_in} s, and once`], ["Signed", make("code", "", shortened(receipt))],
+    ["Approved", context], ["Assurance", acr], ["Authenticated", moment(auth_time)], ["For", said.aud],
+    ["By", make("code", "", said.sub)], ["Valid for", `${expires_in} s, once`], ["Receipt", make("code", "", shortened(receipt))],
   ]);
   $("receipt").hidden = false;
   $("redeemed").textContent = "";
@@ -71,6 +71,6 @@ $("redeem-form").addEventListener("submit", (event) => {
       method: "POST", credentials: "omit", headers: { "Content-Type": "application/json", "X-API-KEY": key },
       body: JSON.stringify({ receipt }),
     }));
-    $("redeemed").textContent = "The service has redeemed the receipt, and carries the transaction out. Once: try it again.";
+    $("redeemed").textContent = "The service has redeemed the receipt, and can execute the transaction. Try it again: it works only once.";
   });
 });

@@ -1,4 +1,4 @@
-// The console: a frontend on Latchkey's own origin, by latchkey.js. The parts are in console-….js.
+// The console: a frontend on Latchkey's own origin that uses latchkey.js. Its parts are in console-….js.
 
 import { leaveAccount, showAccount, useAccount } from "./console-account.js";
 import { $, button, complain, fields, make, run, tell, whenSessionIsGone } from "./console-parts.js";
@@ -8,16 +8,16 @@ import { useTransaction } from "./console-transaction.js";
 import { configure } from "./latchkey.js";
 
 const BASE = new URL("./", location.href).href;
-/** Whether this browser had a session when it was here last: only then is it asked for. */
+/** Set if this browser had a session at its last visit; only then does the page request the user. */
 const KNOWN = "latchkey.console.known";
 const LINKING = "latchkey.console.linking";
-/** The OpenID provider that this browser signed in with last: it can end its own session, too. */
+/** The OpenID provider of the last sign-in in this browser, for logout at the provider. */
 const PROVIDER = "latchkey.console.provider";
 
 restore();
 watch();
 
-/** A frontend for one provider; all of them share the session. */
+/** A client for one provider; all clients share the session. */
 function frontend(provider, clientId) {
   return configure({
     baseURL: BASE, provider, clientId, redirectURI: BASE,
@@ -35,11 +35,11 @@ function remember(isKnown) {
     if (isKnown) localStorage.setItem(KNOWN, "1");
     else localStorage.removeItem(KNOWN);
   } catch {
-    // Then the page asks nobody, and shows the ways to sign in.
+    // Without storage the page shows the ways to sign in.
   }
 }
 
-/** Which provider a sign-in goes to; null asks. Carriers have no logout. */
+/** Stores the provider of a sign-in, or returns the stored one. Carriers have no logout. */
 function lastProvider(provider) {
   try {
     if (provider?.kind === "oidc") localStorage.setItem(PROVIDER, provider.id);
@@ -63,7 +63,7 @@ async function signedIn(text) {
   for (const id of ["sign-in", "register"]) $(id).hidden = true;
   const provider = providers.find(({ id }) => id === lastProvider());
   $("sign-out-everywhere").hidden = !provider;
-  if (provider) $("sign-out-everywhere").textContent = `Sign out of ${provider.name}, too`;
+  if (provider) $("sign-out-everywhere").textContent = `Also sign out of ${provider.name}`;
   await showAccount();
   tell(text);
   if (text) $("account-title").focus();
@@ -77,7 +77,7 @@ function signedOut(text) {
   tell(text);
 }
 
-// Registration, of a page or of the app.
+// Registration, for the page or the app.
 
 let registering = null;
 
@@ -120,7 +120,7 @@ $("register-leave").addEventListener("click", leaveRegistration);
 function partial(outcome) {
   offerRegistration({
     attributes: { email: outcome.identifier },
-    why: "The carrier vouches for you, and nobody is registered here under this identity yet. What you enter stays here.",
+    why: "The carrier has identified you, but you have no account here yet. Your data stays on this server.",
     async register(attributes) {
       await latchkey.register(outcome, attributes);
       await signedIn("Welcome. You are registered and signed in.");
@@ -147,7 +147,7 @@ function way({ id, name, kind }) {
   }, "primary");
   const popup = button("In a popup", async () => {
     const [page, options] = asked();
-    note("GET", `/auth/${id}/start`, "A window of its own goes to the provider, and posts the outcome to this page only.");
+    note("GET", `/auth/${id}/start`, "A separate window goes to the provider, and posts the outcome to this page only.");
     await enter(await page.signInWithPopup(options));
   });
   popup.setAttribute("aria-label", `${name}, in a popup`);
@@ -161,12 +161,12 @@ function showWays(providers) {
   if (elsewhere) {
     const link = make("a", "", elsewhere + "/");
     link.href = elsewhere + "/";
-    $("ways").replaceChildren(make("p", "note", "This server is known as ", link,
-      ". Cookies and redirects belong there: open the page under that address."));
+    $("ways").replaceChildren(make("p", "note", "The address of this server is ", link,
+      ". Cookies and redirects work only there. Open the page under that address."));
     return;
   }
   const secondDevice = providers.some(({ kind }) => kind === "zenkey")
-    ? make("p", "quiet", "On a computer or tablet? Choose “My phone is elsewhere” with the carrier: it shows a number to type on your phone.")
+    ? make("p", "quiet", "On a computer or tablet, choose “My phone is elsewhere” at the carrier. It shows a number to type on your phone.")
     : null;
   // Carriers come first.
   const inOrder = [...providers].sort((one, other) => (other.kind === "zenkey") - (one.kind === "zenkey"));
@@ -174,7 +174,7 @@ function showWays(providers) {
   $("options").hidden = false;
 }
 
-whenSessionIsGone(() => signedOut("There is no session in this browser any more. Sign in again."));
+whenSessionIsGone(() => signedOut("The session in this browser has ended. Sign in again."));
 
 $("sign-out").addEventListener("click", () => run($("sign-out"), async () => {
   await latchkey.signOut();
@@ -187,7 +187,7 @@ $("sign-out-everywhere").addEventListener("click", () => run($("sign-out-everywh
   remember(false);
 }));
 
-/** Whether the browser comes back from a provider's logout; the address is cleaned then. */
+/** Whether the browser returns from a provider's logout; then removes the parameters from the address. */
 function comesFromLogout() {
   const url = new URL(location.href);
   if (url.searchParams.get("action") !== "logout") return false;
@@ -196,7 +196,7 @@ function comesFromLogout() {
   return true;
 }
 
-/** How adding a way to sign in ended, if this tab began it; the address is cleaned in any case. */
+/** The outcome of adding a way to sign in, if this tab started it. Removes the parameters from the address in any case. */
 function linkOutcome() {
   const url = new URL(location.href);
   if (url.searchParams.get("action") !== "link") return null;
@@ -254,7 +254,7 @@ async function begin() {
   if (!isKnown()) return tell(news);
   try {
     await signedIn(news);
-    if (linked?.status === "success") tell("From now on you can sign in this way, too.");
+    if (linked?.status === "success") tell("You can now sign in this way, too.");
     if (linked?.status === "failure") {
       complain($("methods"), { error: linked.error, error_description: linked.message, error_type: "requestDenied" });
     }

@@ -1,25 +1,25 @@
-/** Types of latchkey.js, Latchkey in a browser; see docs/clients.md. */
+/** Types of latchkey.js, the browser client of Latchkey; see docs/clients.md. */
 
 export interface Options {
-  /** Latchkey's public URL; the page's own origin if it is left out. */
+  /** Latchkey's public URL; default: the page's own origin. */
   baseURL?: string;
-  /** The client, where the provider has more than one. */
+  /** The client id, if the provider has more than one client. */
   clientId?: string;
-  /** A key that is for this page's origin, where the origin alone is not let in. */
+  /** An API key for this page's origin, if the origin alone is not admitted. */
   apiKey?: string;
-  /** The provider's name; "zenkey" if it is left out. */
+  /** The provider's name; default: "zenkey". */
   provider?: string;
-  /** Where sign-ins come back to; the page without its query if it is left out. */
+  /** Where sign-ins return to; default: the page without its query. */
   redirectURI?: string;
-  /** Where fetch() may carry a token besides Latchkey. */
+  /** Other origins to which fetch() may send the token; cookies go to Latchkey only. */
   trustedOrigins?: string[];
-  /** Where tokens outlive the page. Whatever script runs in the page can read them there. */
+  /** Keeps tokens beyond the page. Every script of the page can read them there. */
   storage?: Storage;
-  /** Called when the session turns out to be over. */
+  /** Called when a request finds that the session has ended. */
   onSignedOut?: () => void;
 }
 
-/** What a sign-in may ask for; appState comes back with the outcome. */
+/** Parameters of a sign-in; appState is returned with the outcome. */
 export interface Asked {
   mccmnc?: string;
   scope?: string;
@@ -32,7 +32,7 @@ export interface Asked {
 
 export interface Partial {
   status: "partial";
-  /** The e-mail address that the carrier has told, or an empty text. */
+  /** The e-mail address from the carrier, or an empty string. */
   identifier: string;
   state_key: string;
   code_verifier: string;
@@ -71,9 +71,9 @@ export class LatchkeyError extends Error {
   error_type: string;
   correlation_id?: string;
   request_id?: string;
-  /** The status of the answer; 0 if there was none. */
+  /** The status of the response; 0 if there was none. */
   status: number;
-  /** Seconds after which another try makes sense. */
+  /** Seconds to wait before another attempt. */
   retry_after?: number;
 }
 

@@ -1,35 +1,35 @@
 /**
- * Latchkey in a browser: signs a user in by redirect or popup, keeps the session alive, and asks in the user's name.
+ * The browser client of Latchkey: signs a user in by redirect or popup, keeps the session alive, and sends requests with it.
  * An ES module without dependencies; see docs/clients.md.
  *
- * A page of Latchkey's own origin has its session in cookies that no script reads. A page of another origin has tokens,
- * in memory only, unless it brings a storage of its own.
+ * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps tokens
+ * in memory, unless it passes a storage.
  *
  * @module
  */
 
 /**
  * @typedef {object} Options
- * @property {string} [baseURL] Latchkey's public URL; the page's own origin if it is left out.
- * @property {string} [clientId] The client, where the provider has more than one.
- * @property {string} [apiKey] A key that is for this page's origin, where the origin alone is not let in.
- * @property {string} [provider] The provider's name; "zenkey" if it is left out.
- * @property {string} [redirectURI] Where sign-ins come back to; the page without its query if it is left out.
- * @property {string[]} [trustedOrigins] Where fetch() may carry a token besides Latchkey; cookies go to Latchkey alone.
- * @property {Storage} [storage] Where tokens outlive the page, such as sessionStorage. Whatever script runs in the page
- *   can read them there.
- * @property {() => void} [onSignedOut] Called when the session turns out to be over.
+ * @property {string} [baseURL] Latchkey's public URL; default: the page's own origin.
+ * @property {string} [clientId] The client id, if the provider has more than one client.
+ * @property {string} [apiKey] An API key for this page's origin, if the origin alone is not admitted.
+ * @property {string} [provider] The provider's name; default: "zenkey".
+ * @property {string} [redirectURI] Where sign-ins return to; default: the page without its query.
+ * @property {string[]} [trustedOrigins] Other origins to which fetch() may send the token; cookies go to Latchkey only.
+ * @property {Storage} [storage] Keeps tokens beyond the page, such as sessionStorage. Every script of the page can
+ *   read them there.
+ * @property {() => void} [onSignedOut] Called when a request finds that the session has ended.
  */
 
 /**
- * What a sign-in may ask for, by the names of GET /auth/{provider}/start; appState comes back with the outcome.
+ * Parameters of a sign-in, named as in GET /auth/{provider}/start; appState is returned with the outcome.
  *
  * @typedef {{ mccmnc?: string, scope?: string, acr_values?: string, context?: string, prompt?: string,
  *   login_hint?: string, appState?: unknown }} Asked
  */
 
 /**
- * How a sign-in ended: the user is signed in, or has to register first.
+ * The outcome of a sign-in: the user is signed in, or must register first.
  *
  * @typedef {{ status: "success", appState?: unknown }
  *   | { status: "partial", identifier: string, state_key: string, code_verifier: string, appState?: unknown }} Outcome
@@ -39,13 +39,13 @@ const PENDING = "latchkey.sign-in";
 const TOKENS = "latchkey.tokens";
 const REFRESHED = "latchkey.refreshed";
 
-/** A sign-in under way is forgotten after this long. */
+/** A pending sign-in is forgotten after this time, in milliseconds. */
 const PENDING_FOR = 15 * 60_000;
 
-/** A token with less time left is refreshed before it is used. */
+/** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
 
-/** Why something did not go through, in the words of Latchkey's error answers. */
+/** A failure, with the fields of Latchkey's error responses. */
 export class LatchkeyError extends Error {
   /**
    * @param {Record<string, any>} answer
@@ -55,7 +55,7 @@ export class LatchkeyError extends Error {
   constructor(answer, status = 0, headers) {
     super(answer.message ?? answer.error_description ?? answer.error);
     this.name = "LatchkeyError";
-    /** @type {string} The code of docs/errors.md, or one of this module's own. */
+    /** @type {string} A code of docs/errors.md, or one of this module. */
     this.error = answer.error;
     /** @type {string} For developers: what was wrong and what to do. */
     this.error_description = answer.error_description ?? "";
@@ -65,9 +65,9 @@ export class LatchkeyError extends Error {
     this.correlation_id = answer.correlation_id;
     /** @type {string | undefined} */
     this.request_id = answer.request_id;
-    /** The status of the answer; 0 if there was none. */
+    /** The status of the response; 0 if there was none. */
     this.status = status;
-    /** @type {number | undefined} Seconds after which another try makes sense. */
+    /** @type {number | undefined} Seconds to wait before another attempt. */
     this.retry_after = Number(headers?.get("Retry-After") ?? undefined) || undefined;
   }
 }
@@ -95,7 +95,7 @@ export class Latchkey {
   }
 
   /**
-   * Sends the browser to sign in. It comes back to redirectURI, where finishSignIn() goes on.
+   * Sends the browser to the sign-in. It returns to redirectURI, where finishSignIn() continues.
    *
    * @param {Asked} [asked]
    */
@@ -106,10 +106,10 @@ export class Latchkey {
   }
 
   /**
-   * Reads the outcome that the browser came back with, and takes it out of the address.
+   * Reads the outcome from the address, and removes it from there.
    *
-   * @returns {Promise<Outcome | null>} Null if there is none, or none that this tab has asked for: a link could have
-   *   brought it.
+   * @returns {Promise<Outcome | null>} Null if there is none, or if this tab did not request it, because a link
+   *   could contain an outcome.
    */
   async finishSignIn() {
     const outcome = takeOutcome();
@@ -121,14 +121,14 @@ export class Latchkey {
   }
 
   /**
-   * Signs in in a window of its own. To be called in a click: browsers block what comes by itself.
+   * Signs in with a popup window. Call it in a click handler, because browsers block other popups.
    *
    * @param {Asked} [asked]
    * @returns {Promise<Outcome>}
    */
   async signInWithPopup({ appState, ...asked } = {}) {
     const popup = window.open("", "_blank", "popup,width=480,height=720");
-    if (!popup) throw own("popup_blocked", "The browser has blocked the window. Ask the user to allow it, or redirect.");
+    if (!popup) throw own("popup_blocked", "The browser blocked the window. Ask the user to allow it, or use signIn().");
     try {
       const { url, pending } = await this.#start("popup", asked);
       popup.location.replace(url);
@@ -139,7 +139,7 @@ export class Latchkey {
   }
 
   /**
-   * Ends a partial sign-in: makes a user of somebody whom the carrier vouches for, and signs them in.
+   * Completes the registration of a user whom the carrier has identified, and signs them in.
    *
    * @param {Outcome & { status: "partial" }} partial
    * @param {Record<string, string>} attributes Such as name and email.
@@ -149,8 +149,8 @@ export class Latchkey {
   }
 
   /**
-   * As the browser's own fetch, in the user's name: to Latchkey (a path is below baseURL) or to a trusted origin. A 401 is
-   * followed by one refresh and one more try.
+   * Like the browser's fetch, with the session: to Latchkey (a path is relative to baseURL) or to a trusted origin. After a
+   * 401 it refreshes once and tries once more.
    *
    * @param {string | URL | Request} input
    * @param {RequestInit} [init]
@@ -161,7 +161,7 @@ export class Latchkey {
     const request = new Request(isPath ? this.#base + input : input, init);
     const { origin } = new URL(request.url);
     if (origin !== this.#origin && !this.#options.trustedOrigins?.includes(origin)) {
-      throw own("untrusted_origin", "The session goes to Latchkey and to trustedOrigins only.");
+      throw own("untrusted_origin", "The session is sent to Latchkey and to trustedOrigins only.");
     }
     if (this.#byCookie) return this.#twice(request, (again) => fetch(again));
     return this.#twice(request, (again, tokens) => {
@@ -171,13 +171,13 @@ export class Latchkey {
     });
   }
 
-  /** The signed-in user, as GET /users/me has it. */
+  /** The signed-in user, as GET /users/me returns it. */
   async me() {
     return this.#ask("GET", "/users/me");
   }
 
   /**
-   * Changes the profile; null clears.
+   * Changes the profile; null clears a field.
    *
    * @param {Record<string, string | null>} changes
    */
@@ -195,7 +195,7 @@ export class Latchkey {
     await this.#ask("DELETE", "/users/me/sessions/" + encodeURIComponent(id));
   }
 
-  /** Ends the session, and forgets it in any case. */
+  /** Ends the session, and deletes the tokens in any case. */
   async signOut() {
     try {
       await this.#ask("DELETE", "/auth/token");
@@ -207,8 +207,8 @@ export class Latchkey {
   }
 
   /**
-   * Ends the session, and has the provider end its own if it takes part: the browser goes there, and comes back to
-   * redirectURI with `action=logout` in its query.
+   * Ends the session, and the provider's session if it supports logout: the browser goes to the provider, and returns to
+   * redirectURI with `action=logout` in the query.
    */
   async signOutAtProvider() {
     const { provider, redirectURI } = this.#options;
@@ -246,14 +246,14 @@ export class Latchkey {
       const { state_key, identifier } = outcome;
       return { status: "partial", identifier, state_key, code_verifier: verifier };
     }
-    if (outcome.tracking_id !== trackingId) throw own("foreign_outcome", "The outcome is of another sign-in.");
+    if (outcome.tracking_id !== trackingId) throw own("foreign_outcome", "The outcome belongs to another sign-in.");
     if (outcome.session_id) {
       await this.#enter("/auth/session", { session_id: outcome.session_id, code_verifier: verifier });
     }
     return { status: "success" };
   }
 
-  /** Begins a session, or carries one on. */
+  /** Starts or refreshes a session. */
   async #enter(path, fields) {
     const headers = { "Content-Type": "application/json" };
     if (!this.#byCookie && this.#options.apiKey) headers["X-API-KEY"] = this.#options.apiKey;
@@ -268,28 +268,28 @@ export class Latchkey {
     return answered(this.fetch(path, { method, body, headers: body ? { "Content-Type": "application/json" } : {} }));
   }
 
-  /** Sends a request, and once more after a refresh if the session's token has ended. */
+  /** Sends a request, and sends it again after a refresh if the session token has expired. */
   async #twice(request, send) {
     const startedAt = Date.now();
     let tokens = this.#load();
     if (!this.#byCookie) {
-      if (!tokens) throw own("invalid_token", "Nobody is signed in.", 401);
+      if (!tokens) throw own("invalid_token", "There is no session. Sign in first.", 401);
       if (tokens.expiresAt - Date.now() < MARGIN) tokens = await this.#refresh(tokens, startedAt);
     }
     const response = await send(request.clone(), tokens);
     if (response.status !== 401) return response;
-    // Latchkey says invalid_token of a session that has ended, and of nothing else: a code, too, is refused with 401, and
-    // is not to be sent again.
+    // Latchkey uses invalid_token only for a session that has ended. A refused code is also 401, and must not be sent
+    // again.
     const { error } = await response.clone().json().catch(() => ({}));
     const isOurs = new URL(request.url).origin === this.#origin;
     if (isOurs ? error !== "invalid_token" : error === "invalid_api_key") return response;
     return send(request, await this.#refresh(tokens, startedAt));
   }
 
-  /** One exchange at a time in this tab and, where the browser has locks, in all of them. */
+  /** Allows one refresh at a time in this tab and, if the browser has locks, in all tabs. */
   async #refresh(stale, since) {
     const exchange = () => this.#exchange(stale, since);
-    // Without locks two tabs may come at once: then the server gives both the same tokens.
+    // Without locks two tabs may refresh at once; the server then gives both the same tokens.
     this.#refreshing ??= (navigator.locks ? navigator.locks.request("latchkey " + this.#base, exchange) : exchange())
       .finally(() => { this.#refreshing = null; });
     return this.#refreshing;
@@ -297,13 +297,13 @@ export class Latchkey {
 
   async #exchange(stale, since) {
     const present = this.#load();
-    // Another tab, or an earlier call, was faster.
+    // Another tab or an earlier call has already refreshed.
     if (this.#byCookie ? refreshedAt() > since : present && present.token !== stale.token) return present;
     const fields = { grant_type: "refresh_token", refresh_token: stale?.refreshToken };
     try {
       await this.#enter("/auth/token", fields).catch((error) => {
         if (error.error !== "network_failure") throw error;
-        return this.#enter("/auth/token", fields); // The answer may have been lost: the same again is not another.
+        return this.#enter("/auth/token", fields); // The response may be lost; the server accepts the identical request again.
       });
     } catch (error) {
       if (error.status === 401 && error.error !== "invalid_api_key") {
@@ -320,7 +320,7 @@ export class Latchkey {
     return this.#byCookie || !storage ? this.#tokens : JSON.parse(storage.getItem(TOKENS) ?? "null");
   }
 
-  /** Keeps the tokens of an answer; of one to a page with cookies only that there was one. */
+  /** Stores the tokens of a response; with cookies it stores only the time of the refresh. */
   #keep(answer) {
     const { storage } = this.#options;
     if (this.#byCookie) {
@@ -340,23 +340,23 @@ function own(error, error_description, status) {
   return new LatchkeyError({ error, error_description }, status);
 }
 
-/** The JSON of an answer; what is no success is thrown. */
+/** The JSON of a response; throws if it is an error. */
 async function answered(response) {
   try {
     response = await response;
   } catch (error) {
     if (error instanceof LatchkeyError) throw error;
-    throw own("network_failure", "There was no answer.");
+    throw own("network_failure", "There was no response.");
   }
   const answer = await response.json().catch(() => ({
     error: "malformed_answer",
-    error_description: "The answer is no JSON. See that baseURL is that of Latchkey.",
+    error_description: "The response is not JSON. Check that baseURL is Latchkey's.",
   }));
   if (!response.ok || answer.error) throw new LatchkeyError(answer, response.status, response.headers);
   return answer;
 }
 
-/** The outcome in the page's address, from which it is removed: what is in it works once, and is nobody else's to see. */
+/** Takes the outcome out of the page's address, because its values are secrets for one use. */
 function takeOutcome() {
   const url = new URL(location.href);
   const { searchParams } = url;
@@ -372,18 +372,18 @@ function takeOutcome() {
   return outcome;
 }
 
-/** What a popup says before it closes; only Latchkey's own page is listened to. */
+/** The outcome that the popup posts before it closes; messages of other origins are ignored. */
 function outcomeOf(popup, origin) {
   return new Promise((resolve, reject) => {
     let timesClosed = 0;
     const watch = setInterval(() => {
-      // What it said last may be on its way.
+      // Its last message may still be in transit.
       if (popup.closed && ++timesClosed > 2) {
-        end(reject, own("popup_closed", "The window was closed before the sign-in had ended."));
+        end(reject, own("popup_closed", "The window was closed before the sign-in was complete."));
       }
     }, 250);
     const hear = ({ origin: from, source, data }) => {
-      // A window that has closed is no source any more.
+      // The source of a closed window is null.
       if (from === origin && (source === popup || source === null) && data?.source === "latchkey") end(resolve, data);
     };
     const end = (settle, value) => {
@@ -395,7 +395,7 @@ function outcomeOf(popup, origin) {
   });
 }
 
-/** When some tab last got new cookies; the time alone is in localStorage. */
+/** When any tab last got new cookies; localStorage contains only this time. */
 function refreshedAt() {
   try {
     return Number(localStorage.getItem(REFRESHED));
@@ -408,7 +408,7 @@ function rememberRefresh() {
   try {
     localStorage.setItem(REFRESHED, String(Date.now()));
   } catch {
-    // Where there is no storage, a tab refreshes once more than it needs to.
+    // Without storage a tab may refresh once more than necessary.
   }
 }
 

@@ -1,5 +1,5 @@
-// The operator's status page: draws the plots, and keeps up with what /status/events brings. What it writes has the form of
-// what the server has written before (Sources/LatchkeyAPI/Status/StatusPage.swift).
+// The operator's status page: draws the plots, and updates the page from /status/events. It writes the same HTML as the server
+// (Sources/LatchkeyAPI/Status/StatusPage.swift).
 
 const at = (id) => document.getElementById(id);
 const outcomes = [
@@ -30,7 +30,7 @@ function span(seconds) {
   return `${Math.max(0, Math.floor(seconds))} s`;
 }
 
-/** The last hour's sixty minutes, with nothing in those that are not known. */
+/** The sixty minutes of the last hour; unknown ones are empty. */
 function hour(minutes) {
   const last = minutes.at(-1)?.at ?? Math.floor(Date.now() / 60000) * 60;
   const known = new Map(minutes.map((minute) => [minute.at, minute]));
@@ -40,13 +40,13 @@ function hour(minutes) {
   });
 }
 
-/** A top for an axis that a person can read. */
+/** A round maximum for an axis. */
 function roundUp(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value);
 }
 
-// Plots are drawn in the pixels there are, so that their words have one size on every screen.
+// Plots are drawn in screen pixels, so that their text has the same size on every screen.
 
 const top = 20;
 const bottom = 20;
@@ -72,7 +72,7 @@ function drawSignIns(place, minutes) {
   const total = sums.reduce((sum, value) => sum + value, 0);
   const { plot, width, scale, floor } = frame(
     place, 200, roundUp(Math.max(...sums)), "a minute",
-    `Sign-ins a minute: ${total} in the last hour, ${Math.max(...sums)} in the busiest minute, ${sums[59]} in this one`);
+    `Sign-ins by minute: ${total} in the last hour, ${Math.max(...sums)} in the busiest minute, ${sums[59]} in this minute`);
   const slot = width / 60;
   all.forEach((minute, index) => {
     let base = floor;
@@ -95,8 +95,8 @@ function drawLatency(place, carrier) {
   const known = means.filter((value) => value !== null);
   const { plot, width, scale, floor } = frame(
     place, 110, roundUp(Math.max(0, ...known)), "ms", known.length
-      ? `How long answers took, by minute: ${Math.round(known.at(-1))} ms at last, ${Math.round(Math.max(...known))} ms at most`
-      : "No answer in the last hour");
+      ? `Response time by minute: latest ${Math.round(known.at(-1))} ms, maximum ${Math.round(Math.max(...known))} ms`
+      : "No response in the last hour");
   const x = (index) => 3 + index * ((width - 6) / 59);
   let path = "";
   means.forEach((value, index) => {
@@ -174,7 +174,7 @@ function show(status) {
     pair("Requests over a limit", load.rate_limited));
 }
 
-/** Unchanged, it is not read out again. */
+/** Writes only a changed text, so that screen readers do not repeat it. */
 function tell(state, text) {
   at("live").dataset.state = state;
   if (at("live").textContent !== text) at("live").textContent = text;
@@ -184,12 +184,12 @@ const events = new EventSource(at("main").dataset.events);
 events.addEventListener("status", (event) => {
   latest = JSON.parse(event.data);
   show(latest);
-  tell("live", "Live: it keeps up by itself.");
+  tell("live", "Live: the page updates by itself.");
 });
 events.addEventListener("error", () => {
   tell("lost", events.readyState === EventSource.CLOSED
-    ? "The server tells this browser no more. Reload the page to ask again."
-    : "The server cannot be reached: what is shown is what it said last. Trying again…");
+    ? "The server has ended the updates. Reload the page to start them again."
+    : "The server cannot be reached. The page shows its last state. Trying again…");
 });
 addEventListener("resize", () => {
   if (latest) show(latest);

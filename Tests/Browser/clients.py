@@ -41,7 +41,7 @@ class Stage:
 
     def redirect(self, page):
         self.browser.go(page.url + "/")
-        self.state("Nobody is signed in" if page is self.other else "API key")
+        self.state("There is no session" if page is self.other else "API key")
         self.browser.click("#sign-in")
         self.carrier()
         self.state("user 1, 1 identity")
@@ -66,12 +66,12 @@ class Stage:
         for query in ("action=login&status=success&session_id=x&tracking_id=y", "action=login&status=failure&message=Pay%20me",
                       "action=register&status=partial&state_key=x&identifier=a@b.example"):
             self.browser.go(page.url + "/?keep=1&" + query)
-            self.state("Nobody is signed in" if page is self.other else "API key")
+            self.state("There is no session" if page is self.other else "API key")
             assert self.browser.url == page.url + "/?keep=1", self.browser.url
 
     def popup(self, page):
         self.browser.go(page.url + "/")
-        self.state("Nobody is signed in" if page is self.other else "API key")
+        self.state("There is no session" if page is self.other else "API key")
         opener = self.browser.windows[0]
         self.browser.click("#popup")
         self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
