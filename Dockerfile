@@ -1,4 +1,4 @@
-# An image that holds the server and what it needs at run time, and no compiler.
+# An image with the server and its runtime libraries, without a compiler.
 #
 #   docker build -t latchkey .
 #   docker run -p 8080:8080 -v latchkey:/var/lib/latchkey --env-file latchkey.env --read-only --cap-drop ALL latchkey
@@ -10,7 +10,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libcurl4-openssl-dev libpq-dev libsqlite3-dev libssl-dev zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-# The dependencies change seldom: as a layer of their own they are not fetched again for each change of the sources.
+# A separate layer, so that a change of the sources does not fetch the dependencies again.
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
@@ -37,7 +37,7 @@ WORKDIR /opt/latchkey
 COPY Public Public
 COPY Config/latchkey.example.yaml Config/
 
-# A container's own loopback address cannot be reached from outside it.
+# The loopback address of a container cannot be reached from outside.
 ENV LATCHKEY_HTTP_HOST=0.0.0.0 \
     LATCHKEY_DATABASE_URL=sqlite:////var/lib/latchkey/latchkey.db
 USER 10001:10001

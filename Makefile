@@ -1,15 +1,15 @@
-# What can be done here; `make` alone lists it. On Debian and Ubuntu, what is missing besides Swift is installed first.
+# `make` lists the targets. On Debian and Ubuntu they first install missing packages, except Swift.
 
-# The binary then needs no Swift on the machine it runs on.
+# The binary runs on machines without Swift.
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Package.swift
 
 .PHONY: help run build test browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench scaling docs lint format clean
 
-help:  ## list these commands
+help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
 
-run:  ## start Latchkey and carriers to sign in with, on this machine
+run:  ## start Latchkey with simulated carriers on this machine
 	@scripts/setup
 	$(release) --product latchkey
 	exec .build/release/latchkey demo
@@ -23,26 +23,26 @@ test:  ## run all tests
 	swift build --build-tests
 	scripts/test
 
-browser:  ## have a real browser use all pages; pictures are in .build/screenshots
+browser:  ## test all pages in a real browser; screenshots are in .build/screenshots
 	@scripts/setup --browser
 	swift build --product latchkey
 	scripts/browser
 
-openapi:  ## hold a running server against its own OpenAPI document
+openapi:  ## test a running server against its OpenAPI document
 	@scripts/setup --test
 	swift build --product latchkey
 	scripts/openapi
 
-third-party:  ## sign in with an OpenID provider that is not of this repository
+third-party:  ## sign in with an OpenID provider from another project
 	@scripts/setup --test
 	swift build --product latchkey
 	scripts/third-party
 
-conformance: build  ## drive the release build against the misbehaving carrier of ../shared, where there is one
+conformance: build  ## test the release build with the misbehaving carrier in ../shared, if it exists
 	@scripts/setup --test
 	scripts/conformance
 
-fuzz:  ## give the readers of carriers' answers what a fuzzer thinks up, FUZZ_SECONDS (600) each
+fuzz:  ## fuzz the parsers of carriers' responses, FUZZ_SECONDS (600) each
 	@scripts/setup
 	scripts/fuzz
 
@@ -51,37 +51,37 @@ conformance-table:  ## write docs/conformance.md from a run of the conformance s
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
 
-configuration-reference:  ## write docs/configuration.md from what the program knows of its settings
+configuration-reference:  ## write docs/configuration.md from the program's settings
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFIGURATION_REFERENCE=write scripts/test --filter 'LatchkeyConfigurationTests.ConfigurationDocumentTests'
 
-image-check: build  ## follow the Dockerfile without a container engine, and run what comes of it (as root)
+image-check: build  ## follow the Dockerfile without a container engine, and run the result (as root)
 	@scripts/setup --deployment
 	scripts/image-check
 
-deployment-check:  ## hold compose.yaml and what is in Config/ against what reads it
+deployment-check:  ## check compose.yaml and Config/ with the programs that read them
 	@scripts/setup --deployment
 	swift build --product latchkey
 	scripts/deployment-check
 
-tls-check:  ## have testssl.sh look at HTTPS as it is served
+tls-check:  ## scan the server's HTTPS with testssl.sh
 	@scripts/setup --tls
 	swift build --product latchkey
 	scripts/tls-check
 
-soak: build  ## put the load of an hour on the release build in 5 minutes (SOAK_FLAGS=--seconds 30: less)
+soak: build  ## run an hour's load on the release build in 5 minutes (shorter: SOAK_FLAGS='--seconds 30')
 	scripts/soak $(SOAK_FLAGS)
 
 bench: build  ## measure the release build
 	@scripts/setup --bench
 	Benchmarks/run $(BENCH_FLAGS)
 
-scaling: build  ## measure what docs/scaling.md rests on (SCALING_FLAGS=--write: into it)
+scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write writes them)
 	@scripts/setup --test
 	scripts/scaling $(SCALING_FLAGS)
 
-docs:  ## make the documentation of the libraries, in .build/docs; a warning is an error
+docs:  ## build the documentation of the libraries in .build/docs; warnings are errors
 	@scripts/setup
 	swift build
 	scripts/docs
@@ -92,5 +92,5 @@ lint:  ## check the format of the code
 format:  ## format the code
 	swift format -i -r $(swift_files)
 
-clean:  ## remove what was built
+clean:  ## remove all build products
 	rm -rf .build
