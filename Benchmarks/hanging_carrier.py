@@ -1,18 +1,18 @@
-"""Sign-ins at one carrier and session checks, before and while another carrier takes requests and does not answer them.
+"""Measures sign-ins at one carrier and session checks, before and while another carrier accepts requests without responding.
 
-Each request is due at its own moment, at a steady rate, and its latency counts from that moment, so that a server that
-stalls is not asked less. One thread sends them all: what it costs is in all figures alike.
+Requests are due at fixed times, and their latency counts from then, so that a stalled server does not reduce the load. One
+thread sends all requests; its cost is the same in all figures.
 """
 import asyncio
 import collections
 import json
 
-# Far below what any machine can do: it is the latency that is measured, and not the load.
+# Far below any machine's capacity, because latency is measured.
 SIGN_INS, CHECKS, HANGING_SIGN_INS = 20, 100, 20
 
 
 class Connections:
-    """Kept-alive connections to a server; as many as are needed at once."""
+    """Kept-alive connections to a server, opened on demand."""
 
     def __init__(self, port):
         self.port = port
@@ -40,7 +40,7 @@ class Connections:
 
 
 async def steadily(rate, seconds, send):
-    """Sends `rate` requests a second; their latencies in milliseconds, each from when it was due."""
+    """Sends `rate` requests per second; returns their latencies in milliseconds, from their due times."""
     start = asyncio.get_running_loop().time()
 
     async def one(due):
@@ -78,7 +78,7 @@ class Load:
     @staticmethod
     def expect(status, content):
         if status != 200:
-            raise SystemExit(f"bench: while another carrier hung, a request was answered {status}: {content.decode()}")
+            raise SystemExit(f"bench: while another carrier hung, a request got {status}: {content.decode()}")
 
     async def phase(self, seconds, bodies):
         return await asyncio.gather(
@@ -109,10 +109,10 @@ def percentile(values, hundredths):
 
 
 def measure(port, api_key, tokens, codes, hanging_codes, hang, before, during):
-    """A report.
+    """Returns a report.
 
-    codes(count), hanging_codes(count): bodies of sign-ins at the carrier that answers, and at the one that will not.
-    hang(): makes the latter hang. before, during: seconds.
+    codes(count), hanging_codes(count): bodies of sign-ins at the responding carrier and at the other one.
+    hang(): makes the other one hang. before, during: seconds.
     """
     bodies = [body.encode() for body in codes(SIGN_INS * (before + during))]
     hanging_bodies = [body.encode() for body in hanging_codes(HANGING_SIGN_INS * during)]
@@ -121,15 +121,15 @@ def measure(port, api_key, tokens, codes, hanging_codes, hang, before, during):
     rows = [row(*figures) for figures in zip(("sign-in", "session check"), quiet, disturbed)]
     answers = ", ".join(f"{count} × {answer}" for answer, count in sorted(load.hanging_answers.items()))
     return "\n".join([
-        "", f"One carrier answers, at which {SIGN_INS} users a second sign in, beside {CHECKS} session checks a second;",
-        f"for {before} s nothing else happens, and then, for {during} s, another carrier hangs, at which "
-        f"{HANGING_SIGN_INS} users a second try to sign in:", "",
+        "", f"One carrier responds; {SIGN_INS} users per second sign in there, with {CHECKS} session checks per second.",
+        f"For {before} s there is no other load; then, for {during} s, another carrier hangs, where "
+        f"{HANGING_SIGN_INS} users per second try to sign in:", "",
         "| what | p50 ms before | p50 ms meanwhile | p99 ms before | p99 ms meanwhile |", "|---|---:|---:|---:|---:|",
-        *rows, "", f"At the carrier that hung: {answers or 'no answer'}; {waiting} still waiting at the end."])
+        *rows, "", f"At the carrier that hung: {answers or 'no response'}; {waiting} still waiting at the end."])
 
 
 def row(name, quiet, disturbed):
-    """A row of the table; the end of the benchmark if the other carrier was felt beyond any doubt."""
+    """A row of the table. Fails if the hanging carrier clearly affected the other requests."""
     if percentile(disturbed, 50) > 1000:
         raise SystemExit(f"bench: while another carrier hung, half of all requests for a {name} took over a second")
     figures = [percentile(values, share) for share in (50, 99) for values in (quiet, disturbed)]

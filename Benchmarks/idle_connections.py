@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds idle keep-alive connections to a server and reports the resident memory each one costs it.
+"""Holds idle kept-alive connections to a server, and reports their resident memory.
 
     idle_connections.py --port 8080 --pid 1234 [--connections 10000] [--path /healthz] [--wait]
 
-Each connection makes one request first, so that it is a kept-alive one. With --wait they are held, once the report is
-printed, until the input ends, and each is then asked once more. All traffic stays on 127.0.0.1.
+Each connection first makes one request, so that it is kept alive. With --wait they are held after the report until the input
+ends, and each then makes another request. All traffic stays on 127.0.0.1.
 """
 import argparse
 import resource
@@ -67,7 +67,7 @@ def main():
     if options.wait:
         sys.stdin.read()
         alive = sum(request(connection, options.path) == 200 for connection in held)
-        print(f"all {alive} answered once more" if alive == len(held) else f"only {alive} answered once more")
+        print(f"all {alive} responded again" if alive == len(held) else f"only {alive} responded again")
 
 
 main()

@@ -1,4 +1,4 @@
--- Prints what a load came to as one line of JSON.
+-- Prints the result of a load as one line of JSON.
 return function(summary, latency)
   local e = summary.errors
   io.write(string.format(

@@ -1,8 +1,8 @@
-"""Measures what docs/scaling.md rests on; see scripts/scaling.
+"""Measures the figures of docs/scaling.md; see scripts/scaling.
 
-The tables are filled with rows like those of a real sign-in: everything that has to differ between two users is made anew, at
-the same length, and all else is as the sign-in left it. Costs are processor time, user and system, from /proc: of the copy, and of
-all processes of PostgreSQL. Everything runs on this machine and shares its cores, so that only costs say something, not rates.
+The tables are filled with rows like those of a real sign-in: values that must differ between users are generated with the same
+length, and the others are copied. Costs are CPU time, user and system, from /proc: of the instance, and of all processes of
+PostgreSQL. Everything shares the cores of this machine, so the costs are meaningful, but the rates are not.
 """
 import argparse
 import base64
@@ -30,16 +30,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEY, CLIENT, SECRET, REDIRECT = "key-of-the-scaling-0123456789", "ccid-scaling", "secret-of-the-scaling", "https://app.example/callback"
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 TABLES = ["users", "identities", "sessions"]
-# Sessions at hand in a copy: Sources/SignIn/Sessions/SessionCache.swift.
+# Cached sessions of an instance: Sources/SignIn/Sessions/SessionCache.swift.
 AT_HAND = 4_096
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
 parser.add_argument("--simulator", required=True)
 parser.add_argument("--users", type=int, default=100_000)
-parser.add_argument("--calls", type=int, default=4_000, help="of each kind, at most 9000: the simulator keeps 10,000 codes")
+parser.add_argument("--calls", type=int, default=4_000, help="calls of each kind, at most 9000: the simulator keeps 10,000 codes")
 parser.add_argument("--connections", type=int, default=16)
-parser.add_argument("--write", action="store_true", help="into docs/scaling.md")
+parser.add_argument("--write", action="store_true", help="write the figures into docs/scaling.md")
 options = parser.parse_args()
 if not 100 <= options.calls <= 9_000 or options.users < 1_000:
     raise SystemExit("scaling: --calls is 100 to 9000, and --users 1000 or more")
@@ -101,17 +101,17 @@ class Program:
 
 
 class Postgres:
-    """A server of its own, with PostgreSQL's own settings, which waits for the disk."""
+    """A separate server with PostgreSQL's default settings, which flushes to disk."""
 
     def __init__(self, folder):
         versions = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*") if path.name.isdigit()]
         if not versions:
-            raise SystemExit("scaling: there is no PostgreSQL server here; run scripts/setup --test")
+            raise SystemExit("scaling: PostgreSQL is missing; run scripts/setup --test")
         self.programs = max(versions, key=lambda path: int(path.name)) / "bin"
         self.folder, self.port = folder, free_port()
         self.prefix = []
         if os.geteuid() == 0:
-            # It refuses to run as root.
+            # PostgreSQL refuses to run as root.
             entry = pwd.getpwnam("postgres")
             os.chown(folder, entry.pw_uid, entry.pw_gid)
             self.prefix = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
@@ -122,7 +122,7 @@ class Postgres:
         self.pid = int(pathlib.Path(f"{folder}/data/postmaster.pid").read_text().split("\n")[0])
 
     def run(self, program, *words):
-        # What it starts keeps its output open.
+        # Its child processes keep the output open.
         with open(f"{self.folder}/../{program}.log", "w+") as output:
             done = subprocess.run(self.prefix + [str(self.programs / program), *words], stdin=subprocess.DEVNULL,
                                   stdout=output, stderr=output, cwd="/")
@@ -138,7 +138,7 @@ class Postgres:
         return done.stdout.strip()
 
     def cpu(self):
-        """Of all its processes, also of those that have ended."""
+        """CPU time of all its processes, including those that have ended."""
         spent = cpu_us(self.pid, reaped=True)
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -159,7 +159,7 @@ class Postgres:
 
 
 def token(kind, number):
-    """A token of a session that was filled in, `session` or `refresh`: 43 characters, as Latchkey's own."""
+    """A token of a generated session, `session` or `refresh`: 43 characters, like Latchkey's."""
     return base64.urlsafe_b64encode(hashlib.sha256(f"{kind}-{number}".encode()).digest()).decode().rstrip("=")
 
 
@@ -168,7 +168,7 @@ UNIQUE = {"users": ["public_id"], "identities": ["subject"], "sessions": ["id"]}
 
 
 def fill_postgres(postgres, count):
-    """`count` users with an identity and a session each, after the pattern of the newest of each."""
+    """Adds `count` users with an identity and a session each, modelled on the newest rows."""
     first = int(postgres.ask("SELECT max(id) FROM users"))
     made_token = "rtrim(translate(encode(sha256(convert_to('{}-' || g, 'UTF8')), 'base64'), '+/', '-_'), '=')"
     for table in TABLES:
@@ -197,7 +197,7 @@ def fill_postgres(postgres, count):
 
 
 def fill_sqlite(path, count):
-    """As in PostgreSQL; the bytes that it grew by."""
+    """Like fill_postgres; returns the growth in bytes."""
     database = sqlite3.connect(path)
     database.execute("PRAGMA synchronous = OFF")
 
@@ -209,7 +209,7 @@ def fill_sqlite(path, count):
     for table, order in (("users", "id"), ("identities", "user_id"), ("sessions", "serial")):
         cursor = database.execute(f"SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1")
         patterns[table] = ([column[0] for column in cursor.description], cursor.fetchone())
-    # In steps of so many users, as sign-ins would mix the three tables' pages.
+    # In steps of 1,000 users, because real sign-ins interleave the pages of the three tables.
     for start in range(1, count + 1, 1_000):
         for table, (names, row) in patterns.items():
             rows = [[sqlite_value(table, name, value, first, number) for name, value in zip(names, row)]
@@ -259,12 +259,12 @@ def call(port, callers, method, path, body=None, **headers):
     answer = callers.connection.getresponse()
     content = answer.read()
     if answer.status != 200:
-        raise SystemExit(f"scaling: {method} {path} was answered {answer.status}: {content.decode()}")
+        raise SystemExit(f"scaling: {method} {path} got {answer.status}: {content.decode()}")
     return json.loads(content)
 
 
 def each(ports, items, one):
-    """Does something for each item on connections kept to each of the ports in turn; what came of them."""
+    """Runs a call for each item, distributed over the ports, on kept-alive connections; returns the results."""
     shares = [items[number::len(ports)] for number in range(len(ports))]
     results = []
     per_port = max(1, options.connections // len(ports))
@@ -296,20 +296,20 @@ def me(port, callers, bearer):
 
 
 class Meter:
-    """Measures what calls cost the instances and the database, each a call."""
+    """Measures the cost per call for the instances and the database."""
 
     def __init__(self, instances, postgres):
         self.instances, self.postgres, self.rows = instances, postgres, []
 
     def measure(self, name, items, one):
         say(name)
-        ports = [urllib.parse.urlsplit(copy.found).port for copy in self.instances]
-        before, database = [copy.cpu() for copy in self.instances], self.postgres.cpu()
+        ports = [urllib.parse.urlsplit(instance.found).port for instance in self.instances]
+        before, database = [instance.cpu() for instance in self.instances], self.postgres.cpu()
         began = time.monotonic()
         results = each(ports, items, one)
         took = time.monotonic() - began
-        spent = sum(copy.cpu() for copy in self.instances) - sum(before)
-        row = {"name": name, "copy": spent / len(items), "postgres": (self.postgres.cpu() - database) / len(items),
+        spent = sum(instance.cpu() for instance in self.instances) - sum(before)
+        row = {"name": name, "instance": spent / len(items), "postgres": (self.postgres.cpu() - database) / len(items),
                "rate": len(items) / took}
         self.rows.append(row)
         return results, row
@@ -354,13 +354,13 @@ def measure_postgres(folder, simulator, postgres, first, running):
     fill_postgres(postgres, options.users)
     per_user = (postgres.bytes() - before) / options.users
     _, many = meter.measure("sign-in, many users", codes(simulator, count), sign_in)
-    # Sessions from all over the table, as they come in life: neighbours would get in each other's way in its indexes.
+    # Sessions spread over the table, as in practice: neighbours would conflict in its indexes.
     some = random.Random(1).sample(range(1, options.users + 1), min(count, options.users))
     refreshed, refreshes = meter.measure("refresh", [token("refresh", number) for number in some], refresh)
     family = int(postgres.ask("SELECT pg_total_relation_size('spent_refresh_tokens') / count(*) FROM spent_refresh_tokens"))
     near = [tokens["token"] for tokens in refreshed[:min(count, AT_HAND // 4)]]
     _, at_hand = meter.measure("session check, cached", near * max(1, count // len(near)), me)
-    # Each once: none of them is at hand.
+    # Each session once, so that none is cached.
     filled = [token("session", number) for number in sorted(set(range(1, options.users + 1)) - set(some))][:AT_HAND // 2]
     _, away = meter.measure("session check, not cached", filled, me)
     second = start_instance(folder, "second", simulator, postgres.url)
@@ -376,25 +376,25 @@ def measure_postgres(folder, simulator, postgres, first, running):
 def measure_sqlite(folder, simulator):
     say(f"filling an SQLite file with {options.users} users")
     path = f"{folder}/latchkey.db"
-    copy = start_instance(folder, "sqlite", simulator, f"sqlite:///{path}")
+    instance = start_instance(folder, "sqlite", simulator, f"sqlite:///{path}")
     try:
-        each([urllib.parse.urlsplit(copy.found).port], codes(simulator, 20), sign_in)
+        each([urllib.parse.urlsplit(instance.found).port], codes(simulator, 20), sign_in)
     finally:
-        copy.end()
+        instance.end()
     return fill_sqlite(path, options.users) / options.users
 
 
-# What it comes to
+# Report
 
 
 def hundred_millions(figures):
-    """The arithmetic of docs/scaling.md, with these figures."""
+    """The arithmetic of docs/scaling.md with these figures."""
     users, rates = 100e6, {"many": 93, "refresh": 2_500, "away": 8_333, "at_hand": 8_333}
-    copy, database = (sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("copy", "postgres"))
+    instance, database = (sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("instance", "postgres"))
     return [
         f"| PostgreSQL: users, each with a refreshed session | 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
         f"{users * (figures['per_user'] + figures['family']) / 1e9:.0f} GB |",
-        f"| cores of the instances, at the peak | rates × µs of an instance | {copy:.2f} |",
+        f"| cores of the instances, at the peak | rates × µs of an instance | {instance:.2f} |",
         f"| cores of PostgreSQL, at the peak | rates × µs of PostgreSQL | {database:.2f} |"]
 
 
@@ -402,7 +402,7 @@ def report(figures):
     lines = [f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind on {options.connections} connections, "
              f"{os.cpu_count()} cores shared by all:", "",
              "| call | CPU µs of the instance | CPU µs of PostgreSQL | per second, on one core of an instance |", "|---|---:|---:|---:|"]
-    lines += [f"| {row['name']} | {row['copy']:.0f} | {row['postgres']:.0f} | {1e6 / max(row['copy'], 1):.0f} |" for row in figures["rows"]]
+    lines += [f"| {row['name']} | {row['instance']:.0f} | {row['postgres']:.0f} | {1e6 / max(row['instance'], 1):.0f} |" for row in figures["rows"]]
     lines += ["", "| what | bytes |", "|---|---:|",
               f"| a user with an identity and a session, in PostgreSQL | {figures['per_user']:.0f} |",
               f"| an additional row for a refreshed session, in PostgreSQL | {figures['family']} |",
@@ -425,8 +425,8 @@ def write(text):
 def main():
     for program in (options.latchkey, options.simulator):
         if not shutil.which(program):
-            raise SystemExit(f"scaling: {program} is not there; run make build")
-    # Where PostgreSQL's user can get to, too.
+            raise SystemExit(f"scaling: {program} does not exist; run make build")
+    # PostgreSQL's user must be able to access it, too.
     with tempfile.TemporaryDirectory(prefix="latchkey-scaling-", dir="/tmp") as folder:
         text = report(measure(folder))
     print(text)

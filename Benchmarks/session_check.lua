@@ -1,4 +1,4 @@
--- Asks for the user of each token of a file in turn.
+-- Requests the user of each token of a file in turn.
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 local requests, last = {}, 0
 

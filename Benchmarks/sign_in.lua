@@ -1,4 +1,4 @@
--- Posts each line of a file once, and stops when they are used up.
+-- Posts each line of a file once, and stops at the end.
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 local bodies, next_body, headers = {}, 0, {}
 

@@ -1,4 +1,4 @@
-"""Whether everybody can use a page, as far as a program can see; written for these pages, after what axe looks for."""
+"""Accessibility checks for these pages, modelled on those of axe."""
 import pathlib
 
 SCRIPT = (pathlib.Path(__file__).parent / "checks.js").read_text()
@@ -28,7 +28,7 @@ FOCUSED = """
 const element = document.activeElement;
 if (!element || element === document.body) return null;
 const { outlineStyle, outlineWidth } = getComputedStyle(element);
-// Where a label's frame shows the focus of what is in it.
+// A label can show the focus of its control.
 const frame = element.closest("label") ? getComputedStyle(element.closest("label")) : null;
 const isSeen = [[outlineStyle, outlineWidth], [frame?.outlineStyle, frame?.outlineWidth]]
   .some(([style, width]) => style && style !== "none" && parseFloat(width) >= 2);
@@ -37,16 +37,16 @@ return [focusable.indexOf(element), isSeen, element.outerHTML.slice(0, 80)];
 
 
 def check(browser, what):
-    """Looks for faults, in the page as it is now."""
+    """Checks the current state of the page."""
     faults = browser.run(SCRIPT)
     assert not faults, f"{what}:\n  " + "\n  ".join(faults)
 
 
 def check_focus(browser, what):
-    """Tab goes through all controls in the order in which they are read, and one sees where it is."""
+    """Tab visits all controls in reading order, and the focus is visible."""
     count = browser.run(FOCUSABLE)
-    assert count, f"{what}: nothing can be focused"
-    # The browser begins where one has clicked last; the page's beginning has to be asked for.
+    assert count, f"{what}: no control can be focused"
+    # The browser starts at the last click, so move the start to the beginning of the page.
     browser.run("const start = document.body; start.tabIndex = -1; start.focus(); start.removeAttribute('tabindex');")
     seen = []
     for _ in range(count):
@@ -55,8 +55,8 @@ def check_focus(browser, what):
         assert found, f"{what}: the focus is lost after {len(seen)} of {count}"
         index, is_visible, html = found
         if index < 0:
-            continue  # What scrolls can be focused, too.
-        assert is_visible, f"{what}: one does not see that {html} has the focus"
+            continue  # Scrollable elements can be focused, too.
+        assert is_visible, f"{what}: the focus of {html} is not visible"
         seen.append(index)
     assert seen == sorted(seen) and seen[:1] == [0], f"{what}: the focus goes {seen}"
     assert len(seen) >= count - 3, f"{what}: Tab reaches {len(seen)} of {count}"

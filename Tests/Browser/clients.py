@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Public/latchkey.js in a real browser: in a page of Latchkey's own origin, and in one of another; see scripts/browser.
+"""Tests Public/latchkey.js in a real browser, in a page of Latchkey's own origin and of another one; see scripts/browser.
 
     Tests/Browser/clients.py --latchkey .build/debug/latchkey
 """
@@ -15,7 +15,7 @@ from webdriver import Browser
 
 
 class Stage:
-    """A demonstration behind a proxy that has the frontend too (`own`), and the frontend on an origin of its own."""
+    """A demonstration behind a proxy that also serves the frontend (`own`), and the frontend on another origin (`other`)."""
 
     def __init__(self, own, other, browser):
         self.own, self.other, self.browser = own, other, browser
@@ -34,10 +34,10 @@ class Stage:
         self.browser.click("#sign-in")
         self.carrier()
         self.state("user 1, 1 identity")
-        # Those of other steps.
+        # Ends the sessions of other steps.
         assert "error" not in self.browser.ask("latchkey.fetch('/users/me/sessions', { method: 'DELETE' })")
 
-    # A page of each origin.
+    # Steps for both origins.
 
     def redirect(self, page):
         self.browser.go(page.url + "/")
@@ -45,7 +45,7 @@ class Stage:
         self.browser.click("#sign-in")
         self.carrier()
         self.state("user 1, 1 identity")
-        assert self.browser.url == page.url + "/", f"the outcome is left in the address: {self.browser.url}"
+        assert self.browser.url == page.url + "/", f"the outcome is still in the address: {self.browser.url}"
         kept = self.browser.run("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")
         assert "token" not in kept and "sign-in" not in kept, kept
         if page is self.own:
@@ -61,8 +61,8 @@ class Stage:
         self.state("access_denied")
         assert self.browser.url == page.url + "/", self.browser.url
 
-    def nobodys_outcome(self, page):
-        """What a link brings is nobody's outcome: no tab has asked for it."""
+    def foreign_outcome(self, page):
+        """An outcome in a link is ignored, because no tab requested it."""
         for query in ("action=login&status=success&session_id=x&tracking_id=y", "action=login&status=failure&message=Pay%20me",
                       "action=register&status=partial&state_key=x&identifier=a@b.example"):
             self.browser.go(page.url + "/?keep=1&" + query)
@@ -75,7 +75,7 @@ class Stage:
         opener = self.browser.windows[0]
         self.browser.click("#popup")
         self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
-        # Not Latchkey's page: this one itself, and another frame of it.
+        # Messages of other sources: this page and another frame of it.
         self.browser.run(
             "const word = { source: 'latchkey', action: 'login', status: 'failure', error: 'forged' };"
             "if (arguments[0]) postMessage(word, '*');"
@@ -113,9 +113,9 @@ class Stage:
         assert self.browser.ask("latchkey.signOut()") in ({}, {"value": None})
 
     def refresh(self, page):
-        """A token that is refused is exchanged once, however many calls find it so, and the calls go on."""
+        """After several calls with a refused token, the client refreshes once and repeats the calls."""
         self.sign_in(page)
-        # What locks do between tabs is not to hide what each tab does by itself.
+        # Without locks, which would hide the behaviour within one tab.
         self.browser.run("Object.defineProperty(navigator, 'locks', { value: undefined });")
         self.own.refreshes, self.own.refused = 0, 3
         asked = self.browser.ask("Promise.all([1, 2, 3].map(() => latchkey.me())).then((all) => all[2].user_id)")
@@ -129,10 +129,10 @@ class Stage:
             asked = self.browser.ask(f"latchkey.fetch({place!r})")
             assert asked == {"error": "untrusted_origin"}, asked
 
-    # Pages of Latchkey's own origin.
+    # Steps for Latchkey's own origin.
 
     def tabs(self, with_locks):
-        """Two tabs whose session token has ended ask at the same moment: both stay signed in, to one session."""
+        """Two tabs with an expired session token refresh at the same moment: both keep the same session."""
         self.sign_in(self.own)
         windows = [self.browser.windows[0], self.browser.open(self.own.url + "/")]
         self.state("user 1, 1 identity")
@@ -159,7 +159,7 @@ class Stage:
         assert self.browser.ask("latchkey.me().then((user) => user.user_id)") == {"value": 1}
 
     def over(self):
-        """A session that was ended elsewhere: the page is told, and asks no further."""
+        """After a session ended elsewhere, the page is notified and stops."""
         self.sign_in(self.own)
         ended = "latchkey.sessions().then((list) => Promise.all(list.map(({ id }) => latchkey.revokeSession(id))))"
         assert "error" not in self.browser.ask(ended)
@@ -169,10 +169,10 @@ class Stage:
             " return [told, error.error, error.status, error.request_id !== undefined]; })()")
         assert told == {"value": [1, "invalid_grant", 401, True]}, told
 
-    # Pages of another origin.
+    # Steps for another origin.
 
     def stored(self):
-        """Tokens in a storage of the page's choice outlive it, and the tabs that share it refresh one after another."""
+        """Tokens in a storage outlive the page, and tabs that share it refresh one after another."""
         self.sign_in(self.other)
         client = "configure({ baseURL: %r, storage: localStorage })" % self.own.url
         opener = self.browser.windows[0]
@@ -202,7 +202,7 @@ class Stage:
         finally:
             self.own.holds_refreshes = False
         assert answers == [{"value": 1}] * 2, answers
-        # What one tab has stored another may see a moment late; then the server gives it the same tokens once more.
+        # A tab may see the other's tokens late; then the server returns the same tokens again.
         assert self.own.most_together == 1 and self.own.refreshes <= 2, (self.own.most_together, self.own.refreshes)
         for window in windows:
             self.browser.switch(window)
@@ -223,7 +223,7 @@ class Stage:
 
 
 def check_types():
-    """latchkey.d.ts declares the methods that latchkey.js has, and no others."""
+    """latchkey.d.ts declares exactly the methods of latchkey.js."""
     public = pathlib.Path(__file__).parents[2] / "Public"
     script, types = (public / "latchkey.js").read_text(), (public / "latchkey.d.ts").read_text()
     has = set(re.findall(r"^  (?:async )?([a-z]\w*)\(.*\{$", script, re.M))
@@ -232,7 +232,7 @@ def check_types():
 
 
 def check_document():
-    """docs/clients.md shows the frontend that runs here, and no other JavaScript."""
+    """docs/clients.md shows exactly the JavaScript that runs here."""
     here = pathlib.Path(__file__).parent
     document = (here.parents[1] / "docs/clients.md").read_text()
     snippets = re.findall(r"// snippet: (\S+)\n(.*?)\n// end\n", (here / "frontend/frontend.js").read_text(), re.S)
@@ -261,7 +261,7 @@ def stage(latchkey, driver, **environment):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--latchkey", required=True)
-    parser.add_argument("--only", default="", help="a part of the names of the steps to be taken")
+    parser.add_argument("--only", default="", help="run only the steps with this in their name")
     options = parser.parse_args()
     check_types()
     check_document()
@@ -278,7 +278,7 @@ def main():
 
     with stage(options.latchkey, driver) as opened:
         for kind in ("own", "other"):
-            for name in ("redirect", "failure", "nobodys_outcome", "popup", "no_popup", "sign_out", "refresh",
+            for name in ("redirect", "failure", "foreign_outcome", "popup", "no_popup", "sign_out", "refresh",
                          "other_places"):
                 walk(opened, f"{kind} origin: {name}", lambda on: getattr(on, name)(getattr(on, kind)))
         walk(opened, "two tabs", lambda on: on.tabs(with_locks=True))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A real browser uses the front page: every flow of its console, on a phone and on a desktop, in light and in dark; and, with
-scripts off, the plain sign-in. See scripts/browser.
+"""Tests the front page in a real browser: every flow of its console, on a phone and on a desktop, in light and dark mode; and the
+sign-in without scripts. See scripts/browser.
 
     Tests/Browser/console.py --latchkey .build/debug/latchkey --pictures .build/screenshots [--only desktop-light]
 
-After every step nothing may stand in the browser's console, and every page is held against checks.py.
+After every step the browser's console must be empty, and every page must pass checks.py.
 """
 import argparse
 import pathlib
@@ -29,10 +29,10 @@ class Console:
         self.number = 0
         browser.pretend(self.size, self.dark)
 
-    # What is looked at after each step.
+    # Checks after each step.
 
     def seen(self, step, *refused):
-        """The page holds, the console says nothing but of what the step had refused, and there is a picture."""
+        """The page passes the checks, the console has only the expected refusals, and a screenshot is saved."""
         self.quiet(step, *refused)
         self.browser.wait("rest", lambda: not self.browser.run("return document.getAnimations().length"))
         checks.check(self.browser, f"{self.look}: {step}")
@@ -43,7 +43,7 @@ class Console:
         complaints = self.browser.complaints()
         for status in refused:
             told = [entry for entry in complaints if f"status of {status} " in entry]
-            assert told, f"{step}: nothing was refused with {status}: {complaints}"
+            assert told, f"{step}: no request was refused with {status}: {complaints}"
             complaints = [entry for entry in complaints if entry not in told]
         assert not complaints, f"{self.look}: {step}: the browser's console says {complaints}"
 
@@ -57,14 +57,14 @@ class Console:
         self.browser.wait(f"“{text}” in {selector}", lambda: text in self.browser.text(selector))
 
     def calls(self):
-        """What the page shows as having been called, the latest last."""
+        """The calls that the page shows, the latest last."""
         lines = self.browser.run(
             "return [...document.querySelectorAll('#trace .call')].map((line) =>"
             " [...line.children].map((part) => part.textContent).join(' '))")
         return lines[::-1]
 
     def called(self, *expected):
-        """These are the latest calls, and none of them shows a secret."""
+        """The latest calls are these, and none shows a secret."""
         self.browser.wait(f"{expected} in {self.calls()[-len(expected):]}",
                           lambda: self.calls()[-len(expected):] == list(expected))
         self.browser.run("for (const more of document.querySelectorAll('#trace details')) more.open = true;")
@@ -74,7 +74,7 @@ class Console:
         secrets = re.findall(r"[A-Za-z0-9_-]{40,}|eyJ[A-Za-z0-9_-]{10,}", shown)
         assert not secrets, f"the page shows {secrets}"
 
-    # What a person does.
+    # Actions of a user.
 
     def open(self):
         self.browser.go(self.base + "/")
@@ -103,7 +103,7 @@ class Console:
         self.says("#news", "You are signed out")
         self.wait("button[data-provider=zenkey]")
 
-    # The steps, each from a page that nobody is signed in to.
+    # The steps. Each starts without a session.
 
     def front(self):
         self.open()
@@ -118,13 +118,13 @@ class Console:
     def redirect(self):
         self.open()
         self.sign_in()
-        assert self.browser.url == self.base + "/", f"the outcome is left in the address: {self.browser.url}"
+        assert self.browser.url == self.base + "/", f"the outcome is still in the address: {self.browser.url}"
         self.says("#news", "You are signed in")
         shown = self.calls()
         for call in ("GET /auth/zenkey/start", "GET /auth/…/callback", "GET /users/me 200"):
             assert call in shown, shown
         self.seen("signed-in")
-        # What the README shows.
+        # The picture of the README.
         self.browser.run("document.activeElement.blur(); document.getElementById('console').scrollIntoView();")
         self.browser.picture(self.pictures / f"{self.look}-console.png")
         checks.check_focus(self.browser, "the account")
@@ -192,7 +192,7 @@ class Console:
         self.sign_out()
 
     def sign_out_at_provider(self):
-        """With a provider that has sessions of its own, both end."""
+        """With a provider that supports logout, both sessions end."""
         self.open()
         self.browser.click("button.primary[data-provider=acme]")
         self.approve()
@@ -376,7 +376,7 @@ class Console:
         self.sign_out()
 
     def elsewhere(self):
-        """A session that ended elsewhere: the page says so, and offers the ways to sign in."""
+        """After a session ended elsewhere, the page says so, and offers the ways to sign in."""
         self.open()
         self.sign_in()
         self.browser.forget_cookie("latchkey_session")
@@ -397,7 +397,7 @@ class Console:
         self.quiet("a session that is over", 401)
 
     def documents(self):
-        """The JavaScript of the guides does what they say."""
+        """The JavaScript of the guides works."""
         self.open()
         self.sign_in()
         refresh = self.document("docs/sessions.md", "js-refresh")
@@ -428,7 +428,7 @@ class Console:
         self.seen("erased")
 
     def keyboard(self):
-        """The first Tab shows the way past the head of the page; Enter takes it."""
+        """The first Tab shows the skip link; Enter follows it."""
         self.open()
         self.browser.run("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex');")
         self.browser.press(checks.TAB)
@@ -437,7 +437,7 @@ class Console:
         assert self.browser.run("return location.hash") == "#console"
         self.browser.press(checks.TAB)
         inside = self.browser.run("return document.activeElement.closest('#console') !== null")
-        assert inside, "the link leads past the console"
+        assert inside, "the link does not lead into the console"
 
     def api(self):
         self.browser.go(self.base + "/api.html")
@@ -448,7 +448,7 @@ class Console:
         checks.check(self.browser, "a call of the API")
 
     def trouble(self):
-        """Where nobody can be redirected to, a page says what happened."""
+        """If no redirect is possible, a page explains the problem."""
         for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web",
                      "/auth/nobody/start?client_type=web&redirect_uri=/"):
             self.browser.go(self.base + path)
@@ -457,7 +457,7 @@ class Console:
             self.seen("cannot-go-on", status)
 
     def status(self):
-        """How the server is, as it changes; sign-ins of every sort have been by."""
+        """The status page, live, after sign-ins of every kind."""
         self.open()
         self.app()
         self.browser.click("#phone-sign-out")
@@ -479,7 +479,7 @@ class Console:
         checks.check_focus(self.browser, "the status page")
         weight = checks.check_weight(self.browser, "the status page")
         print(f"browser: {self.look}: the status page has {weight['files']} bytes, {weight['sent']} sent", flush=True)
-        # It keeps up by itself.
+        # The page updates by itself.
         page = self.browser.windows[0]
         self.browser.open(self.base + "/")
         self.browser.pretend(self.size, self.dark)
@@ -491,7 +491,7 @@ class Console:
         self.browser.wait("two sessions", lambda: "2" in self.browser.text("#sessions div:nth-child(1) dd"))
         self.quiet("keeping up")
 
-    # With scripts off.
+    # Without scripts.
 
     def plain(self):
         self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
@@ -528,13 +528,13 @@ class Console:
         self.says("#outcomes", "Signed up")
         assert self.browser.text("#sessions div:nth-child(1) dd") == "3"
         self.seen("plain-status")
-        # What anybody can write into an address is not shown.
+        # Text from the address is not shown.
         for name in ("latchkey_session", "latchkey_refresh"):
             self.browser.forget_cookie(name)
         word = urllib.parse.quote("Call +1 900 555 0100")
         self.browser.go(f"{self.base}/sign-in?action=login&status=failure&message={word}&error={word}")
         assert "900" not in self.browser.text("main"), self.browser.text("main")
-        self.quiet("a link of somebody's")
+        self.quiet("a forged link")
 
     def follow(self, provider):
         self.browser.click(f".ways a[href*='/auth/{provider}/']")
@@ -543,7 +543,7 @@ class Console:
             self.browser.click("button[type=submit]")
         self.browser.find("input[name=user]")
 
-    # Where users have to register.
+    # With required registration.
 
     def registration(self):
         self.open()
@@ -586,7 +586,7 @@ class Console:
 
 
 def check_images():
-    """The pictures of the documents are small."""
+    """The images of the documents are small."""
     images = list((pathlib.Path(__file__).parents[2] / "docs/images").iterdir())
     assert images and all(image.stat().st_size < 200_000 for image in images), images
 
@@ -600,7 +600,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default="", help="a part of the names of the looks and steps to be taken")
+    parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
     options = parser.parse_args()
     check_images()
     shutil.rmtree(options.pictures, ignore_errors=True)
@@ -615,7 +615,7 @@ def main():
             if not chosen:
                 continue
             for step in chosen:
-                # Each step has users of its own, and a browser that has never been here.
+                # Each step has its own users and a fresh browser.
                 with demonstration(options.latchkey, **environment) as (base, _), \
                         Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
                     console = Console(browser, base, options.pictures, look)

@@ -1,4 +1,4 @@
-"""Two origins on 127.0.0.1: one has Latchkey and a frontend behind one proxy, the other the same frontend alone."""
+"""Two origins on 127.0.0.1: one serves Latchkey and a frontend through one proxy, the other serves only the frontend."""
 import contextlib
 import http.client
 import http.server
@@ -13,13 +13,13 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        """A browser that hangs up is no news."""
+        """A browser that disconnects is not an error."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
 
 class Origin:
-    """A web server of its own that has the frontend; `latchkey` is the URL that the frontend knows Latchkey by."""
+    """A web server with the frontend; `latchkey` is the URL of Latchkey in the frontend."""
 
     def __init__(self):
         self.latchkey = self.upstream = None
@@ -67,7 +67,7 @@ class Origin:
                 self.forward(request, body)
         elif self.refused and path == "/users/me" and request.command == "GET":
             self.refused -= 1
-            self.send(request, 401, self.sharing(request), b'{"error":"invalid_token","error_description":"As told."}')
+            self.send(request, 401, self.sharing(request), b'{"error":"invalid_token","error_description":"Refused by the test."}')
         else:
             self.forward(request, body)
 
@@ -77,7 +77,7 @@ class Origin:
 
     @contextlib.contextmanager
     def refreshing(self):
-        """Counts refreshes, and those under way at one time, for which there is a while when it is told to."""
+        """Counts refreshes, and concurrent ones; delays them if configured."""
         with self.lock:
             self.refreshes += 1
             self.together += 1

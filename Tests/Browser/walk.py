@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real browser walks through the redirect sign-ins of a running demonstration; see scripts/browser.
+"""Tests the redirect sign-ins of a running demonstration in a real browser; see scripts/browser.
 
     Tests/Browser/walk.py --latchkey .build/debug/latchkey --pictures FOLDER
 """
@@ -31,7 +31,7 @@ class Walk:
     def look(self, step):
         self.browser.picture(self.pictures / f"{self.name}-{step}.png")
         complaints = self.browser.complaints()
-        assert not complaints, f"the console complains at {self.browser.url}: {complaints}"
+        assert not complaints, f"the console has errors at {self.browser.url}: {complaints}"
 
     def choose_carrier(self):
         self.browser.find("input[name=mccmnc]")
@@ -69,7 +69,7 @@ class Walk:
         assert "session" not in " ".join(outcome), outcome
 
     def secondary_device(self):
-        """The code of this browser is answered in another window, which plays the phone."""
+        """The number of this page is typed into another window, which plays the phone."""
         self.browser.go(self.start())
         self.browser.click("button[formaction$=codes]")
         self.browser.find("p.code")
@@ -113,7 +113,7 @@ class Walk:
         return len(self.browser.windows)
 
     def trouble(self):
-        """Where no frontend can be told, a person reads what happened."""
+        """If no frontend can be reached, the user reads what happened."""
         for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web"):
             self.browser.go(self.base + path)
             text = self.browser.text()
@@ -122,7 +122,7 @@ class Walk:
             self.browser.complaints()
 
     def api(self):
-        """The page of the API shows every call, by its own script and style alone."""
+        """The page of the API shows every call, with its own script and style only."""
         with urllib.request.urlopen(self.base + "/openapi.json", timeout=10) as answer:
             document = json.loads(answer.read())
         self.browser.go(self.base + "/api.html#signIn")

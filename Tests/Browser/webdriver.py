@@ -1,4 +1,4 @@
-"""As much of the W3C WebDriver protocol as the walk needs, over chromedriver; the standard library only."""
+"""The part of the W3C WebDriver protocol that these tests need, for chromedriver; standard library only."""
 import base64
 import json
 import subprocess
@@ -20,7 +20,7 @@ class Browser:
         arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
                      "--disable-popup-blocking", "--disable-background-networking", "--no-first-run",
                      f"--window-size={size[0]},{size[1]}",
-                     # Nothing but this machine is ever asked for.
+                     # Resolves no host except this machine.
                      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
         if dark:
             arguments.append("--force-dark-mode")
@@ -70,7 +70,7 @@ class Browser:
         return self.call("GET", "/title")
 
     def on(self, selector, act):
-        """What comes of doing something with an element, anew if the page was replaced in between."""
+        """Does something with an element, and repeats it if the page was replaced meanwhile."""
         deadline = time.monotonic() + 20
         while True:
             try:
@@ -83,7 +83,7 @@ class Browser:
         return self.on(selector, lambda element: self.call("GET", f"/element/{element}/text"))
 
     def find(self, selector):
-        """The element, waited for."""
+        """Waits for the element."""
         deadline = time.monotonic() + 20
         while True:
             found = self.call("POST", "/elements", {"using": "css selector", "value": selector})
@@ -94,11 +94,11 @@ class Browser:
             time.sleep(0.05)
 
     def devtools(self, command, **parameters):
-        """The Chrome DevTools Protocol, for what WebDriver has no words for."""
+        """A command of the Chrome DevTools Protocol, for functions that WebDriver lacks."""
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def pretend(self, size, dark=False):
-        """A screen of this width and theme, for this tab; narrow ones are phones."""
+        """Sets screen size and theme of this tab; narrow screens are phones."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
                       mobile=size[0] < 600)
         self.devtools("Emulation.setEmulatedMedia", features=[
@@ -106,7 +106,7 @@ class Browser:
             {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def press(self, key):
-        """A key of the keyboard, wherever the focus is."""
+        """Presses a key, wherever the focus is."""
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": [
             {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
 
@@ -115,7 +115,7 @@ class Browser:
         self.on(selector, lambda element: self.call("POST", f"/element/{element}/value", {"text": text}))
 
     def sees(self, selector):
-        """Whether there is such an element, and it is shown."""
+        """Whether such an element exists and is visible."""
         return self.run("return [...document.querySelectorAll(arguments[0])].some((element) =>"
                         " element.checkVisibility({ visibilityProperty: true }))", selector)
 
@@ -126,7 +126,7 @@ class Browser:
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def ask(self, expression):
-        """What a promise of the page comes to: its value, or the `error` of what it throws."""
+        """The result of a promise: its value, or the `error` that it throws."""
         script = ("const done = arguments[0]; (async () => await (" + expression + "))()"
                   ".then((value) => done({ value }), (error) => done({ error: error.error ?? String(error) }));")
         return self.call("POST", "/execute/async", {"script": script, "args": []})
@@ -138,7 +138,7 @@ class Browser:
         return {cookie["name"]: cookie for cookie in self.call("GET", "/cookie")}
 
     def open(self, url):
-        """A further tab; returns its window."""
+        """Opens another tab; returns its window."""
         window = self.call("POST", "/window/new", {"type": "tab"})["handle"]
         self.switch(window)
         self.go(url)
@@ -159,16 +159,16 @@ class Browser:
         self.call("POST", "/window", {"handle": window})
 
     def close(self):
-        """Closes this window; another one must be switched to."""
+        """Closes this window; the caller must switch to another one."""
         self.call("DELETE", "/window")
 
     def complaints(self):
-        """What the console holds against the pages since the last call."""
+        """The warnings and errors of the console since the last call."""
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
                 if entry["level"] in ("SEVERE", "WARNING")]
 
     def picture(self, path, whole=False):
-        """What is seen, or the whole page."""
+        """The visible text of an element, or of the whole page."""
         if whole:
             data = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         else:

@@ -1,4 +1,4 @@
-"""What no schema tells: that the manifests, the compose file, the Dockerfile and latchkey itself agree."""
+"""Checks that no schema makes: the manifests, the compose file, the Dockerfile and latchkey agree."""
 import argparse
 import glob
 import os
@@ -10,7 +10,7 @@ import yaml
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--folder", required=True, help="for what is made here")
+parser.add_argument("--folder", required=True, help="for temporary files")
 options = parser.parse_args()
 problems = []
 
@@ -21,14 +21,14 @@ def expect(holds, text):
 
 
 def secret_text(variable):
-    """As the comments of the files have it."""
+    """A secret in the format that the files' comments show."""
     if "DATABASE" in variable:
         return "postgres://latchkey:0123456789abcdef@postgres:5432/latchkey?sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
     return "ccid-1:0123456789abcdef" if "CLIENTS" in variable else "sha256:" + "0f" * 32
 
 
 def check_config(name, settings, environment):
-    """Whether latchkey takes settings and an environment, with secrets in the place of those that are not here."""
+    """Checks settings and an environment with latchkey, with test secrets instead of real ones."""
     path = f"{options.folder}/{name}.yaml"
     with open(path, "w") as file:
         file.write(settings or "{}\n")
@@ -42,7 +42,7 @@ def check_config(name, settings, environment):
         known[key] = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", re.sub(r"\$\{\w+:\?[^}]*\}", "https://login.example.com", value))
     done = subprocess.run([options.latchkey, "check-config", "--config", path], env=known, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, cwd=options.folder)
-    # The clients' redirect URIs are the operator's to list.
+    # The operator adds the clients' redirect URIs.
     warnings = [line for line in done.stdout.splitlines() if line.startswith("warning") and "redirect_uris" not in line]
     expect(done.returncode == 0 and not warnings, f"{name}: {done.stdout}")
 
@@ -51,7 +51,7 @@ def dockerfile(pattern):
     return re.search(pattern, open("Dockerfile", encoding="utf-8").read()).groups()
 
 
-# http.timeouts.drain, and how many connections PostgreSQL leaves to others of its default of 100.
+# http.timeouts.drain, and PostgreSQL's default of 100 connections without the reserved ones.
 DRAIN, CONNECTIONS = 30, 97
 
 
@@ -73,9 +73,9 @@ def kubernetes(name, documents):
             expect(any(value.startswith(place + "/") for place in places), f"{name}: {variable} is below a volume")
     pause = [int(word) for word in container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])[1:]]
     expect(pod["terminationGracePeriodSeconds"] > DRAIN + sum(pause),
-           f"{name}: the pod has longer to stop than preStop and http.timeouts.drain")
+           f"{name}: the pod may stop for longer than preStop and http.timeouts.drain")
     probes = [container[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
-    expect(probes == ["/readyz", "/healthz", "/readyz"], f"{name}: the probes ask what they should")
+    expect(probes == ["/readyz", "/healthz", "/readyz"], f"{name}: the probes use the right paths")
     check_config(f"kubernetes-{name}", settings, environment)
     labels = set(deployment["spec"]["template"]["metadata"]["labels"].items())
     for other in documents:
@@ -83,28 +83,28 @@ def kubernetes(name, documents):
             expect(set(other["spec"]["selector"].items()) <= labels, f"{name}: the service finds the pod")
     if "sqlite" in environment.get("LATCHKEY_DATABASE_URL", ""):
         expect(deployment["spec"].get("replicas") == 1 and deployment["spec"]["strategy"] == {"type": "Recreate"},
-               f"{name}: never two copies on a database file")
+               f"{name}: never two instances on a database file")
     else:
-        copies(name, documents, deployment, labels, pause, yaml.safe_load(settings))
+        instances(name, documents, deployment, labels, pause, yaml.safe_load(settings))
 
 
-def copies(name, documents, deployment, labels, pause, settings):
-    """What goes for several copies alone."""
+def instances(name, documents, deployment, labels, pause, settings):
+    """Checks for several instances only."""
     kinds = {item["kind"]: item for item in documents}
     pod = deployment["spec"]["template"]["spec"]
-    expect("replicas" not in deployment["spec"], f"{name}: the number of copies is the autoscaler's")
-    expect(sum(pause) > 0, f"{name}: it goes on serving until it is known that it goes")
+    expect("replicas" not in deployment["spec"], f"{name}: the autoscaler sets the number of instances")
+    expect(sum(pause) > 0, f"{name}: it serves until the endpoint is removed")
     rolling = deployment["spec"]["strategy"]["rollingUpdate"]
-    expect(rolling["maxUnavailable"] == 0 and rolling["maxSurge"] >= 1, f"{name}: a new copy before an old one goes")
+    expect(rolling["maxUnavailable"] == 0 and rolling["maxSurge"] >= 1, f"{name}: a new instance starts before an old one stops")
     scaler = kinds["HorizontalPodAutoscaler"]["spec"]
     target = scaler["scaleTargetRef"]
     expect((target["apiVersion"], target["kind"], target["name"]) ==
            (deployment["apiVersion"], deployment["kind"], deployment["metadata"]["name"]), f"{name}: the autoscaler finds the deployment")
-    expect(scaler["minReplicas"] >= 2, f"{name}: one may go")
-    expect("cpu" in pod["containers"][0]["resources"]["requests"], f"{name}: the autoscaler's percentage is of something")
+    expect(scaler["minReplicas"] >= 2, f"{name}: one instance may stop")
+    expect("cpu" in pod["containers"][0]["resources"]["requests"], f"{name}: the autoscaler's percentage has a request to refer to")
     budget = kinds["PodDisruptionBudget"]["spec"]
     expect(set(budget["selector"]["matchLabels"].items()) <= labels, f"{name}: the disruption budget finds the pods")
-    expect(budget["maxUnavailable"] < scaler["minReplicas"], f"{name}: some always stay")
+    expect(budget["maxUnavailable"] < scaler["minReplicas"], f"{name}: some instances always run")
     for constraint in pod["topologySpreadConstraints"]:
         expect(set(constraint["labelSelector"]["matchLabels"].items()) <= labels, f"{name}: {constraint['topologyKey']} counts the pods")
     most = (scaler["maxReplicas"] + rolling["maxSurge"]) * (settings["database"]["pool_size"] + 1) + 2
@@ -120,29 +120,29 @@ def compose(document):
     for name, service in services.items():
         unprivileged = service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
         expect(unprivileged, f"compose: {name}: the root is read-only, without capabilities")
-        expect(service["healthcheck"]["test"][0] == "CMD", f"compose: {name}: somebody asks how it is")
+        expect(service["healthcheck"]["test"][0] == "CMD", f"compose: {name}: it has a health check")
         for other in service.get("depends_on", {}):
-            expect(other in services and "healthcheck" in services[other], f"compose: {name}: {other} says when it is there")
+            expect(other in services and "healthcheck" in services[other], f"compose: {name}: {other} has a health check")
     proxy = services["nginx"]
     with open("Config/nginx/latchkey.conf", encoding="utf-8") as file:
         upstreams = re.findall(r"^ *server ([\w-]+):(\d+)", file.read(), re.MULTILINE)
     behind = [name for name in services if name.startswith("latchkey")]
     expect(upstreams == [(name, dockerfile(r"EXPOSE (\d+)")[0]) for name in behind] and len(behind) > 1,
-           f"compose: nginx knows every copy: {upstreams}")
-    expect(set(proxy["depends_on"]) == set(behind), "compose: nginx waits for every copy")
+           f"compose: nginx knows every instance: {upstreams}")
+    expect(set(proxy["depends_on"]) == set(behind), "compose: nginx waits for every instance")
     expect(set().union(*(service.get("secrets", []) for service in services.values())) == set(document["secrets"]),
            "compose: every secret is used")
     addresses = [service["networks"]["inside"]["ipv4_address"] for service in services.values()
                  if isinstance(service["networks"], dict)]
-    expect(len(addresses) == len(set(addresses)), "compose: every address is somebody's own")
+    expect(len(addresses) == len(set(addresses)), "compose: every address is unique")
     for mount in proxy["volumes"]:
         source = mount.split(":")[0]
-        expect(source == "./tls" or os.path.exists(source), f"compose: {source} is there")
+        expect(source == "./tls" or os.path.exists(source), f"compose: {source} exists")
     image = dict(re.findall(r"(LATCHKEY_\w+)=(\S+)", open("Dockerfile", encoding="utf-8").read()))
     for name in behind:
         service = services[name]
         environment = service["environment"]
-        expect(seconds(service["stop_grace_period"]) > DRAIN, f"compose: {name}: it has longer to stop than http.timeouts.drain")
+        expect(seconds(service["stop_grace_period"]) > DRAIN, f"compose: {name}: it may stop for longer than http.timeouts.drain")
         expect(environment["LATCHKEY_HTTP_TRUSTED_PROXIES"] == proxy["networks"]["inside"]["ipv4_address"],
                f"compose: {name}: nginx is the trusted proxy")
         for variable, value in environment.items():
@@ -154,7 +154,7 @@ def compose(document):
 
 
 def secrets(document):
-    """Does what the head of the file says, and looks at what comes of it."""
+    """Runs the commands in the header of the file, and checks the results."""
     with open("compose.yaml", encoding="utf-8") as file:
         head = file.read().partition("\nx-latchkey:")[0]
     script = "\n".join(line[4:] for line in head.split("\n") if line.startswith("#   "))
@@ -165,25 +165,25 @@ def secrets(document):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     named = {name: f"{folder}/{os.path.normpath(item['file'])}" for name, item in document["secrets"].items()}
     for name, path in named.items():
-        expect(os.path.exists(path) and os.path.getsize(path) > 0, f"compose: its head makes {name}")
+        expect(os.path.exists(path) and os.path.getsize(path) > 0, f"compose: its header makes {name}")
     subject = subprocess.run(["openssl", "verify", "-verify_hostname", "postgres", "-CAfile", named["postgres_certificate"],
                               named["postgres_certificate"]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    expect(subject.returncode == 0, f"compose: the certificate is one of postgres: {subject.stdout}")
+    expect(subject.returncode == 0, f"compose: the certificate is for postgres: {subject.stdout}")
     keys = [subprocess.run(["openssl", *words], check=True, stdout=subprocess.PIPE).stdout for words in (
         ["pkey", "-in", named["postgres_key"], "-pubout"], ["x509", "-in", named["postgres_certificate"], "-noout", "-pubkey"])]
-    expect(keys[0] == keys[1], "compose: PostgreSQL's key is its certificate's")
+    expect(keys[0] == keys[1], "compose: PostgreSQL's key matches its certificate")
     url, password = (open(named[name], encoding="utf-8").read() for name in ("database_url", "postgres_password"))
     expect(f":{password}@postgres:5432/" in url and url.endswith("=/run/secrets/postgres_certificate"),
            "compose: the URL has PostgreSQL's password and certificate")
     expect("sslmode=verify-full&" in url, "compose: the certificate is checked")
 
 
-def database(service, copies):
+def database(service, instance_count):
     words = dict(word[2:].split("=", 1) for word in service["command"][1:])
     expect(words["ssl"] == "on" and all(words[key].rpartition("/")[2] in service["secrets"] for key in ("ssl_cert_file", "ssl_key_file")),
-           "compose: PostgreSQL speaks TLS")
-    # A pool of 8 and one that listens for each, two commands, and the 3 that PostgreSQL keeps.
-    expect(int(words["max_connections"]) >= copies * 9 + 2 + 3, "compose: PostgreSQL has a connection for everyone")
+           "compose: PostgreSQL uses TLS")
+    # For each instance a pool of 8 and one connection for notifications; two for commands, and 3 reserved by PostgreSQL.
+    expect(int(words["max_connections"]) >= instance_count * 9 + 2 + 3, "compose: PostgreSQL has enough connections")
 
 
 for path in sorted(glob.glob("Config/kubernetes/*.yaml")):

@@ -1,4 +1,4 @@
-"""Follows the Dockerfile step by step in chroots, then runs what came of it. See scripts/image-check."""
+"""Follows the Dockerfile step by step in chroots, then runs the result. See scripts/image-check."""
 import argparse
 import fnmatch
 import json
@@ -55,16 +55,16 @@ def must(words, what, **more):
 
 
 def mirrors(codename):
-    """This machine's own sources of packages for a release: (suite, address)."""
+    """This machine's package sources for a release: (suite, address)."""
     lines = must(["apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)", "Created-By: Packages"], "apt-get")
     found = dict(line.split(" ", 1) for line in lines.splitlines() if line.startswith(codename))
     if codename not in found:
-        fail(f"this machine has no source of packages for {codename}, which the image is made of")
+        fail(f"this machine has no package source for {codename}, the image's distribution")
     return found
 
 
 def base(codename):
-    """A minimal system, kept for the next time."""
+    """A minimal system, cached for the next run."""
     root = f"{work}/{codename}"
     if not os.path.exists(f"{root}.done"):
         say(f"making a minimal {codename}")
@@ -80,7 +80,7 @@ def base(codename):
 
 
 class Root:
-    """A chroot that is thrown away."""
+    """A temporary chroot."""
 
     def __init__(self, name, codename):
         self.path = f"{work}/{name}"
@@ -94,7 +94,7 @@ class Root:
             if "proxy" in name.lower():
                 shutil.copy(f"{proxies}/{name}", f"{self.path}{proxies}/{name}")
         must(["mount", "-t", "proc", "proc", f"{self.path}/proc"], "mount")
-        # What of /dev debootstrap could not make.
+        # Devices that debootstrap could not create.
         for device in ["null", "zero", "random", "urandom"]:
             target = f"{self.path}/dev/{device}"
             if not os.path.exists(target):
@@ -108,7 +108,7 @@ class Root:
                 subprocess.run(["umount", "-l", target], check=False)
 
     def remove(self):
-        """All of it, and nothing of what may still be mounted in it."""
+        """Removes the chroot, but nothing that may still be mounted in it."""
         self.release()
         must(["rm", "-rf", "--one-file-system", self.path], "removing the chroot")
 
@@ -118,11 +118,11 @@ class Root:
         return run(["chroot", self.path] + words + ["/bin/sh", "-c", f"cd {shlex.quote(directory)} && {text}"])
 
 
-# Its steps
+# Its instructions
 
 
 def is_let_through(path):
-    """Whether .dockerignore lets a file or folder go to the builder; the last line that fits decides."""
+    """Whether .dockerignore admits a file or folder to the build; the last matching line decides."""
     through = True
     for line in open(".dockerignore", encoding="utf-8"):
         pattern = line.strip()
@@ -145,7 +145,7 @@ def copy(words, root, directory, roots):
             if not os.path.exists(source):
                 fail(f"COPY {source}: there is no such file")
             if not is_let_through(source):
-                fail(f"COPY {source}: .dockerignore keeps it back")
+                fail(f"COPY {source}: .dockerignore excludes it")
             full = source
         else:
             full = os.path.normpath(roots[origin].path + "/" + source)
@@ -159,7 +159,7 @@ def copy(words, root, directory, roots):
 
 
 def build_here(text, root, stage):
-    """A RUN with `swift` in it: there is no Swift in the chroot. The build is this machine's, if it is the same."""
+    """A RUN with `swift`: the chroot has no Swift, so this machine's build is used if it has the same flags."""
     for part in text.split("&&"):
         words = shlex.split(part)
         if words[:2] == ["swift", "build"]:
@@ -171,13 +171,13 @@ def build_here(text, root, stage):
             words = [root.path + word if word.startswith("/") and word != options.binary else word for word in words]
             must(words, part)
         elif words[0] != "swift":
-            fail(f"cannot do a part of the build here: {part}")
+            fail(f"cannot run this part of the build here: {part}")
 
 
 def follow(stage, roots):
     codename = re.search(r"(bookworm|trixie)", stage.base)
     if not codename:
-        fail(f"cannot tell what {stage.base} is made of")
+        fail(f"unknown base image {stage.base}")
     root = Root(stage.name or "image", codename.group(1))
     roots[stage.name or "image"] = root
     directory = "/"
@@ -197,7 +197,7 @@ def follow(stage, roots):
     return root, directory
 
 
-# What came of it
+# The result
 
 
 def free_port():
@@ -207,7 +207,7 @@ def free_port():
 
 
 class Container:
-    """A process as a container engine would start it: the image's user without any rights, a read-only root."""
+    """A process as a container engine starts it: the image's user without capabilities, a read-only root."""
 
     def __init__(self, stage, root, directory, settings):
         self.stage, self.root, self.directory = stage, root, directory
@@ -217,7 +217,7 @@ class Container:
         volume = stage.last("VOLUME")
         data = f"{work}/volume"
         shutil.rmtree(data, ignore_errors=True)
-        # A new volume is what the image has there.
+        # A new volume starts with the image's content.
         must(["cp", "-a", root.path + volume, data], "copying the volume")
         must(["mount", "--rbind", root.path, root.path], "mount")
         must(["mount", "-o", "remount,bind,ro", root.path], "mount")
@@ -242,7 +242,7 @@ class Container:
 
 
 def post(url, body=b"", headers={}):
-    """By curl, which knows nothing of this repository."""
+    """Uses curl, which shares no code with this repository."""
     words = ["curl", "-sS", "--max-time", "20", "-X", "POST", url, "--data-binary", "@-", "-w", "\n%{http_code}"]
     for name, value in headers.items():
         words += ["-H", f"{name}: {value}"]
@@ -254,11 +254,11 @@ def post(url, body=b"", headers={}):
 def examine(stage, root, directory):
     status, output = root.shell("ldd /usr/local/bin/latchkey", "/", {})
     missing = [line.strip() for line in output.splitlines() if "not found" in line]
-    expect(status == 0 and not missing, f"every library of the program is there {' '.join(missing)}")
+    expect(status == 0 and not missing, f"every library of the program exists {' '.join(missing)}")
     size = int(must(["du", "-smx", root.path], "du").split()[0])
     say(f"        the image has {size} MB")
     user, _, group = stage.last("USER", "").partition(":")
-    expect(user.isdigit() and group.isdigit() and user != "0", f"the user is a number other than 0, and so is the group: {user}:{group}")
+    expect(user.isdigit() and group.isdigit() and user != "0", f"user and group are numbers other than 0: {user}:{group}")
     expect(stage.last("STOPSIGNAL") == "SIGTERM", "the stop signal is SIGTERM")
     labels = stage.last("LABEL") or ""
     expect(all(f"org.opencontainers.image.{name}=" in labels for name in ["title", "version", "revision"]), "it has labels")
@@ -291,10 +291,10 @@ def examine(stage, root, directory):
             time.sleep(0.05)
         if "listening" not in container.said():
             fail(f"the server did not start:\n{container.said()[-3000:]}")
-        expect("no pages to serve" not in container.said(), "its pages are there")
+        expect("no pages to serve" not in container.said(), "its pages exist")
         check = dockerfile.healthcheck(stage.last("HEALTHCHECK"))
         status, output = container.run(check)
-        expect(status == 0, f"HEALTHCHECK finds it well {'' if status == 0 else output}")
+        expect(status == 0, f"HEALTHCHECK reports it as healthy {'' if status == 0 else output}")
         simulated = discovery.split("/")[2]
         _, code = post(f"http://{simulated}/demo/codes", headers={"Content-Type": "application/x-www-form-urlencoded"})
         status, answer = post(f"http://127.0.0.1:{port}/auth/zenkey-signin", code.encode(),
@@ -305,10 +305,10 @@ def examine(stage, root, directory):
         began = time.monotonic()
         server.send_signal(getattr(signal, stage.last("STOPSIGNAL")))
         status = server.wait(timeout=40)
-        expect(status == 0, f"the stop signal ends it with 0 ({status}), after {time.monotonic() - began:.1f} s")
+        expect(status == 0, f"the stop signal makes it exit with 0 ({status}), after {time.monotonic() - began:.1f} s")
         status, output = container.run(check)
-        expect(status == 1, "HEALTHCHECK says so when it has stopped")
-        expect(not re.search(r"\b(error|critical)\b", container.said()), "nothing went wrong by its log")
+        expect(status == 1, "HEALTHCHECK fails after it has stopped")
+        expect(not re.search(r"\b(error|critical)\b", container.said()), "its log has no errors")
     finally:
         for process in [server, simulator]:
             if process and process.poll() is None:

@@ -1,4 +1,4 @@
-"""A Dockerfile as its instructions, as far as this repository's uses them."""
+"""Parses the subset of Dockerfiles that this repository uses."""
 import json
 import re
 import shlex
@@ -15,7 +15,7 @@ class Stage:
 
     @property
     def environment(self):
-        """What ENV sets, in order."""
+        """The variables of ENV, in order."""
         pairs = {}
         for name, text in self.steps:
             if name == "ENV":
@@ -26,7 +26,7 @@ class Stage:
 
 
 def command(text):
-    """The words of an exec form, or the shell's of a shell form."""
+    """The words of an exec form, or the shell command of a shell form."""
     if text.lstrip().startswith("["):
         return json.loads(text)
     return ["/bin/sh", "-c", text]
@@ -38,7 +38,7 @@ def healthcheck(text):
 
 
 def parse(path):
-    """The stages. A line that is not understood is an error: it would not be checked."""
+    """The stages. An unknown line is an error, because it would not be checked."""
     known = "FROM RUN COPY WORKDIR ENV ARG LABEL USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split()
     stages, rest = [], ""
     for line in open(path, encoding="utf-8"):
@@ -53,7 +53,7 @@ def parse(path):
         rest = ""
         name, text = name.upper(), text.strip()
         if name not in known:
-            raise SystemExit(f"image-check: cannot tell what {name} does")
+            raise SystemExit(f"image-check: unknown instruction {name}")
         if name == "FROM":
             match = re.fullmatch(r"(\S+)(?: +AS +(\S+))?", text, re.IGNORECASE)
             stages.append(Stage(match.group(1), match.group(2)))

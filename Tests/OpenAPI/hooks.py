@@ -1,8 +1,8 @@
-"""What schemathesis does with each call of a run as a signed-in user (see run.py).
+"""Hooks of schemathesis for the run as a signed-in user (see run.py).
 
-Every call has the API key, and a session where the document asks for one. Every other call of the operations that need
-something which only the server or a carrier can give (a code, a handle, a token) has it, so that there are good answers
-to look at, not refusals alone.
+Every call has the API key, and a session where the document requires one. Every other call of operations that need a value
+of the server or a carrier (a code, a handle, a token) gets a valid one, so that successful responses are tested too, not only
+errors.
 """
 import contextlib
 import json
@@ -18,7 +18,7 @@ BASE = os.environ["OPENAPI_BASE"]
 CARRIERS = os.environ["OPENAPI_CARRIERS"]
 SEEN = os.environ["OPENAPI_SEEN"]
 API_KEY = "demo-key"
-# After these the session of the calls is gone, or may be.
+# These operations may end the session.
 ENDS_SESSION = {"signOut", "eraseUser", "revokeOtherSessions", "revokeSession", "revokeToken", "refresh"}
 
 lock = threading.Lock()
@@ -58,7 +58,7 @@ def asking():
 
 
 def handle():
-    """One that is waiting, if there is or may be one: a user is asked by three at most at once."""
+    """A pending request, or a new one if allowed: a user has at most three at once."""
     if not handles:
         with contextlib.suppress(urllib.error.HTTPError):
             answer = post(BASE + "/auth/zenkey-async-signin", asking(), **{"X-API-KEY": API_KEY})

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds a running demonstration against its own OpenAPI document; see scripts/openapi.
+"""Tests a running demonstration against its OpenAPI document; see scripts/openapi.
 
     Tests/OpenAPI/run.py --latchkey .build/debug/latchkey [--examples 8] [--seed 1]
 
-First openapi-spec-validator reads the document. Then schemathesis calls every operation with what it thinks up: once with
-nothing but the API key, once as a signed-in user. What it must not find: an answer of 5xx that is not a carrier's, a status,
-header, content type or content that the document does not tell of, or a method that is not refused with `Allow`.
+First openapi-spec-validator validates the document. Then schemathesis calls every operation with generated input: once with only
+the API key, once as a signed-in user. Failures are: a 5xx response that a carrier did not cause; an undocumented status, header,
+content type or content; an undocumented method that is not refused with `Allow`.
 """
 import argparse
 import collections
@@ -27,7 +27,7 @@ CHECKS = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "unsupported_method", "allow_header_conformance",
 ]
-# What the run as a signed-in user must have been answered well, or it has looked at refusals only.
+# Operations that must succeed at least once in the run as a signed-in user.
 NEEDED = {
     "signIn", "signInWithZenKey", "refresh", "introspect", "revokeToken", "authorizeTransaction", "redeemReceipt",
     "startAsyncSignIn", "pollAsyncSignIn", "cancelAsyncSignIn", "startRedirect", "issueAttempt", "showUser", "editUser",
@@ -50,7 +50,7 @@ def fuzz(base, title, options, environment, arguments):
         "--max-redirects", "0", "--request-timeout", "20", "--generation-database", "none", "--workers", "2",
         "--seed", str(arguments.seed), "--continue-on-failure", *options,
     ]
-    # Where it stands, so that it finds no configuration of another directory and leaves nothing behind.
+    # A temporary directory, so that it reads no other configuration and leaves no files.
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(command, cwd=folder, env=dict(os.environ, **environment), timeout=420).returncode
 
@@ -59,7 +59,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones")
-    parser.add_argument("--seed", type=int, default=1, help="another one for other examples")
+    parser.add_argument("--seed", type=int, default=1, help="another seed generates other examples")
     arguments = parser.parse_args()
     with demonstration(arguments.latchkey, LATCHKEY_RATE_LIMITS="off") as (base, carriers), tempfile.TemporaryDirectory() as folder:
         document = validate(base, folder)
@@ -80,10 +80,10 @@ def main():
             name, status = line.rsplit(" ", 1)
             seen[name].add(int(status))
     known = {call["operationId"] for calls in document["paths"].values() for call in calls.values()}
-    # The run begins with the document, and does not call it again.
+    # The run reads the document once at the start, and does not call it again.
     untried = sorted(known - seen.keys() - {"document"})
     unanswered = sorted(name for name in NEEDED if not any(status < 400 for status in seen[name]))
-    for what, names in [("was never called", untried), ("was never answered well", unanswered)]:
+    for what, names in [("was never called", untried), ("never succeeded", unanswered)]:
         for name in names:
             print(f"openapi: {name} {what}", file=sys.stderr)
     sys.exit(1 if key_alone or signed_in or untried or unanswered else 0)

@@ -1,8 +1,8 @@
-"""The load of an hour in minutes; see scripts/soak. Ends by itself: after the time, or when the sign-ins are done.
+"""Runs the load of an hour in minutes; see scripts/soak. Stops after the time, or when the sign-ins are done.
 
-A cycle is what an app does: a code of a simulated carrier, a sign-in, the user twice, a refresh, the user, a sign-out. One in
-fifty sends a code that is none, and one in fifty goes away in the middle of its request. Connections are used for ten
-cycles; every second one speaks TLS.
+A cycle is the work of an app: a code of a simulated carrier, a sign-in, the user twice, a refresh, the user, a sign-out. One in
+fifty sends an invalid code, and one in fifty disconnects in the middle of its request. A connection serves ten cycles; every
+second one uses TLS.
 """
 import argparse
 import asyncio
@@ -21,10 +21,10 @@ import time
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
 parser.add_argument("--simulator", required=True)
-parser.add_argument("--seconds", type=int, default=300, help="at most so long")
-parser.add_argument("--sign-ins", type=int, help="at most so many; without it, 120 a second")
+parser.add_argument("--seconds", type=int, default=300, help="maximum duration")
+parser.add_argument("--sign-ins", type=int, help="maximum number; default: 120 per second")
 parser.add_argument("--workers", type=int, default=24)
-parser.add_argument("--growth", type=float, default=8, help="MiB that the memory may grow by after the warm-up")
+parser.add_argument("--growth", type=float, default=8, help="allowed growth of memory after the warm-up, in MiB")
 options = parser.parse_args()
 sign_ins = options.sign_ins or 120 * options.seconds
 
@@ -41,7 +41,7 @@ def expect(holds, text):
 
 
 def start(words, log, pattern, **environment):
-    """A program, and what the pattern finds in what it says."""
+    """Starts a program; returns it with the match of the pattern in its output."""
     output = open(log, "w+")
     process = subprocess.Popen(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
                                env={"PATH": os.environ["PATH"], **environment})
@@ -61,7 +61,7 @@ def memory(process):
 
 
 def descriptors(process, carriers):
-    """Those of connections to the carriers, which are kept for the next request, and all others."""
+    """The number of connections to carriers, which are kept for the next request, and of all other descriptors."""
     outbound = set()
     for line in pathlib.Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -93,7 +93,7 @@ def certificate(folder):
 
 
 class Line:
-    """A connection for one request after the other."""
+    """A connection for sequential requests."""
 
     def __init__(self, port, context=None):
         self.port, self.context = port, context
@@ -128,7 +128,7 @@ class Load:
         self.begun, self.is_over, self.latencies, self.start = 0, False, [], time.monotonic()
 
     async def next(self):
-        """The number of the next cycle, when it is its turn; None when there is none."""
+        """The number of the next cycle, at its time; None at the end."""
         if self.is_over or self.begun >= sign_ins:
             return None
         self.begun += 1
@@ -156,7 +156,7 @@ class Load:
         await carrier.close()
 
     async def cycle(self, number, line, carrier):
-        """Whether the connection can be used again."""
+        """Returns whether the connection can be used again."""
         _, body = await carrier.call("POST", "/demo/codes", ["Content-Type: application/x-www-form-urlencoded"])
         keyed = [f"X-API-KEY: {KEY}"]
         json_type = keyed + ["Content-Type: application/json"]
@@ -218,19 +218,19 @@ async def soak(server, ports, simulator, context):
     count = max(1, len(load.latencies))
     print(f"soak: {load.begun} cycles in {took:.0f} s: {dict(outcomes)}", flush=True)
     print(f"soak: sign-ins: median {1000 * statistics.median(load.latencies or [0]):.1f} ms, 99th percentile "
-          f"{1000 * load.latencies[int(0.99 * (count - 1))]:.1f} ms; {1e3 * spent / count:.2f} ms of processor time a cycle", flush=True)
+          f"{1000 * load.latencies[int(0.99 * (count - 1))]:.1f} ms; {1e3 * spent / count:.2f} ms of CPU time per cycle", flush=True)
     good = expect(not set(outcomes) - {"signed in", "refreshed", "answered", "refused", "went away"} and outcomes["signed in"] > 0,
-                  "every call was answered as it should be")
+                  "every call got the expected response")
     return judge(samples, took) and await settles(server, simulator, before) and good
 
 
 def judge(samples, took):
-    """The memory at the end against that after the first third."""
+    """Compares the memory at the end with that after the first third."""
     def level(since, until):
         return statistics.median([size for at, size in samples if since * took <= at <= until * took] or [0])
     warm, late = level(1 / 3, 1 / 2), level(5 / 6, 1)
     return expect(late - warm <= options.growth,
-                  f"memory: {samples[0][1]:.1f} MiB at first, {warm:.1f} after the warm-up, {late:.1f} at the end, {max(size for _, size in samples):.1f} at most")
+                  f"memory: {samples[0][1]:.1f} MiB at the start, {warm:.1f} after the warm-up, {late:.1f} at the end, {max(size for _, size in samples):.1f} at most")
 
 
 async def settles(server, carriers, before):
@@ -239,7 +239,7 @@ async def settles(server, carriers, before):
         await asyncio.sleep(0.5)
     kept, after = descriptors(server, carriers)
     good = expect(after <= before, f"descriptors: {before} before, {after} after")
-    return expect(kept <= 64, f"connections kept to carriers: {kept}, of 64 at most (outbound.per_host_connections)") and good
+    return expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.per_host_connections)") and good
 
 
 def main():
@@ -262,7 +262,7 @@ def main():
             port = int(re.search(r":(\d+)", carriers[6:]).group(1))
             good = asyncio.run(soak(server, [int(port) for port in ports], port, context))
             server.send_signal(signal.SIGTERM)
-            good = expect(server.wait(60) == 0, "SIGTERM ends it with 0") and good
+            good = expect(server.wait(60) == 0, "SIGTERM makes it exit with 0") and good
             log = pathlib.Path(f"{folder}/server.log").read_text()
             errors = [line for line in log.splitlines() if re.search(r"\b(error|critical)\b", line)]
             good = expect(not errors, f"no errors in its log {errors[:3] if errors else ''}") and good

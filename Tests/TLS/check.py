@@ -1,4 +1,4 @@
-"""Serves HTTPS with a certificate of a test authority and has testssl.sh look at it. See scripts/tls-check."""
+"""Serves HTTPS with a certificate of a test authority, and scans it with testssl.sh. See scripts/tls-check."""
 import argparse
 import json
 import os
@@ -11,24 +11,24 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--handshakes", action="store_true", help="measure handshakes a second instead")
+parser.add_argument("--handshakes", action="store_true", help="measure handshakes per second instead")
 parser.add_argument("--seconds", type=int, default=5, help="for each measurement")
 options = parser.parse_args()
 
-# What testssl.sh says of a finding, gravest last; what it could not look at is WARN.
+# The severities of testssl.sh, most severe last; WARN means that it could not check.
 GRAVE = ["MEDIUM", "HIGH", "CRITICAL", "FATAL"]
-# Findings that are of the certificate made here, and not of Latchkey: id, and why.
+# Accepted findings, with the reason.
 ACCEPTED = {
-    "cert_chain_of_trust": "the authority is made for this check, and nobody trusts it",
-    "cert_revocation": "the authority of this check publishes no lists of revoked certificates",
+    "cert_chain_of_trust": "the test authority is not trusted",
+    "cert_revocation": "the test authority publishes no revocation information",
     "cert_crlRevoked": "the same",
     "cert_ocspRevoked": "the same",
-    "BREACH": "what it asked for is the page at /, which is compressed and has no secrets; answers that have are not compressed",
-    "overall_grade": "no better than T for a certificate that nobody trusts",
+    "BREACH": "the page at / is compressed and contains no secrets; responses with secrets are not compressed",
+    "overall_grade": "the grade is at most T for an untrusted certificate",
     "grade_cap_reason_1": "the same",
     "grade_cap_reason_2": "the same",
 }
-# Checks that testssl.sh has to have made; without them its report says nothing.
+# Checks that the report must contain.
 LOOKED_AT = ["SSLv2", "SSLv3", "TLS1", "TLS1_1", "TLS1_2", "TLS1_3", "heartbleed", "CCS", "ticketbleed", "ROBOT",
              "secure_renego", "secure_client_renego", "CRIME_TLS", "POODLE_SSL", "fallback_SCSV", "SWEET32", "FREAK",
              "DROWN", "LOGJAM", "BEAST", "LUCKY13", "RC4", "PFS"]
@@ -40,7 +40,7 @@ def openssl(directory, *words, text=None):
 
 
 def certificate(directory, kind):
-    """A server's certificate and the authority it comes from."""
+    """Creates a server certificate and its authority."""
     key = ["-newkey", "rsa:2048"] if kind == "rsa" else ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     openssl(directory, "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=Authority of the check", "-newkey", "ec", "-pkeyopt",
             "ec_paramgen_curve:P-256", "-keyout", "ca.key", "-out", "ca.pem")
@@ -53,7 +53,7 @@ def certificate(directory, kind):
 
 
 def serve(directory):
-    """A server, and the port on which it speaks TLS."""
+    """Starts a server; returns it with its TLS port."""
     environment = {
         "PATH": os.environ["PATH"], "LATCHKEY_API_KEYS": "sha256:" + "0f" * 32, "LATCHKEY_HTTP_PORT": "0",
         "LATCHKEY_DATABASE_URL": f"sqlite:///{directory}/latchkey.db", "LATCHKEY_ZENKEY_CLIENTS": "ccid-1:0123456789abcdef",
@@ -78,8 +78,8 @@ def look(port, directory):
     report = f"{directory}/report.json"
     program = shutil.which("testssl") or shutil.which("testssl.sh")
     if program is None:
-        raise SystemExit("tls-check: there is no testssl.sh; scripts/setup --tls installs it")
-    # Without --ip it would ask a name server for localhost.
+        raise SystemExit("tls-check: testssl.sh is missing; run scripts/setup --tls")
+    # Without --ip it would look up localhost in DNS.
     done = subprocess.run([program, "--quiet", "--color", "0", "--warnings", "batch", "--ip", "127.0.0.1", "--jsonfile", report,
                            f"localhost:{port}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=1500)
@@ -92,7 +92,7 @@ def look(port, directory):
 def judge(findings):
     ids = [finding["id"] for finding in findings]
     missing = [name for name in LOOKED_AT if not any(id == name or id.startswith(name) for id in ids)]
-    problems = [f"testssl.sh has not looked at {name}" for name in missing]
+    problems = [f"testssl.sh did not check {name}" for name in missing]
     for finding in findings:
         line = f"{finding['severity']:8} {finding['id']}: {finding['finding']}"
         if finding["severity"] in GRAVE and finding["id"] not in ACCEPTED:
@@ -101,7 +101,7 @@ def judge(findings):
             print(f"accepted {line} ({ACCEPTED[finding['id']]})")
         elif finding["severity"] in ["LOW", "WARN"]:
             print(f"         {line}")
-    print(f"{len(findings)} findings, {len(problems)} of them graver than low")
+    print(f"{len(findings)} findings, {len(problems)} of them above low severity")
     for problem in problems:
         print(f"PROBLEM  {problem}")
     return not problems
@@ -113,7 +113,7 @@ def processor_seconds(process):
 
 
 def measure(process, port):
-    """New connections that openssl makes one after another, by what they cost the server's processor."""
+    """Measures sequential new connections of openssl, by the server's CPU time."""
     # s_time does not wait for the tickets of TLS 1.3, so it cannot use them.
     for name, flags, kinds in [("TLS 1.3", ["-tls1_3"], ["-new"]), ("TLS 1.2", ["-tls1_2"], ["-new", "-reuse"])]:
         for kind in kinds:
@@ -125,8 +125,8 @@ def measure(process, port):
             if not found:
                 raise SystemExit("tls-check: openssl s_time gave no figure:\n" + done.stdout[-1000:])
             count = int(found.group(1))
-            print(f"{name} {kind[1:]:6} {count / max(1, int(found.group(2))):7.0f} a second by one client; "
-                  f"{count / spent:7.0f} a second of the server's processor time")
+            print(f"{name} {kind[1:]:6} {count / max(1, int(found.group(2))):7.0f} per second with one client; "
+                  f"{count / spent:7.0f} per second of the server's CPU time")
 
 
 def main():

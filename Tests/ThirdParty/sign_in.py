@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Signs users in with an OpenID provider that is not of this repository (oidc-provider-mock, from PyPI), by the very
-configuration that docs/providers.md shows; see scripts/third-party.
+"""Signs users in with an OpenID provider from another project (oidc-provider-mock, from PyPI), with the configuration that
+docs/providers.md shows; see scripts/third-party.
 
     Tests/ThirdParty/sign_in.py --latchkey .build/debug/latchkey
 """
@@ -37,7 +37,7 @@ def free_port():
 
 @contextlib.contextmanager
 def running(name, command, ready, **environment):
-    """A process, once `ready` answers."""
+    """A process, after `ready` responds."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -63,7 +63,7 @@ def running(name, command, ready, **environment):
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
-    """Redirects are looked at one by one."""
+    """Follows no redirect, so that the test can check each one."""
 
     def redirect_request(self, *_):
         return None
@@ -75,7 +75,7 @@ class Browser:
             Stay(), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
     def open(self, url, form=None):
-        """Status, place to go to, and text."""
+        """Status, location and text."""
         data = None if form is None else urllib.parse.urlencode(form).encode()
         try:
             response = self.opener.open(urllib.request.Request(url, data=data), timeout=30)
@@ -106,14 +106,14 @@ def walk(latchkey):
     end = sign_in(latchkey, browser, {"sub": USER["sub"]})
     check(parameters(end).get("status") == "success", f"the user is signed in: {end}")
     me = json.loads(browser.open(f"{latchkey}/users/me")[2])
-    check((me["name"], me["email"]) == (USER["name"], USER["email"]), "with what the provider tells of them")
+    check((me["name"], me["email"]) == (USER["name"], USER["email"]), "with the provider's attributes")
 
     again = Browser()
     sign_in(latchkey, again, {"sub": USER["sub"]})
-    check(json.loads(again.open(f"{latchkey}/users/me")[2])["user_id"] == me["user_id"], "and is the same one again")
+    check(json.loads(again.open(f"{latchkey}/users/me")[2])["user_id"] == me["user_id"], "the same user signs in again")
     other = Browser()
     sign_in(latchkey, other, {"sub": "user-2"})
-    check(json.loads(other.open(f"{latchkey}/users/me")[2])["user_id"] != me["user_id"], "another one is another")
+    check(json.loads(other.open(f"{latchkey}/users/me")[2])["user_id"] != me["user_id"], "another user gets another id")
 
 
 def main():
@@ -122,9 +122,9 @@ def main():
     latchkey = str(pathlib.Path(options.parse_args().latchkey).resolve())
     text = (HERE / "latchkey.yaml").read_text()
     shown = (HERE.parent.parent / "docs" / "providers.md").read_text()
-    check(text in shown, "docs/providers.md shows this very configuration")
+    check(text in shown, "docs/providers.md shows this configuration")
 
-    # The ports of this run, in the place of those of the example.
+    # Replaces the example's ports with free ones.
     ports = {"8080": str(free_port()), "9400": str(free_port())}
     for example, real in ports.items():
         text = text.replace("127.0.0.1:" + example, "127.0.0.1:" + real)

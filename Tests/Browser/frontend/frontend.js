@@ -1,19 +1,19 @@
-// The frontend of docs/clients.md, whose JavaScript is taken from here. Where it stands, https://login.example is
-// Latchkey's public URL.
+// The frontend of docs/clients.md, whose JavaScript comes from here. The test replaces https://login.example with Latchkey's
+// public URL.
 
 // snippet: js-sign-in
 import { configure } from "https://login.example/latchkey.js";
 
 const latchkey = configure({ baseURL: "https://login.example" });
 
-/** Once when the page is loaded: the browser may be coming back from a sign-in. */
+/** Runs when the page is loaded: the browser may be returning from a sign-in. */
 async function start() {
   const outcome = await latchkey.finishSignIn();
   if (outcome) await entered(outcome);
 }
 
 async function entered(outcome) {
-  // Where users have to register: with what a form asks for.
+  // If registration is required: send the fields of a form.
   if (outcome.status === "partial") await latchkey.register(outcome, { name: "Jo", email: outcome.identifier });
 }
 

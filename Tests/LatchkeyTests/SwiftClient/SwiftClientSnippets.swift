@@ -24,13 +24,13 @@ import Testing
             let (codeVerifier, nonce) = (fields["code_verifier"], fields["nonce"])
             // snippet: swift-sign-in
             let latchkey = Latchkey(.init(baseURL: baseURL, clientID: clientID, apiKey: apiKey), tokens: store)
-            // Under the names that the carrier's SDK has them.
+            // The values of the carrier's SDK, under its names.
             let response = AuthorizedResponse(
                 code: code, mccmnc: mccmnc, redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce)
             do throws(LatchkeyError) {
                 _ = try await latchkey.signIn(with: response)
             } catch {
-                // Where users have to register: with what the carrier has told, and what a form asks for.
+                // If registration is required: send the carrier's attributes and the fields of a form.
                 guard var registration = error.registration?.registration() else { throw error }
                 registration.profile[.email] = "jo@example.org"
                 registration.profile[.name] = "Jo"
