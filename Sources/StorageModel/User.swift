@@ -9,29 +9,8 @@ public struct UserID: Sendable, Hashable {
     }
 }
 
-/// What a user or their carrier has told of them.
-public struct Profile: Sendable, Hashable {
-    public var username: String?
-    public var name: String?
-    public var givenName: String?
-    public var familyName: String?
-    public var email: String?
-    public var phoneNumber: String?
-    public var postalCode: String?
-
-    public init(
-        username: String? = nil, name: String? = nil, givenName: String? = nil, familyName: String? = nil,
-        email: String? = nil, phoneNumber: String? = nil, postalCode: String? = nil
-    ) {
-        self.username = username
-        self.name = name
-        self.givenName = givenName
-        self.familyName = familyName
-        self.email = email
-        self.phoneNumber = phoneNumber
-        self.postalCode = postalCode
-    }
-}
+/// The attributes of a user, as the user or the carrier told them.
+public typealias Profile = UserAttributes<String>
 
 /// A user on record.
 public struct User: Sendable, Hashable {
@@ -49,39 +28,21 @@ public struct User: Sendable, Hashable {
     }
 }
 
-/// What is to become of one attribute of a profile.
+/// A change of one attribute.
 public enum AttributeChange: Sendable, Hashable {
-    case keep
     case set(String)
     case clear
-
-    package func applied(to value: String?) -> String? {
-        switch self {
-        case .keep: value
-        case .set(let value): value
-        case .clear: nil
-        }
-    }
 }
 
-/// What is to become of a profile.
-public struct ProfileChange: Sendable, Hashable {
-    public var username = AttributeChange.keep
-    public var name = AttributeChange.keep
-    public var givenName = AttributeChange.keep
-    public var familyName = AttributeChange.keep
-    public var email = AttributeChange.keep
-    public var phoneNumber = AttributeChange.keep
-    public var postalCode = AttributeChange.keep
+/// The attributes of a profile to change; the others keep their values.
+public typealias ProfileChange = UserAttributes<AttributeChange>
 
-    public init() {}
-
+extension UserAttributes<AttributeChange> {
     package func applied(to profile: Profile) -> Profile {
-        Profile(
-            username: username.applied(to: profile.username), name: name.applied(to: profile.name),
-            givenName: givenName.applied(to: profile.givenName),
-            familyName: familyName.applied(to: profile.familyName), email: email.applied(to: profile.email),
-            phoneNumber: phoneNumber.applied(to: profile.phoneNumber),
-            postalCode: postalCode.applied(to: profile.postalCode))
+        var changed = profile
+        for attribute in present {
+            if case .set(let value) = self[attribute] { changed[attribute] = value } else { changed[attribute] = nil }
+        }
+        return changed
     }
 }

@@ -3,9 +3,9 @@ import SignIn
 
 extension ProfileEdit {
     private static let fixed = ["user_id", "zenkey_sub", "created_at"]
-    private static let editable = [
-        "username", "name", "given_name", "family_name", "email", "phone_number", "phone", "postal_code",
-    ]
+    private static let editable = UserAttribute.allCases.flatMap {
+        Set([$0.rawValue, $0.registrationName]).sorted(by: >)
+    }
 
     /// Reads an edit from a body's fields, as a merge patch (RFC 7396): what is left out stays, null clears. So does an
     /// empty text, because a form has no null.
@@ -13,13 +13,10 @@ extension ProfileEdit {
     init(_ fields: BodyFields) throws(APIError) {
         var reader = FieldReader(fields)
         self.init()
-        username = reader.edit("username")
-        name = reader.edit("name")
-        givenName = reader.edit("given_name")
-        familyName = reader.edit("family_name")
-        email = reader.edit("email")
-        phoneNumber = reader.edit("phone_number", "phone")
-        postalCode = reader.edit("postal_code")
+        for attribute in UserAttribute.allCases {
+            let alias = attribute.registrationName
+            attributes[attribute] = reader.edit(attribute.rawValue, alias == attribute.rawValue ? nil : alias)
+        }
         for name in Self.fixed where fields.names.contains(name) { reader.refuse(name, "cannot be changed") }
         // Its name is not repeated: it is the client's text.
         if fields.names.contains(where: { !Self.fixed.contains($0) && !Self.editable.contains($0) }) {

@@ -11,25 +11,27 @@ extension RegistrationForm {
         let correlationID = reader.correlationID()
         let handle = reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true)
         let codeVerifier = reader.codeVerifier()
-        let username = reader.text("username", limit: 1024)
-        let name = reader.text("name", limit: 1024)
-        let givenName = reader.text("given_name", limit: 1024)
-        let familyName = reader.text("family_name", limit: 1024)
-        let email = reader.text("email", limit: 1024)
-        let phoneNumber = reader.text("phone", ["phone_number"], limit: 1024)
-        let postalCode = reader.text("postal_code", limit: 1024)
+        let attributes = reader.attributes()
         guard reader.problems.isEmpty, let handle else {
             throw reader.refusal(correlationID)
         }
         self.init(handle: Secret(handle))
         self.codeVerifier = codeVerifier
-        self.username = username
-        self.name = name
-        self.givenName = givenName
-        self.familyName = familyName
-        self.email = email
-        self.phoneNumber = phoneNumber
-        self.postalCode = postalCode
+        self.attributes = attributes
         self.correlationID = correlationID
+    }
+}
+
+extension FieldReader {
+    /// The attributes of a registration.
+    /// - Parameter aliases: Further names of an attribute.
+    mutating func attributes(_ aliases: [UserAttribute: String] = [:]) -> UserAttributes<String> {
+        var attributes = UserAttributes<String>()
+        for attribute in UserAttribute.allCases {
+            let name = attribute.registrationName
+            let others = [attribute.rawValue == name ? nil : attribute.rawValue, aliases[attribute]].compactMap(\.self)
+            attributes[attribute] = text(name, others, limit: 1024)
+        }
+        return attributes
     }
 }

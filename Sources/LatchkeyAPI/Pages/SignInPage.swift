@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 import SignIn
 import StorageModel
 
@@ -76,7 +77,7 @@ struct SignInPage {
 
     private var state: String {
         if let user {
-            let name = user.profile.name ?? user.profile.username
+            let name = user.profile[.name] ?? user.profile[.username]
             return """
                 <p>\(name.map { "Welcome, <strong>\(HTML.escaped($0))</strong>." } ?? "Welcome.") You are user \
                 \(user.id.number) here. The session is in a cookie that no script reads.</p>

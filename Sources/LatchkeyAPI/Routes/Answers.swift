@@ -67,11 +67,11 @@ extension User {
     var response: Response {
         var json = JSONObjectWriter(capacity: 320)
         json.add("user_id", id.number)
-        json.add("username", orNull: profile.username)
-        json.add("name", orNull: profile.name)
-        json.add("email", orNull: profile.email)
-        json.add("postal_code", orNull: profile.postalCode)
-        json.add("phone_number", orNull: profile.phoneNumber)
+        json.add("username", orNull: profile[.username])
+        json.add("name", orNull: profile[.name])
+        json.add("email", orNull: profile[.email])
+        json.add("postal_code", orNull: profile[.postalCode])
+        json.add("phone_number", orNull: profile[.phoneNumber])
         json.add("zenkey_sub", publicID)
         json.add("created_at", createdAt.secondsSinceEpoch)
         return .json(.ok, json.finish())
@@ -90,17 +90,17 @@ extension RegistrationOffer {
     /// The carrier's attributes in the shape of its own userinfo answer. Where the apps look for `sub` stands the handle.
     private func writeAttributes(to json: inout JSONObjectWriter) {
         json.add("sub", handle.exposed)
-        if profile.name != nil || profile.givenName != nil || profile.familyName != nil {
+        if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
             json.add("name", object: writeName)
         }
-        if let email = profile.email { json.add("email", object: { $0.add("value", email) }) }
-        if let phone = profile.phoneNumber { json.add("phone", object: { $0.add("value", phone) }) }
-        if let code = profile.postalCode { json.add("postal_code", object: { $0.add("value", code) }) }
+        if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
+        if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
+        if let code = profile[.postalCode] { json.add("postal_code", object: { $0.add("value", code) }) }
     }
 
     private func writeName(to json: inout JSONObjectWriter) {
-        json.add("value", ifPresent: profile.name)
-        json.add("given_name", ifPresent: profile.givenName)
-        json.add("family_name", ifPresent: profile.familyName)
+        json.add("value", ifPresent: profile[.name])
+        json.add("given_name", ifPresent: profile[.givenName])
+        json.add("family_name", ifPresent: profile[.familyName])
     }
 }

@@ -24,7 +24,7 @@ extension LatchkeyAPI {
             json.add("client_id", found.session.clientID)
             json.add("sub", found.user.publicID)
             json.add("user_id", found.user.id.number)
-            json.add("username", ifPresent: found.user.profile.username)
+            json.add("username", ifPresent: found.user.profile[.username])
             json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
             json.add("session_id", found.session.id)
         }

@@ -39,24 +39,14 @@ extension RegistrationForm {
         let handle = validators.visibleText("token_exchange", limit: 512, required: true)
         let codeVerifier = validators.codeVerifier()
         let email = identifiers.text("email_address", limit: 1024)
-        let username = attributes.text("username", limit: 1024)
-        let name = attributes.text("name", limit: 1024)
-        let givenName = attributes.text("given_name", ["first_name"], limit: 1024)
-        let familyName = attributes.text("family_name", ["last_name"], limit: 1024)
-        let phoneNumber = attributes.text("phone", ["phone_number"], limit: 1024)
-        let postalCode = attributes.text("postal_code", limit: 1024)
+        var told = attributes.attributes([.givenName: "first_name", .familyName: "last_name"])
+        told[.email] = email
         validators.noteProblems(of: identifiers)
         validators.noteProblems(of: attributes)
         guard validators.problems.isEmpty, let handle else { throw validators.refusal() }
         self.init(handle: Secret(handle))
         self.codeVerifier = codeVerifier
-        self.email = email
-        self.username = username
-        self.name = name
-        self.givenName = givenName
-        self.familyName = familyName
-        self.phoneNumber = phoneNumber
-        self.postalCode = postalCode
+        self.attributes = told
     }
 
     private static func section(_ name: String, of object: JSONObject) throws(APIError) -> BodyFields {

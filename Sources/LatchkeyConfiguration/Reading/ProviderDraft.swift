@@ -10,7 +10,7 @@ struct ProviderDraft: Sendable {
     var tokenEndpoint: EndpointURL?
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
-    var attributes: [UserEndpoint.Attribute: UserEndpoint.Member] = [:]
+    var attributes: [UserAttribute: UserEndpoint.Member] = [:]
     var responseMode = Configuration.Provider.ResponseMode.query
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]

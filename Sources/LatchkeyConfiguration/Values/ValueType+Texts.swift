@@ -267,20 +267,20 @@ extension ValueType where Value == UserEndpoint.Member {
     }
 }
 
-extension ValueType where Value == [UserEndpoint.Attribute: UserEndpoint.Member] {
+extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
     /// A group of attribute: member.
-    static var attributes: ValueType<[UserEndpoint.Attribute: UserEndpoint.Member]> {
+    static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
         let description = "a group of attribute: member"
         return ValueType(description, show: show) { node, context in
             guard case .mapping(let entries) = node.value else {
                 context.refuse(node.origin, "is \(node.kind)", "give \(description)")
                 return nil
             }
-            var attributes: [UserEndpoint.Attribute: UserEndpoint.Member] = [:]
+            var attributes: [UserAttribute: UserEndpoint.Member] = [:]
             for entry in entries {
                 context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
-                    guard let attribute = UserEndpoint.Attribute(rawValue: entry.name) else {
-                        let names = UserEndpoint.Attribute.allCases.map(\.rawValue).joined(separator: ", ")
+                    guard let attribute = UserAttribute(rawValue: entry.name), attribute != .username else {
+                        let names = UserAttribute.claims.map(\.rawValue).joined(separator: ", ")
                         return context.refuse(entry.origin, "there is no such attribute", "give one of \(names)")
                     }
                     attributes[attribute] = ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
@@ -290,7 +290,7 @@ extension ValueType where Value == [UserEndpoint.Attribute: UserEndpoint.Member]
         }
     }
 
-    private static func show(_ attributes: [UserEndpoint.Attribute: UserEndpoint.Member]) -> String {
+    private static func show(_ attributes: [UserAttribute: UserEndpoint.Member]) -> String {
         attributes.map { "\($0.key.rawValue)=\($0.value.text)" }.sorted().joined(separator: ",")
     }
 }

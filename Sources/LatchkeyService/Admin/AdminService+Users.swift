@@ -142,10 +142,6 @@ extension IdentityMove {
 
 extension Profile {
     fileprivate var lines: [String] {
-        let fields = [
-            ("username", username), ("name", name), ("given_name", givenName), ("family_name", familyName),
-            ("email", email), ("phone_number", phoneNumber), ("postal_code", postalCode),
-        ]
-        return fields.compactMap { name, value in value.map { "\(name) \($0.debugDescription)" } }
+        present.compactMap { attribute in self[attribute].map { "\(attribute.rawValue) \($0.debugDescription)" } }
     }
 }

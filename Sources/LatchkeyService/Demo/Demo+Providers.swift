@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 
 /// The providers of a demonstration that are no carriers: one with ID tokens, and one that speaks OAuth 2 only.
 extension CarrierSimulator {

@@ -1,16 +1,8 @@
+public import Primitives
+
 /// How a provider without ID tokens (RFC 6749 alone) says who somebody is: what its user endpoint answers to an access
 /// token that we got from it ourselves.
 public struct UserEndpoint: Sendable, Hashable {
-    /// What a user's answer may tell, as ``UserInfo`` has it.
-    public enum Attribute: String, Sendable, Hashable, CaseIterable {
-        case name
-        case givenName = "given_name"
-        case familyName = "family_name"
-        case email
-        case phoneNumber = "phone_number"
-        case postalCode = "postal_code"
-    }
-
     /// Where a member stands: `id`, or `data.id` in an object of its own.
     public struct Member: Sendable, Hashable {
         public let path: [String]
@@ -29,7 +21,7 @@ public struct UserEndpoint: Sendable, Hashable {
     /// The member that tells users apart, and is never given to another: a text or a whole number.
     public var subject: Member
     /// Members of other names than ours. What is not in it is read as in userinfo.
-    public var attributes: [Attribute: Member] = [:]
+    public var attributes: [UserAttribute: Member] = [:]
 
     public init(url: EndpointURL, subject: Member) {
         self.url = url

@@ -20,35 +20,30 @@ extension UserInfo {
         self.init(object)
     }
 
-    /// Of claims about a user, in either shape; what is no proper attribute is left out.
-    init(_ attributes: JSONObject) {
+    /// Reads claims about a user, in either shape. What is not a proper attribute is left out.
+    /// - Parameter renamed: The members that have other names than the attributes.
+    init(_ claims: JSONObject, renamed: [UserAttribute: UserEndpoint.Member] = [:]) {
         self.init()
-        let nestedName = attributes["name"]?.object
-        name = Self.text(attributes["name"])
-        givenName = Self.text(attributes["given_name"]) ?? Self.text(nestedName?["given_name"])
-        familyName = Self.text(attributes["family_name"]) ?? Self.text(nestedName?["family_name"])
-        email = Self.text(attributes["email"])
-        emailVerified = Self.flag(attributes["email_verified"])
-        phoneNumber = Self.text(attributes["phone_number"]) ?? Self.text(attributes["phone"])
-        phoneNumberVerified = Self.flag(attributes["phone_number_verified"])
-        postalCode = Self.text(attributes["postal_code"]) ?? Self.text(Self.address(attributes)?["postal_code"])
-        birthdate = Self.text(attributes["birthdate"])
-        address = Self.addressText(attributes)
+        for attribute in UserAttribute.claims {
+            if let member = renamed[attribute] {
+                attributes[attribute] = Self.text(member.value(in: claims))
+            } else {
+                attributes[attribute] = Self.text(claims[attribute.rawValue]) ?? Self.nested(attribute, in: claims)
+            }
+        }
+        emailVerified = Self.flag(claims["email_verified"])
+        phoneNumberVerified = Self.flag(claims["phone_number_verified"])
+        birthdate = Self.text(claims["birthdate"])
+        address = Self.addressText(claims)
     }
 
-    /// With some attributes under other names.
-    init(_ object: JSONObject, renamed: [UserEndpoint.Attribute: UserEndpoint.Member]) {
-        self.init(object)
-        for (attribute, member) in renamed {
-            let text = Self.text(member.value(in: object))
-            switch attribute {
-            case .name: name = text
-            case .givenName: givenName = text
-            case .familyName: familyName = text
-            case .email: email = text
-            case .phoneNumber: phoneNumber = text
-            case .postalCode: postalCode = text
-            }
+    /// The other places where carriers tell an attribute.
+    private static func nested(_ attribute: UserAttribute, in claims: JSONObject) -> String? {
+        switch attribute {
+        case .givenName, .familyName: text(claims["name"]?.object?[attribute.rawValue])
+        case .phoneNumber: text(claims["phone"])
+        case .postalCode: text(address(claims)?[attribute.rawValue])
+        case .username, .name, .email: nil
         }
     }
 

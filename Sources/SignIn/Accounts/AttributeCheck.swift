@@ -1,3 +1,5 @@
+import Primitives
+
 /// Looks at attributes one by one and notes what is wrong with each. What is blank counts as not filled in.
 struct AttributeCheck {
     private(set) var problems: [String] = []
@@ -8,8 +10,25 @@ struct AttributeCheck {
         problems.append("\(name) \(problem)")
     }
 
+    /// The attributes that are well formed, trimmed; those that are blank or refused are left out.
+    mutating func checked(_ attributes: UserAttributes<String>) -> UserAttributes<String> {
+        var checked = UserAttributes<String>()
+        for attribute in attributes.present {
+            let text = attributes[attribute]
+            checked[attribute] =
+                switch attribute {
+                case .username: self.text(text, attribute.registrationName, limit: 64)
+                case .name, .givenName, .familyName: self.text(text, attribute.registrationName)
+                case .email: email(text)
+                case .phoneNumber: phone(text)
+                case .postalCode: postalCode(text)
+                }
+        }
+        return checked
+    }
+
     /// Any text, at most `limit` bytes, without control characters.
-    mutating func text(_ text: String?, _ name: String, limit: Int = 255) -> String? {
+    private mutating func text(_ text: String?, _ name: String, limit: Int = 255) -> String? {
         guard let text = text.map(Self.trimmed), !text.isEmpty else { return nil }
         guard text.utf8.count <= limit else {
             refuse(name, "is longer than \(limit) bytes")
@@ -22,7 +41,7 @@ struct AttributeCheck {
         return text
     }
 
-    mutating func email(_ text: String?) -> String? {
+    private mutating func email(_ text: String?) -> String? {
         guard let text = self.text(text, "email", limit: 254) else { return nil }
         guard EmailAddress(text) != nil else {
             refuse("email", "is not an e-mail address")
@@ -32,7 +51,7 @@ struct AttributeCheck {
     }
 
     /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual signs between them.
-    mutating func phone(_ text: String?) -> String? {
+    private mutating func phone(_ text: String?) -> String? {
         guard let text = self.text(text, "phone", limit: 32) else { return nil }
         let number = text.hasPrefix("+") ? text.dropFirst() : text[...]
         let digits = number.utf8.count { (48...57).contains($0) }
@@ -45,7 +64,7 @@ struct AttributeCheck {
     }
 
     /// Letters, digits, spaces and hyphens, at most 16.
-    mutating func postalCode(_ text: String?) -> String? {
+    private mutating func postalCode(_ text: String?) -> String? {
         guard let text = self.text(text, "postal_code", limit: 16) else { return nil }
         let isCode = text.utf8.allSatisfy { byte in
             (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)

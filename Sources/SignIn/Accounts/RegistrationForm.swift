@@ -8,13 +8,8 @@ public struct RegistrationForm: Sendable {
     public var handle: Secret
     /// That of the `code_challenge` which a redirect was started with, if it was.
     public var codeVerifier: CodeVerifier?
-    public var username: String?
-    public var name: String?
-    public var givenName: String?
-    public var familyName: String?
-    public var email: String?
-    public var phoneNumber: String?
-    public var postalCode: String?
+    /// The attributes as the user filled them in, not yet checked.
+    public var attributes = UserAttributes<String>()
     public var correlationID: CorrelationID?
     /// What the user would call the device that asks; for the list of sessions.
     public var device: String?
@@ -31,20 +26,13 @@ extension RegistrationForm {
     /// - Throws: `invalid_request` that names every attribute that is missing or malformed; `email_domain_blocked`.
     func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
         var check = AttributeCheck()
-        let profile = Profile(
-            username: check.text(username, "username", limit: 64) ?? known.username,
-            name: check.text(name, "name") ?? known.name,
-            givenName: check.text(givenName, "given_name") ?? known.givenName,
-            familyName: check.text(familyName, "family_name") ?? known.familyName,
-            email: check.email(email) ?? known.reachableEmail,
-            phoneNumber: check.phone(phoneNumber) ?? known.phoneNumber,
-            postalCode: check.postalCode(postalCode) ?? known.postalCode)
+        let profile = check.checked(attributes).filled(with: known.withReachableEmail)
         let refused = check.refused
         for attribute in rules.missing(in: profile) where !refused.contains(attribute.rawValue) {
             check.refuse(attribute.rawValue, "is missing")
         }
         guard check.problems.isEmpty else { throw .malformedAttributes(check.problems) }
-        if let email = profile.email.flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
+        if let email = profile[.email].flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
         return profile
     }
 }

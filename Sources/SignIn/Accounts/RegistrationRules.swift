@@ -1,15 +1,25 @@
+public import Primitives
 import StorageModel
 
 /// Who may become a user, and with what.
 public struct RegistrationRules: Sendable, Hashable {
-    /// What a registration may be asked for; spelled as in the API.
-    public enum Attribute: String, Sendable, CaseIterable {
-        case name
-        case givenName = "given_name"
-        case familyName = "family_name"
-        case email
-        case phone
-        case postalCode = "postal_code"
+    /// An attribute that a registration can require, under its name in registrations.
+    public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
+        /// What the name stands for.
+        public let attribute: UserAttribute
+
+        public static let allCases = UserAttribute.claims.map(Attribute.init)
+
+        public init(_ attribute: UserAttribute) {
+            self.attribute = attribute
+        }
+
+        public init?(rawValue: String) {
+            guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = found
+        }
+
+        public var rawValue: String { attribute.registrationName }
     }
 
     /// False: an unknown identity becomes a user at its first sign-in. True: it has to register.
@@ -24,7 +34,8 @@ public struct RegistrationRules: Sendable, Hashable {
 
     /// The required attributes that a profile lacks.
     func missing(in profile: Profile) -> [Attribute] {
-        requiredAttributes.filter { profile[$0] == nil }
+        let profile = profile.withReachableEmail
+        return requiredAttributes.filter { profile[$0.attribute] == nil }
     }
 
     func blocks(_ email: EmailAddress) -> Bool {
@@ -35,21 +46,20 @@ public struct RegistrationRules: Sendable, Hashable {
     }
 }
 
-extension Profile {
-    /// The e-mail address, if it reads like one. What a carrier tells in another form (`Jane <jane@mail.example>`) has
-    /// no domain that could be looked at.
-    var reachableEmail: String? { email.flatMap { EmailAddress($0) == nil ? nil : $0 } }
+extension UserAttribute {
+    /// The name in a registration: `phone`, as ZenKey's example apps send it; otherwise the attribute's own.
+    package var registrationName: String { self == .phoneNumber ? "phone" : rawValue }
 }
 
 extension Profile {
-    fileprivate subscript(attribute: RegistrationRules.Attribute) -> String? {
-        switch attribute {
-        case .name: name
-        case .givenName: givenName
-        case .familyName: familyName
-        case .email: reachableEmail
-        case .phone: phoneNumber
-        case .postalCode: postalCode
-        }
+    /// The e-mail address, if it is one. An address that a carrier tells in another form (`Jane <jane@mail.example>`)
+    /// has no domain to check.
+    var reachableEmail: String? { self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 } }
+
+    /// This profile without an e-mail address that is none.
+    var withReachableEmail: Profile {
+        var profile = self
+        profile[.email] = reachableEmail
+        return profile
     }
 }

@@ -21,7 +21,7 @@ final class VerifiedSignIn: Sendable {
         self.tokens = tokens
         identity = Identity(issuer: user.issuer, subject: user.subject)
         portTokens = []
-        profile = Profile(user.attributes)
+        profile = user.attributes.attributes
         providerSession = nil
     }
 
@@ -29,17 +29,9 @@ final class VerifiedSignIn: Sendable {
         self.tokens = tokens
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
-        profile = userInfo.map { Profile($0) }
+        profile = userInfo?.attributes
         providerSession = idToken.sessionID.map {
             ProviderSessionMark(ProviderSession(issuer: idToken.issuer, id: $0))
         }
-    }
-}
-
-extension Profile {
-    fileprivate init(_ info: UserInfo) {
-        self.init(
-            name: info.name, givenName: info.givenName, familyName: info.familyName, email: info.email,
-            phoneNumber: info.phoneNumber, postalCode: info.postalCode)
     }
 }

@@ -29,7 +29,7 @@ public struct RedirectEnd: Sendable {
         case .mustRegister(let offer):
             [
                 ("action", "register"), ("status", "partial"), ("state_key", offer.handle.exposed),
-                ("identifier", offer.profile.email ?? ""),
+                ("identifier", offer.profile[.email] ?? ""),
             ]
         case .failed(let error):
             [

@@ -12,7 +12,7 @@ extension Sessions {
         let change = try edit.change(registration)
         guard change != ProfileChange() else { return holder.user }
         let event = event(.userEdited, holder.user.id, by: .user, requestID) {
-            $0.add("attributes", change.attributes)
+            $0.add("attributes", change.present.map(\.rawValue))
         }
         // Also when the store fails, because it may have stored the change before it did.
         defer { cache.remove(holder.user.id) }

@@ -165,11 +165,9 @@ enum BackchannelAuthenticationsTable {
         return phase
     }
 
-    private static let state = [
-        "phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject", "username",
-        "name", "given_name", "family_name", "email", "phone_number", "postal_code", "expires_at", "removed_at",
-        "ported_from",
-    ]
+    private static let state =
+        ["phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject"]
+        + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"]
     private static let columns =
         [
             "handle_hash", "caller", "provider", "client_id", "network", "redirect_uri", "scope", "login_hint",

@@ -12,7 +12,7 @@ struct RegistrationTests {
     private static var rules: RegistrationRules {
         var rules = RegistrationRules()
         rules.isRequired = true
-        rules.requiredAttributes = [.name, .email]
+        rules.requiredAttributes = [.init(.name), .init(.email)]
         rules.blockedEmailDomains = ["Blocked.example"]
         return rules
     }

@@ -92,7 +92,7 @@ struct AccountTests {
     @Test("keeps what a registration needs, and takes no address of a blocked domain")
     func rules() async throws {
         var rules = RegistrationRules()
-        rules.requiredAttributes = [.email, .phone]
+        rules.requiredAttributes = [.init(.email), .init(.phoneNumber)]
         rules.blockedEmailDomains = ["blocked.example"]
         let app = try TestApp(registration: rules)
         let token = try await app.token()

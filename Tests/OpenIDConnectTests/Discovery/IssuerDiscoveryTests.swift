@@ -108,8 +108,8 @@ struct IssuerDiscoveryTests {
                 let info = try await relyingParty.userInfo(
                     accessToken: Secret("a"), about: verified, provider: found, correlationID: subjects.correlationID)
                 #expect(!isOfCarriers)
-                #expect(info.email == "jo@example.org")
-                #expect(info.name == "Jo")
+                #expect(info.attributes[.email] == "jo@example.org")
+                #expect(info.attributes[.name] == "Jo")
             } catch {
                 #expect(isOfCarriers)
                 #expect(error.code == .metadataRefused)

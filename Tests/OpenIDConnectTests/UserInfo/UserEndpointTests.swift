@@ -11,7 +11,7 @@ struct UserEndpointTests {
     private static let userURL = TokenDraft.issuer + "/userinfo"
 
     private func relyingParty(
-        _ carrier: FakeCarrier, subject: String = "id", attributes: [UserEndpoint.Attribute: String] = [:]
+        _ carrier: FakeCarrier, subject: String = "id", attributes: [UserAttribute: String] = [:]
     ) throws -> RelyingParty {
         func url(_ text: String) throws -> EndpointURL { try #require(EndpointURL(text, policy: .httpsOnly)) }
         var user = UserEndpoint(url: try url(Self.userURL), subject: try #require(UserEndpoint.Member(subject)))
@@ -23,7 +23,7 @@ struct UserEndpointTests {
     }
 
     private func user(
-        _ response: OutboundResponse, subject: String = "id", attributes: [UserEndpoint.Attribute: String] = [:]
+        _ response: OutboundResponse, subject: String = "id", attributes: [UserAttribute: String] = [:]
     ) async throws -> Result<ProviderUser, OIDCError> {
         let carrier = FakeCarrier { $0.userInfo = response }
         let relyingParty = try relyingParty(carrier, subject: subject, attributes: attributes)
@@ -84,13 +84,13 @@ struct UserEndpointTests {
     func attributes() async throws {
         let body = #"{"id":"1","name":"n","login":"l","contact":{"mail":"a@b.example"},"family_name":"f"}"#
         let plain = try await user(.json(body)).get().attributes
-        #expect(plain.name == "n")
-        #expect(plain.familyName == "f")
-        #expect(plain.email == nil)
+        #expect(plain.attributes[.name] == "n")
+        #expect(plain.attributes[.familyName] == "f")
+        #expect(plain.attributes[.email] == nil)
         let mapped = try await user(.json(body), attributes: [.name: "login", .email: "contact.mail"]).get().attributes
-        #expect(mapped.name == "l")
-        #expect(mapped.familyName == "f")
-        #expect(mapped.email == "a@b.example")
+        #expect(mapped.attributes[.name] == "l")
+        #expect(mapped.attributes[.familyName] == "f")
+        #expect(mapped.attributes[.email] == "a@b.example")
     }
 
     @Test("Such a provider's tokens need no ID token, and one that comes along is not believed")

@@ -52,14 +52,14 @@ struct AccountMoveTests {
     func moves(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let token = try Records.hash()
-        let profile = Profile(name: "Jane Doe")
+        let profile: Profile = [.name: "Jane Doe"]
         let user = try #require(try await stage.signIn(stage.atA, profile: profile, token: token)).user
         let moved = try #require(
             try await stage.signIn(
-                stage.atB, from: [stage.ported(stage.atA)], profile: Profile(name: "J. D.", email: "j@example.com")))
+                stage.atB, from: [stage.ported(stage.atA)], profile: [.name: "J. D.", .email: "j@example.com"]))
         #expect(moved.user.id == user.id)
         #expect(moved.user.publicID == user.publicID)
-        #expect(moved.user.profile == Profile(name: "Jane Doe", email: "j@example.com"))
+        #expect(moved.user.profile == [.name: "Jane Doe", .email: "j@example.com"])
         #expect(!moved.isNew && moved.wasMoved)
         #expect(try await stage.store.session(token, at: Records.now)?.user.id == user.id)
         let again = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])

@@ -41,7 +41,7 @@ struct BackchannelAuthenticationConformanceTests {
         }
         record.carrierRequest = try Records.hash()
         record.identity = Records.identity()
-        record.profile = Profile(name: "Jane Doe", email: "jane@example.com")
+        record.profile = [.name: "Jane Doe", .email: "jane@example.com"]
         record.failure = "carrier:access_denied"
         record.portedFrom = try (0..<2).map { number in
             PortedIdentity(

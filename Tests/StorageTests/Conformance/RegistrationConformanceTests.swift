@@ -9,7 +9,7 @@ struct RegistrationConformanceTests {
         _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: any Store
     ) async throws -> RegistrationResult {
         try await store.register(
-            handle: handle, profile: Profile(name: "Jane Doe"), session: session ?? Records.session(),
+            handle: handle, profile: [.name: "Jane Doe"], session: session ?? Records.session(),
             publicID: RandomSource.system.token(bytes: 16), at: now)
     }
 
@@ -18,7 +18,7 @@ struct RegistrationConformanceTests {
         arguments: StoreKind.all)
     func readPending(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let pending = try Records.pending(profile: Profile(name: "Jane Doe", email: "jane@example.com"))
+        let pending = try Records.pending(profile: [.name: "Jane Doe", .email: "jane@example.com"])
         try await store.addPendingRegistration(pending)
         #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)
         #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)
@@ -30,14 +30,14 @@ struct RegistrationConformanceTests {
     @Test("A handle makes the user and the session, once", arguments: StoreKind.all)
     func registers(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let pending = try Records.pending(profile: Profile(email: "carrier@example.com"))
+        let pending = try Records.pending(profile: [.email: "carrier@example.com"])
         try await store.addPendingRegistration(pending)
         let session = try Records.session()
         guard case .registered(let user) = try await register(pending.handle, session: session, in: store) else {
             Issue.record("not registered")
             return
         }
-        #expect(user.profile == Profile(name: "Jane Doe"))
+        #expect(user.profile == [.name: "Jane Doe"])
         #expect(user.createdAt == Records.now)
         #expect(try await store.session(session.tokenHash, at: Records.now)?.user == user)
         #expect(try await store.signIn(Records.signIn(pending.identity, newcomers: .mustRegister))?.user == user)

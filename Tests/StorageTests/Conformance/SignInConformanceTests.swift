@@ -9,9 +9,10 @@ struct SignInConformanceTests {
     func newThenKnown(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
-        let profile = Profile(
-            username: "jd", name: "Jane Doe", givenName: "Jane", familyName: "Doe", email: "jane@example.com",
-            phoneNumber: "+13125550123", postalCode: "60601")
+        let profile: Profile = [
+            .username: "jd", .name: "Jane Doe", .givenName: "Jane", .familyName: "Doe", .email: "jane@example.com",
+            .phoneNumber: "+13125550123", .postalCode: "60601",
+        ]
         let first = try #require(
             await store.signIn(
                 Records.signIn(identity, profile: profile, newcomers: .welcome(publicID: "public-1"))))
@@ -52,12 +53,12 @@ struct SignInConformanceTests {
     func fillsProfile(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
-        _ = try await store.signIn(Records.signIn(identity, profile: Profile(email: "old@example.com")))
-        let told = Profile(name: "Jane Doe", email: "new@example.com", postalCode: "60601")
+        _ = try await store.signIn(Records.signIn(identity, profile: [.email: "old@example.com"]))
+        let told: Profile = [.name: "Jane Doe", .email: "new@example.com", .postalCode: "60601"]
         let token = try Records.hash()
         let later = try await store.signIn(
             Records.signIn(identity, profile: told, session: Records.session(token: token)))
-        let expected = Profile(name: "Jane Doe", email: "old@example.com", postalCode: "60601")
+        let expected: Profile = [.name: "Jane Doe", .email: "old@example.com", .postalCode: "60601"]
         #expect(later?.user.profile == expected)
         #expect(try await store.session(token, at: Records.now)?.user.profile == expected)
         withExtendedLifetime(holding) {}

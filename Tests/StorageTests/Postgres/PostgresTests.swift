@@ -106,7 +106,7 @@ struct PostgresTests {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))
         let again = try Records.signIn(
-            Records.identity("subject-in-no-log"), profile: Profile(email: "nobody@example.com"), session: session)
+            Records.identity("subject-in-no-log"), profile: [.email: "nobody@example.com"], session: session)
         let error = try await #require(throws: StorageError.self) { try await store.signIn(again) }
         #expect(error.code == .conflict)
         #expect(error.reason.contains("INSERT INTO sessions"))

@@ -127,7 +127,7 @@ struct SQLiteFailureTests {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))
         let again = try Records.signIn(
-            Records.identity("subject-in-no-log"), profile: Profile(email: "nobody@example.com"), session: session)
+            Records.identity("subject-in-no-log"), profile: [.email: "nobody@example.com"], session: session)
         do {
             _ = try await store.signIn(again)
             Issue.record("stored twice")

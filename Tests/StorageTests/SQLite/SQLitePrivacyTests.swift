@@ -49,7 +49,7 @@ struct SQLitePrivacyTests {
     @Test("An erased user's data is overwritten, not only unlinked")
     func erasure() async throws {
         let identity = Records.identity("subject-to-forget")
-        let profile = Profile(name: "Nobody To Remember", email: "forget-me@example.com")
+        let profile: Profile = [.name: "Nobody To Remember", .email: "forget-me@example.com"]
         let user = try #require(await store.signIn(Records.signIn(identity, profile: profile))).user
         try await store.addPendingRegistration(Records.pending(identity, profile: profile))
         #expect(try await store.deleteUser(user.id))

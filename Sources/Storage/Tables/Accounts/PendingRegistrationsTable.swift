@@ -59,13 +59,14 @@ enum PendingRegistrationsTable {
         try statement.run()
     }
 
+    private static let columns =
+        (["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"])
+        .joined(separator: ", ")
     private static let insert = """
-        INSERT INTO pending_registrations (handle_hash, issuer, subject, client_id, username, name, given_name, \
-        family_name, email, phone_number, postal_code, expires_at, provider_session_hash) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO pending_registrations (handle_hash, \(columns)) \
+        VALUES (?, ?, ?, ?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?, ?)
         """
     private static let select = """
-        SELECT issuer, subject, client_id, username, name, given_name, family_name, email, phone_number, postal_code, \
-        expires_at, provider_session_hash FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
+        SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """
 }

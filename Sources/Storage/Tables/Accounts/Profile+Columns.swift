@@ -1,31 +1,25 @@
+import Primitives
 import StorageModel
 
-extension CachedStatement {
-    /// Binds the seven profile columns in the tables' order.
-    mutating func bind(_ profile: Profile) {
-        bind(profile.username)
-        bind(profile.name)
-        bind(profile.givenName)
-        bind(profile.familyName)
-        bind(profile.email)
-        bind(profile.phoneNumber)
-        bind(profile.postalCode)
-    }
-
-    /// Reads the seven profile columns, the first of which stands at `first`.
-    func profile(from first: CInt) -> Profile {
-        Profile(
-            username: text(first), name: text(first + 1), givenName: text(first + 2), familyName: text(first + 3),
-            email: text(first + 4), phoneNumber: text(first + 5), postalCode: text(first + 6))
-    }
+extension UserAttribute {
+    /// The columns of a profile, in the order in which every table has them.
+    static let columns = allCases.map(\.rawValue)
 }
 
-extension Profile {
-    /// This profile, with what it lacks taken from another.
-    func filled(with other: Profile) -> Profile {
-        Profile(
-            username: username ?? other.username, name: name ?? other.name, givenName: givenName ?? other.givenName,
-            familyName: familyName ?? other.familyName, email: email ?? other.email,
-            phoneNumber: phoneNumber ?? other.phoneNumber, postalCode: postalCode ?? other.postalCode)
+extension CachedStatement {
+    /// Binds the profile's columns.
+    mutating func bind(_ profile: Profile) {
+        for attribute in UserAttribute.allCases { bind(profile[attribute]) }
+    }
+
+    /// Reads the profile's columns, the first of which is column `first`.
+    func profile(from first: CInt) -> Profile {
+        var profile = Profile()
+        var column = first
+        for attribute in UserAttribute.allCases {
+            profile[attribute] = text(column)
+            column += 1
+        }
+        return profile
     }
 }

@@ -3,10 +3,8 @@ import StorageModel
 
 /// The tables `users` and `identities`.
 enum UsersTable {
-    static let columns = """
-        users.id, users.public_id, users.username, users.name, users.given_name, users.family_name, users.email, \
-        users.phone_number, users.postal_code, users.created_at
-        """
+    static let columns = (["id", "public_id"] + UserAttribute.columns + ["created_at"])
+        .map { "users.\($0)" }.joined(separator: ", ")
 
     /// Reads the ten ``columns``, the first of which stands at `first`.
     static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
@@ -88,14 +86,13 @@ enum UsersTable {
         """
     private static let userByID = "SELECT \(columns) FROM users WHERE id = ?"
     private static let insertUser = """
-        INSERT INTO users (public_id, username, name, given_name, family_name, email, phone_number, postal_code, \
-        created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
+        VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
         """
     private static let insertIdentity =
         "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)"
     private static let updateProfile = """
-        UPDATE users SET username = ?, name = ?, given_name = ?, family_name = ?, email = ?, phone_number = ?, \
-        postal_code = ? WHERE id = ?
+        UPDATE users SET \(UserAttribute.columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?
         """
     private static let deletePendingRegistrations = """
         DELETE FROM pending_registrations WHERE (issuer, subject) IN \

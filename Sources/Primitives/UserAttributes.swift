@@ -1,0 +1,83 @@
+/// An attribute of a user. The raw value is its name in the database, in the API, and as a claim (OpenID Connect Core
+/// section 5.1).
+public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
+    /// Chosen by the user; no provider tells it.
+    case username
+    case name
+    case givenName = "given_name"
+    case familyName = "family_name"
+    case email
+    case phoneNumber = "phone_number"
+    case postalCode = "postal_code"
+
+    /// The attributes that a provider can tell: all but ``username``.
+    public static let claims = allCases.filter { $0 != .username }
+
+    fileprivate var index: Int {
+        switch self {
+        case .username: 0
+        case .name: 1
+        case .givenName: 2
+        case .familyName: 3
+        case .email: 4
+        case .phoneNumber: 5
+        case .postalCode: 6
+        }
+    }
+}
+
+/// A value for each of some attributes of a user.
+///
+/// The values are personal: printing shows which attributes there are, and no value. A copy costs one reference.
+public struct UserAttributes<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// By ``UserAttribute/index``; empty while there is no value.
+    private var values: [Value?] = []
+
+    /// No values.
+    public init() {}
+
+    /// The value of an attribute; nil if it has none.
+    public subscript(attribute: UserAttribute) -> Value? {
+        get { values.isEmpty ? nil : values[attribute.index] }
+        set {
+            if values.isEmpty {
+                guard newValue != nil else { return }
+                values = Array(repeating: nil, count: UserAttribute.allCases.count)
+            }
+            values[attribute.index] = newValue
+        }
+    }
+
+    /// The attributes that have a value, in their declared order.
+    public var present: [UserAttribute] { UserAttribute.allCases.filter { self[$0] != nil } }
+
+    /// These values, and those of `other` for the attributes that have none here.
+    public func filled(with other: Self) -> Self {
+        var all = self
+        for attribute in other.present where all[attribute] == nil { all[attribute] = other[attribute] }
+        return all
+    }
+
+    /// Two tables are equal if each attribute has the same value in both.
+    public static func == (one: Self, other: Self) -> Bool {
+        UserAttribute.allCases.allSatisfy { one[$0] == other[$0] }
+    }
+
+    /// Hashes the values in their declared order.
+    public func hash(into hasher: inout Hasher) {
+        for attribute in UserAttribute.allCases { hasher.combine(self[attribute]) }
+    }
+}
+
+extension UserAttributes: ExpressibleByDictionaryLiteral {
+    /// `[.name: "Jane Doe", .email: "jane@example.com"]`; the last value of an attribute counts.
+    public init(dictionaryLiteral elements: (UserAttribute, Value?)...) {
+        for (attribute, value) in elements { self[attribute] = value }
+    }
+}
+
+extension UserAttributes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "UserAttributes(\(present.map(\.rawValue).joined(separator: ", ")))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
