@@ -65,8 +65,8 @@ extension Configuration {
                     origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)),
                     isOperator: key.isOperator)
                 switch key.proof {
-                case .plain(let text): return text.exposed.isEmpty ? nil : (APIKeyDigest(of: text.exposed), grant)
-                case .sha256(let hash): return APIKeyDigest(hash).map { ($0, grant) }
+                case .plain(let text): return text.exposed.isEmpty ? nil : (TokenHash(sha256Of: text.exposed), grant)
+                case .sha256(let hash): return TokenHash(hash).map { ($0, grant) }
                 }
             })
     }

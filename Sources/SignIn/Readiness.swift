@@ -15,11 +15,11 @@ public final class Readiness: Sendable {
         case looked(Task<Bool, Never>)
     }
 
-    private let store: any Store
+    private let store: any MaintainedStore
     private let clock: WallClock
     private let state = Mutex(State())
 
-    init(store: any Store, clock: WallClock) {
+    init(store: any MaintainedStore, clock: WallClock) {
         self.store = store
         self.clock = clock
     }

@@ -40,7 +40,7 @@ public struct UseCases: Sendable {
     ) {
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
-            store: store, cache: SessionCache(), sightings: LastSeenTracker(), idempotency: idempotency,
+            store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
             random: random)
         let registrationOffers = RegistrationOffers(

@@ -32,9 +32,9 @@ struct Admission: Sendable {
     /// Who made the call.
     func caller() throws(SignInError) -> Caller {
         switch ground {
-        case .key(let key): try Caller(apiKey: key)
-        case .origin(let origin): try Caller(origin: origin)
-        case .cookie: try Caller(origin: "")
+        case .key(let key): Caller(apiKey: key)
+        case .origin(let origin): Caller(origin: origin)
+        case .cookie: Caller(origin: "")
         }
     }
 }

@@ -122,20 +122,20 @@ extension LatchkeyAPI {
             }
             return Admission(ground: .origin(origin), clients: grant.clients)
         }
-        let digest = APIKeyDigest(of: key)
-        guard let grant = try await grant(for: digest) else { throw APIError.invalidAPIKey }
+        let hash = TokenHash(sha256Of: key)
+        guard let grant = try await grant(for: hash) else { throw APIError.invalidAPIKey }
         if let origins = grant.origins {
             guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
                 throw APIError.keyNotForOrigin
             }
         }
-        try rates.countKey(digest.number)
+        try rates.countKey(hash.number)
         return Admission(ground: .key(key), clients: grant.clients, isOperator: grant.isOperator)
     }
 
-    private func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
-        if let grant = apiKeys.grant(for: digest) { return grant }
-        return try await useCases.apiKeys.grant(for: digest)
+    private func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
+        if let grant = apiKeys.grant(for: hash) { return grant }
+        return try await useCases.apiKeys.grant(for: hash)
     }
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.

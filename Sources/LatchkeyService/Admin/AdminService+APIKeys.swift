@@ -42,7 +42,8 @@ extension AdminService {
         let secret = Secret(RandomSource.system.token())
         let (now, name) = (clock.now(), request.name)
         let key = StoredAPIKey(
-            name: name, hash: try hash(of: secret), clients: request.clients.isEmpty ? nil : request.clients,
+            name: name, hash: TokenHash(sha256Of: secret.exposed),
+            clients: request.clients.isEmpty ? nil : request.clients,
             origins: origins.isEmpty ? nil : origins, createdAt: now)
         let event = AuditEvent(
             at: now, .apiKeyCreated, user: nil, by: .operating(Self.operatorName),
@@ -91,13 +92,6 @@ extension AdminService {
             throw OperatorFailure("there is no key of this name that is not revoked; latchkey api-key list shows them")
         }
         return ["\(name) is revoked; a running server refuses it within \(Self.apiKeyDelay) seconds."]
-    }
-
-    private func hash(of key: Secret) throws(OperatorFailure) -> TokenHash {
-        guard let hash = TokenHash(APIKeyDigest(of: key.exposed).bytes) else {
-            throw OperatorFailure("the key cannot be hashed")
-        }
-        return hash
     }
 }
 

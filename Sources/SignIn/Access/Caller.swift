@@ -1,16 +1,14 @@
 import StorageModel
 
-/// Who makes a call: stands for an API key, or for the origin of a web frontend, and tells neither.
+/// Identifies the caller of a request by a hash of its API key or of its origin.
 public struct Caller: Sendable, Hashable {
     let hash: TokenHash
 
-    /// - Throws: `temporarily_unavailable` if no SHA-256 can be had.
-    public init(apiKey: String) throws(SignInError) {
-        hash = try TokenHash(sha256Of: "key " + apiKey)
+    public init(apiKey: String) {
+        hash = TokenHash(sha256Of: "key " + apiKey)
     }
 
-    /// - Throws: `temporarily_unavailable` if no SHA-256 can be had.
-    public init(origin: String) throws(SignInError) {
-        hash = try TokenHash(sha256Of: "origin " + origin)
+    public init(origin: String) {
+        hash = TokenHash(sha256Of: "origin " + origin)
     }
 }

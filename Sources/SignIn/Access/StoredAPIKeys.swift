@@ -1,5 +1,5 @@
 import Primitives
-import StorageModel
+public import StorageModel
 import Synchronization
 
 /// The API keys in the store, which operators make and revoke while servers run.
@@ -28,19 +28,19 @@ public final class StoredAPIKeys: Sendable {
         case looked(Task<Result<Known, SignInError>, Never>)
     }
 
-    private let store: any Store
+    private let store: any APIKeyStore
     private let clock: WallClock
     private let state = Mutex(State())
 
-    init(store: any Store, clock: WallClock) {
+    init(store: any APIKeyStore, clock: WallClock) {
         self.store = store
         self.clock = clock
     }
 
     /// What a key is good for; nil if it is unknown or revoked.
     /// - Throws: `temporarily_unavailable` if the store cannot tell.
-    public func grant(for digest: APIKeyDigest) async throws(SignInError) -> APIGrant? {
-        try await known().keys.grant(for: digest)
+    public func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
+        try await known().keys.grant(for: hash)
     }
 
     /// Reads the keys if it is time.
@@ -72,11 +72,8 @@ public final class StoredAPIKeys: Sendable {
 
     private func look(at now: Timestamp) async -> Result<Known, SignInError> {
         do throws(SignInError) {
-            let stored = try await storing { () async throws(StorageError) in
-                try await store.apiKeys(limit: Self.limit)
-            }
-            let keys = APIKeys(
-                stored.compactMap { key in APIKeyDigest(key.hash.bytes).map { ($0, APIGrant(key)) } })
+            let records = try await stored(await store.apiKeys(limit: Self.limit))
+            let keys = APIKeys(records.map { ($0.hash, APIGrant($0)) })
             let known = Known(keys: keys, origins: keys.origins)
             state.withLock { $0 = State(known: known, readAt: now) }
             return .success(known)

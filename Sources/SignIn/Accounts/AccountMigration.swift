@@ -6,7 +6,7 @@ import StorageModel
 /// Account migration: a user whom one carrier vouches for and nobody here knows may have been known under another
 /// carrier, which vouches for that by a port token (the guides' section “Account Migration”).
 struct AccountMigration: Sendable {
-    let store: any Store
+    let store: any IdentityStore
 
     /// Whom former carriers vouch that the user was, in the order of the port tokens; nobody if the user is known as they
     /// are.
@@ -23,9 +23,7 @@ struct AccountMigration: Sendable {
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }
-        let statuses = try await storing { () async throws(StorageError) in
-            try await store.statuses(of: identities)
-        }
+        let statuses = try await stored(await store.statuses(of: identities))
         let present = statuses.first ?? .unknown
         if case .live = present { return [] }
         for case .failure(let refusal) in read { ignored(IgnoredPortToken(refusal)) }
@@ -62,9 +60,7 @@ struct AccountMigration: Sendable {
     }
 
     func status(of identity: Identity) async throws(SignInError) -> IdentityStatus {
-        let statuses = try await storing { () async throws(StorageError) in
-            try await store.statuses(of: [identity])
-        }
+        let statuses = try await stored(await store.statuses(of: [identity]))
         return statuses.first ?? .unknown
     }
 }

@@ -19,7 +19,7 @@ public struct LinkIdentity: Sendable {
     }
 
     let signIn: SignInWithCode
-    let store: any Store
+    let store: any IdentityStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -77,12 +77,12 @@ public struct LinkIdentity: Sendable {
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
         let link = IdentityLink(
-            verified.identity, to: holder.user.id, holding: try TokenHash(sha256Of: token.exposed), at: clock.now(),
+            verified.identity, to: holder.user.id, holding: TokenHash(sha256Of: token.exposed), at: clock.now(),
             limit: Self.limit, requestID: correlationID.text,
             tokens: verified.tokens.map {
                 signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)
             })
-        switch try await storing({ () async throws(StorageError) in try await store.link(link) }) {
+        switch try await stored(await store.link(link)) {
         case .linked(let identity): return Linked(identity: identity, isNew: true, correlationID: correlationID)
         case .wasLinked(let identity): return Linked(identity: identity, isNew: false, correlationID: correlationID)
         case .isTaken: throw .identityTaken

@@ -6,7 +6,7 @@ import StorageModel
 /// Makes a user of somebody whom a carrier vouched for, and signs them in.
 public struct Registration: Sendable {
     let rules: RegistrationRules
-    let store: any Store
+    let store: any RegistrationStore
     let sessions: Sessions
     let vault: TokenVault
     let clock: WallClock
@@ -31,22 +31,19 @@ public struct Registration: Sendable {
     private func register(
         _ form: RegistrationForm, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = try RegistrationOffers.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
+        let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
         let now = clock.now()
-        let pending = try await storing { () async throws(StorageError) in
-            try await store.pendingRegistration(handle, at: now)
-        }
+        let pending = try await stored(await store.pendingRegistration(handle, at: now))
         // One of another client is left as it is, and as good as unknown.
         guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
         let profile = try form.profile(completing: pending.profile, rules)
-        let issued = try sessions.issue(for: pending.clientID, on: form.device)
-        let waiting = try vault.waiting(under: form.handle, for: pending.clientID)
+        let issued = sessions.issue(for: pending.clientID, on: form.device)
+        let waiting = vault.waiting(under: form.handle, for: pending.clientID)
         let ticket = sessions.cache.ticket(at: now)
-        let result = try await storing { () async throws(StorageError) in
-            try await store.register(
+        let result = try await stored(
+            await store.register(
                 handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
-                tokens: waiting, at: now)
-        }
+                tokens: waiting, at: now))
         switch result {
         case .unknownHandle: throw .unknownHandle
         case .userAlreadyExists: throw .userAlreadyExists

@@ -6,7 +6,7 @@ import StorageModel
 struct RegistrationOffers: Sendable {
     let rules: RegistrationRules
     let lifetime: Int64
-    let store: any Store
+    let store: any RegistrationStore
     let clock: WallClock
     let random: RandomSource
 
@@ -15,14 +15,14 @@ struct RegistrationOffers: Sendable {
     ///   verifier, as it comes to the app in a URL that others may read.
     func offer(
         to identity: Identity, _ profile: Profile?, clientID: String, codeChallenge: String? = nil,
-        providerSession: ProviderSessionMark? = nil, _ correlationID: CorrelationID
+        providerSession: ProviderSessionHash? = nil, _ correlationID: CorrelationID
     ) async throws(SignInError) -> RegistrationOffer {
         let handle = random.token()
         var pending = PendingRegistration(
-            handle: try Self.hash(of: handle, codeChallenge), identity: identity, clientID: clientID,
+            handle: Self.hash(of: handle, codeChallenge), identity: identity, clientID: clientID,
             profile: profile ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
         pending.providerSession = providerSession
-        try await storing { [pending] () async throws(StorageError) in try await store.addPendingRegistration(pending) }
+        try await stored(await store.addPendingRegistration(pending))
         return RegistrationOffer(
             handle: Secret(handle), profile: pending.profile, missing: rules.missing(in: pending.profile),
             expiresIn: lifetime, correlationID: correlationID)
@@ -30,7 +30,7 @@ struct RegistrationOffers: Sendable {
 
     /// What a registration is on record under: of the handle, and of the challenge if there is one, so that who shows
     /// another verifier, or one where none was asked for, finds nothing.
-    static func hash(of handle: String, _ codeChallenge: String?) throws(SignInError) -> TokenHash {
-        try TokenHash(sha256Of: codeChallenge.map { handle + " " + $0 } ?? handle)
+    static func hash(of handle: String, _ codeChallenge: String?) -> TokenHash {
+        TokenHash(sha256Of: codeChallenge.map { handle + " " + $0 } ?? handle)
     }
 }

@@ -78,7 +78,7 @@ extension BackchannelAuthentication {
             throw error
         }
         log.begin(.store)
-        let id = try TokenHash(sha256Of: response.requestID.exposed)
+        let id = TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
         _ = try await change(request.record) { (record, now) throws(SignInError) in
             guard record.notification == request.token.hash else { return false }

@@ -19,7 +19,7 @@ extension BackchannelAuthentication {
             // The first time, the audit record tells of it.
             if !isFirst { try await migration.refuseIfMoved(identity) }
             let now = clock.now()
-            let issued = try sessions.issue(for: record.terms.clientID)
+            let issued = sessions.issue(for: record.terms.clientID)
             let ticket = sessions.cache.ticket(at: now)
             var ended = record
             ended.phase = .done
@@ -29,9 +29,7 @@ extension BackchannelAuthentication {
             let signIn = SignInRecord(
                 identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
                 portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
-            let ending = try await storing { () async throws(StorageError) in
-                try await store.endBackchannelAuthentication(replacement, with: signIn)
-            }
+            let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
             switch ending {
             case .signedIn(let signedIn):
                 if signedIn.wasMoved { log.movedAccount() }

@@ -15,11 +15,9 @@ extension BackchannelAuthentication {
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
     public func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
         guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
-        let token = try NotificationToken(token)
+        let token = NotificationToken(token)
         let now = clock.now()
-        let record = try await storing { () async throws(StorageError) in
-            try await store.backchannelAuthentication(notification: token.hash, at: now)
-        }
+        let record = try await stored(await store.backchannelAuthentication(notification: token.hash, at: now))
         guard let record else { throw .notificationTokenUnknown }
         return Notifier(record: record, token: token)
     }
@@ -31,8 +29,8 @@ extension BackchannelAuthentication {
     public func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
-            let id = try notification.requestHash()
-            guard record.carrierRequest?.isSame(as: id) ?? true,
+            let id = notification.requestHash
+            guard record.carrierRequest == nil || record.carrierRequest == id,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
             else { throw .notificationOfAnother }
             guard BackchannelAuthenticationStatus(record, at: clock.now()) == .waiting else { return }
@@ -92,9 +90,10 @@ extension BackchannelAuthentication {
         _ notifier: Notifier, _ notification: BackchannelNotification,
         _ event: BackchannelAuthenticationStatus.Event, _ note: (inout BackchannelAuthenticationRecord) -> Void
     ) async throws(SignInError) {
-        let id = try notification.requestHash()
+        let id = notification.requestHash
         _ = try await change(notifier.record) { (record, now) throws(SignInError) in
-            guard record.notification == notifier.token.hash, record.carrierRequest?.isSame(as: id) ?? true,
+            guard record.notification == notifier.token.hash,
+                record.carrierRequest == nil || record.carrierRequest == id,
                 case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(event)
             else { return false }
             record.carrierRequest = id
@@ -129,12 +128,5 @@ extension BackchannelAuthenticationContext {
 }
 
 extension BackchannelNotification {
-    fileprivate func requestHash() throws(SignInError) -> TokenHash { try TokenHash(sha256Of: requestID.exposed) }
-}
-
-extension TokenHash {
-    /// Compares in constant time.
-    func isSame(as other: TokenHash) -> Bool {
-        zip(bytes, other.bytes).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
-    }
+    fileprivate var requestHash: TokenHash { TokenHash(sha256Of: requestID.exposed) }
 }

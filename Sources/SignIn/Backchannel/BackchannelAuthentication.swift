@@ -20,7 +20,7 @@ public struct BackchannelAuthentication: Sendable {
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let store: any Store
+    let store: any BackchannelAuthenticationStore & IdentityStore
     let sessions: Sessions
     let registrationOffers: RegistrationOffers
     let pace: PollPace
@@ -78,7 +78,7 @@ public struct BackchannelAuthentication: Sendable {
             log.begin(.discovery)
             let context = try await context(of: found.terms)
             log.begin(.store)
-            let token = try NotificationToken(Secret(random.token()))
+            let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
                 record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
@@ -116,15 +116,14 @@ public struct BackchannelAuthentication: Sendable {
         let context = try await context(of: terms)
         log.begin(.store)
         let handle = Secret(random.token())
-        let token = try NotificationToken(Secret(random.token()))
+        let token = NotificationToken(Secret(random.token()))
         let now = clock.now()
         // Stored before the request is sent, because a notification may arrive before the response.
         let record = BackchannelAuthenticationRecord(
-            handle: try TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
+            handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
-        let admission = try await storing { () async throws(StorageError) in
-            try await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now)
-        }
+        let admission = try await stored(
+            await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now))
         switch admission {
         case .added: return try await ask(context, NewRequest(record, token, handle, endpoint), &log)
         case .tooManyOfCaller: throw .tooManyBackchannel
@@ -139,13 +138,11 @@ public struct BackchannelAuthentication: Sendable {
     /// Finds the sign-in of a handle, if it belongs to the caller.
     private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> BackchannelAuthenticationRecord {
         guard handle.exposed.utf8.count == SessionTokens.characters else { throw .backchannelUnknown }
-        let hash = try TokenHash(sha256Of: handle.exposed)
+        let hash = TokenHash(sha256Of: handle.exposed)
         let now = clock.now()
-        let record = try await storing { () async throws(StorageError) in
-            try await store.backchannelAuthentication(handle: hash, at: now)
-        }
+        let record = try await stored(await store.backchannelAuthentication(handle: hash, at: now))
         // Unknown for another caller, so that guesses learn nothing.
-        guard let record, record.caller.isSame(as: caller.hash) else { throw .backchannelUnknown }
+        guard let record, record.caller == caller.hash else { throw .backchannelUnknown }
         return record
     }
 
@@ -181,9 +178,7 @@ public struct BackchannelAuthentication: Sendable {
             var changed = record
             guard try change(&changed, now) else { return record }
             let replacement = changed
-            let isReplaced = try await storing { () async throws(StorageError) in
-                try await store.replaceBackchannelAuthentication(replacement)
-            }
+            let isReplaced = try await stored(await store.replaceBackchannelAuthentication(replacement))
             if isReplaced {
                 changed.revision += 1
                 return changed
@@ -197,9 +192,7 @@ public struct BackchannelAuthentication: Sendable {
         -> BackchannelAuthenticationRecord
     {
         let now = clock.now()
-        let latest = try await storing { () async throws(StorageError) in
-            try await store.backchannelAuthentication(handle: record.handle, at: now)
-        }
+        let latest = try await stored(await store.backchannelAuthentication(handle: record.handle, at: now))
         guard let latest else { throw .backchannelUnknown }
         return latest
     }

@@ -12,9 +12,9 @@ struct NotificationToken: Sendable {
     let state: Secret
     let nonce: Secret
 
-    init(_ text: Secret) throws(SignInError) {
+    init(_ text: Secret) {
         self.text = text
-        hash = try TokenHash(sha256Of: text.exposed)
+        hash = TokenHash(sha256Of: text.exposed)
         state = Self.derived("state", text)
         nonce = Self.derived("nonce", text)
     }

@@ -5,7 +5,7 @@ import StorageModel
 /// nonce it belongs to.
 public struct NonceIssuer: Sendable {
     let configuration: SignInConfiguration
-    let store: any Store
+    let store: any NonceStore
     let clock: WallClock
     let random: RandomSource
 
@@ -25,22 +25,21 @@ public struct NonceIssuer: Sendable {
         let nonce = random.token()
         let lifetime = configuration.lifetimes.issuedNonce
         let record = IssuedNonceRecord(
-            nonce: try TokenHash(sha256Of: nonce), provider: provider,
+            nonce: TokenHash(sha256Of: nonce), provider: provider,
             expiresAt: clock.now().advanced(bySeconds: lifetime))
-        try await storing { () async throws(StorageError) in try await store.addIssuedNonce(record) }
+        try await stored(await store.addIssuedNonce(record))
         return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
     }
 }
 
-extension Store {
+extension NonceStore {
     /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
     func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
-        let hash = try TokenHash(sha256Of: nonce.exposed)
-        let wasTaken = try await storing { () async throws(StorageError) in
-            try await takeIssuedNonce(nonce: hash, provider: request.provider, at: now)
-        }
+        let hash = TokenHash(sha256Of: nonce.exposed)
+        let wasTaken = try await stored(
+            await takeIssuedNonce(nonce: hash, provider: request.provider, at: now))
         guard wasTaken else { throw .nonceNotIssued }
     }
 }

@@ -14,7 +14,7 @@ import StorageModel
 public struct SignInWithCode: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let store: any Store
+    let store: any SignInStore & NonceStore & IdentityStore
     let sessions: Sessions
     let idempotency: Idempotency
     let registrationOffers: RegistrationOffers
@@ -129,7 +129,7 @@ public struct SignInWithCode: Sendable {
             of: verified, for: attempt.client.id, attempt.relyingParty
         ) { [log] in log.write($0) }
         log.begin(.store)
-        let issued = try sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
+        let issued = sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
         let ticket = sessions.cache.ticket(at: clock.now())
         var record = SignInRecord(
             identity: verified.identity, profile: verified.profile, session: issued.record,
@@ -140,9 +140,9 @@ public struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.providerSession = verified.providerSession
-        record.mark = turn.record(at: clock.now())
-        let stored = try await storing { [record] () async throws(StorageError) in try await store.signIn(record) }
-        guard let stored else {
+        record.idempotency = turn.record(at: clock.now())
+        let signedIn = try await stored(await store.signIn(record))
+        guard let signedIn else {
             switch try await migration.status(of: verified.identity) {
             case .unknown where configuration.registration.isRequired: break
             case .live: throw .signedOutSince
@@ -152,12 +152,12 @@ public struct SignInWithCode: Sendable {
             idempotency.finish(turn, .verified(verified, isUnknown: true))
             return .mustRegister(offer)
         }
-        if stored.wasMoved { log.movedAccount() }
-        sessions.remember(issued, of: stored.user, ticket)
-        idempotency.finish(turn, stored.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
+        if signedIn.wasMoved { log.movedAccount() }
+        sessions.remember(issued, of: signedIn.user, ticket)
+        idempotency.finish(turn, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
         return .signedIn(
             SignedIn(
-                tokens: issued.tokens, userID: stored.user.id, isNew: stored.isNew,
+                tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
                 correlationID: attempt.correlationID))
     }
 

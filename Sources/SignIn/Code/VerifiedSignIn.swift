@@ -14,7 +14,7 @@ final class VerifiedSignIn: Sendable {
     /// The provider's tokens; nil unless they are stored.
     let tokens: ProviderTokens?
     /// The provider's own session (`sid`), if the ID token names one.
-    let providerSession: ProviderSessionMark?
+    let providerSession: ProviderSessionHash?
 
     /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
     init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
@@ -31,7 +31,7 @@ final class VerifiedSignIn: Sendable {
         portTokens = idToken.portTokens
         profile = userInfo?.attributes
         providerSession = idToken.sessionID.map {
-            ProviderSessionMark(ProviderSession(issuer: idToken.issuer, id: $0))
+            ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
         }
     }
 }

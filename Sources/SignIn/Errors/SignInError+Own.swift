@@ -130,12 +130,16 @@ extension SignInError {
     }
 }
 
-/// Runs a step of the store, its failure told in the API's words.
-func storing<Value>(
-    _ step: () async throws(StorageError) -> Value
+/// Calls the store; its failure becomes the use case's own error.
+///
+/// ```swift
+/// let found = try await stored(await store.session(hash, at: now))
+/// ```
+func stored<Value>(
+    _ call: @autoclosure () async throws(StorageError) -> Value
 ) async throws(SignInError) -> Value {
     do throws(StorageError) {
-        return try await step()
+        return try await call()
     } catch {
         throw SignInError(error)
     }

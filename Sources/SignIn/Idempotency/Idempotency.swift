@@ -31,7 +31,7 @@ struct Idempotency: Sendable {
         /// Identifies the sign-in in the store. One second longer than in memory, so that no retry falls between the two.
         func record(at now: Timestamp) -> IdempotencyRecord {
             IdempotencyRecord(
-                fingerprint: key.bytes, endsAt: now.advanced(bySeconds: window + 1), endings: userWasUnknown ? 0 : nil)
+                key: key.bytes, endsAt: now.advanced(bySeconds: window + 1), endings: userWasUnknown ? 0 : nil)
         }
     }
 
@@ -41,14 +41,14 @@ struct Idempotency: Sendable {
         case replay(Outcome, Turn)
     }
 
-    private let store: any Store
+    private let store: any SignInStore
     private let clock: WallClock
     private let window: Int64
     private let startedAt: Timestamp
     private let table: IdempotencyTable
 
     /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
-    init(store: any Store, clock: WallClock, window: Int64) {
+    init(store: any SignInStore, clock: WallClock, window: Int64) {
         self.store = store
         self.clock = clock
         self.window = window
@@ -159,9 +159,7 @@ struct Idempotency: Sendable {
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
         log.begin(.recall)
         let now = clock.now()
-        let found = try await storing { () async throws(StorageError) in
-            try await store.recentSignIn(turn.key.bytes, at: now)
-        }
+        let found = try await stored(await store.recentSignIn(turn.key.bytes, at: now))
         guard let found else { return nil }
         log.foundEarlierOne()
         // The clock of the instance that recorded it may be ahead.

@@ -8,7 +8,7 @@ public struct BackchannelLogout: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let sessions: Sessions
-    let store: any Store
+    let store: any SessionStore
     let clock: WallClock
     let logger: Logger
 
@@ -66,9 +66,9 @@ public struct BackchannelLogout: Sendable {
         }
         // A zero byte is in neither text, so that no two pairs are one.
         let logout = ProviderLogout(
-            scope, token: try TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
+            scope, token: TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
             at: clock.now(), requestID: requestID)
-        switch try await storing({ () async throws(StorageError) in try await store.end(logout) }) {
+        switch try await stored(await store.endSessions(logout)) {
         case .replayed: throw .logoutTokenUsed
         case .done(let ended):
             for user in ended.keys { sessions.forget(user) }

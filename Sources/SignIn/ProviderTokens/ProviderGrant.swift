@@ -15,7 +15,7 @@ struct ProviderGrant: Sendable {
     let relyingParty: RelyingParty
     let metadata: ProviderMetadata
     let correlationID: CorrelationID
-    let store: any Store
+    let store: any ProviderTokenStore
     let vault: TokenVault
     let refreshes: TokenRefreshes
     let clock: WallClock
@@ -57,10 +57,9 @@ struct ProviderGrant: Sendable {
                 _ = try await keep(sealed, record.serial, version: record.version)
             } else if let refreshToken = tokens.refreshToken {
                 let (now, version) = (clock.now(), record.version)
-                let isOurs = try await storing { () async throws(StorageError) in
-                    try await store.claimProviderTokens(
-                        record.serial, version: version, until: now.advanced(bySeconds: claimSeconds), at: now)
-                }
+                let isOurs = try await stored(
+                    await store.claimProviderTokens(
+                        record.serial, version: version, until: now.advanced(bySeconds: claimSeconds), at: now))
                 if isOurs {
                     try await renew(tokens, by: refreshToken, record, version: version + 1)
                 } else {
@@ -95,7 +94,7 @@ struct ProviderGrant: Sendable {
         let renewed = tokens.renewed(by: response, at: clock.now())
         let sealed: SealedTokens
         do throws(TokenVault.Failure) {
-            sealed = try vault.seal(renewed, at: record.place)
+            sealed = try vault.seal(renewed, at: record.binding)
         } catch {
             throw .internalFault
         }
@@ -111,9 +110,7 @@ struct ProviderGrant: Sendable {
     private func laterVersion(
         of serial: Int64, above version: Int64, holding refreshToken: Secret
     ) async throws(SignInError) -> Int64? {
-        let found = try await storing { () async throws(StorageError) in
-            try await store.providerTokens(of: user, provider: provider, clientID: client.id.text)
-        }
+        let found = try await stored(await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
         guard let found, found.serial == serial, found.version > version else { return nil }
         return try open(found).refreshToken == refreshToken ? found.version : nil
     }
@@ -138,18 +135,14 @@ struct ProviderGrant: Sendable {
 
     /// Forgets tokens that the provider takes no more, unless there are others by now.
     private func end(_ record: ProviderTokenRecord, version: Int64) async throws(SignInError) {
-        let isOver = try await storing { () async throws(StorageError) in
-            try await store.deleteProviderTokens(record.serial, version: version)
-        }
+        let isOver = try await stored(await store.deleteProviderTokens(record.serial, version: version))
         guard isOver else { return }
         log("grant_revoked", .info)
         throw .grantRevoked
     }
 
     private func record() async throws(SignInError) -> ProviderTokenRecord {
-        let found = try await storing { () async throws(StorageError) in
-            try await store.providerTokens(of: user, provider: provider, clientID: client.id.text)
-        }
+        let found = try await stored(await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
         guard let found else { throw .grantMissing }
         return found
     }

@@ -9,7 +9,7 @@ public import StorageModel
 public struct ProviderResources: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let store: any Store
+    let store: any ProviderTokenStore
     let vault: TokenVault
     let refreshes: TokenRefreshes
     let clock: WallClock

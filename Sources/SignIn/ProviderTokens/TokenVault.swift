@@ -30,11 +30,11 @@ package struct TokenVault: Sendable {
     /// Whether what is under a key can be read.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
-    func seal(_ tokens: ProviderTokens, at place: TokenBinding) throws(Failure) -> SealedTokens {
+    func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(Failure) -> SealedTokens {
         var json = JSONObjectWriter(capacity: 512)
         tokens.write(to: &json)
         // Whatever can be refreshed is good until the provider says that it is not.
-        return try seal(json.finish(), at: place, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
+        return try seal(json.finish(), at: binding, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
     }
 
     func open(_ record: ProviderTokenRecord) throws(Failure) -> ProviderTokens {
@@ -48,14 +48,15 @@ package struct TokenVault: Sendable {
 
     /// The same tokens under the key that encrypts now.
     package func resealed(_ record: ProviderTokenRecord) throws(Failure) -> SealedTokens {
-        try seal(try content(of: record), at: record.place, expiresAt: record.sealed.expiresAt)
+        try seal(try content(of: record), at: record.binding, expiresAt: record.sealed.expiresAt)
     }
 
     private func seal(
-        _ content: [UInt8], at place: TokenBinding, expiresAt: Timestamp?
+        _ content: [UInt8], at binding: TokenBinding, expiresAt: Timestamp?
     ) throws(Failure) -> SealedTokens {
         guard let key = keys.first else { throw .noKey }
-        let sealed = try? AES.GCM.seal(content, using: key.key, authenticating: Self.binding(place, key.id)).combined
+        let sealed = try? AES.GCM.seal(content, using: key.key, authenticating: Self.authenticated(binding, key.id))
+            .combined
         guard let sealed else { throw .noKey }
         return SealedTokens(keyID: key.id, content: Array(sealed), expiresAt: expiresAt)
     }
@@ -64,16 +65,16 @@ package struct TokenVault: Sendable {
         guard let key = keys.first(where: { $0.id == record.sealed.keyID }) else { throw .unknownKey }
         guard let box = try? AES.GCM.SealedBox(combined: record.sealed.content),
             let content = try? AES.GCM.open(
-                box, using: key.key, authenticating: Self.binding(record.place, key.id))
+                box, using: key.key, authenticating: Self.authenticated(record.binding, key.id))
         else { throw .unreadable }
         return Array(content)
     }
 
-    /// What the content is bound to, each part behind its length, so that no two places make the same bytes.
-    private static func binding(_ place: TokenBinding, _ keyID: String) -> [UInt8] {
+    /// What the content is bound to, each part behind its length, so that no two bindings make the same bytes.
+    private static func authenticated(_ binding: TokenBinding, _ keyID: String) -> [UInt8] {
         let parts = [
-            "latchkey provider tokens", keyID, String(place.user.number), place.identity.issuer,
-            place.identity.subject, place.provider, place.clientID,
+            "latchkey provider tokens", keyID, String(binding.user.number), binding.identity.issuer,
+            binding.identity.subject, binding.provider, binding.clientID,
         ]
         return parts.flatMap { part in withUnsafeBytes(of: Int64(part.utf8.count).bigEndian, Array.init) + part.utf8 }
     }
@@ -83,19 +84,19 @@ extension TokenVault {
     /// What stores tokens with a sign-in. A provider may give a refresh token the first time only: then the earlier one
     /// stays.
     func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
-        NewProviderTokens(provider: provider, clientID: clientID) { place, earlier in
+        NewProviderTokens(provider: provider, clientID: clientID) { binding, earlier in
             var tokens = tokens
             if tokens.refreshToken == nil, let earlier {
                 tokens.refreshToken = (try? open(earlier))?.refreshToken
             }
-            return try seal(tokens, at: place)
+            return try seal(tokens, at: binding)
         }
     }
 
     /// What stores the tokens that wait for a registration.
-    func waiting(under handle: Secret, for clientID: String) throws(SignInError) -> WaitingProviderTokens {
-        let (note, open) = try EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
-        return WaitingProviderTokens(note: note, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {
+    func waiting(under handle: Secret, for clientID: String) -> WaitingProviderTokens {
+        let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
+        return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {
             content in
             guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
             return storing(waiting.tokens, of: waiting.provider, for: clientID)

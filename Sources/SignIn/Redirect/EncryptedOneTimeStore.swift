@@ -8,11 +8,11 @@ import StorageModel
     import Foundation
 #endif
 
-/// Keeps things for whoever comes back with a random handle, once: AES-GCM under a key that only the handle gives.
+/// Keeps values that are read once, by a random handle: AES-GCM under a key derived from the handle.
 ///
-/// The store has the handle's hash and the sealed content, so that a copy of the database opens none of them.
+/// The store has the handle's hash and the encrypted value, so that a stolen database reveals no value.
 struct EncryptedOneTimeStore: Sendable {
-    /// The texts are part of what is stored: copies of another version have to open it, too.
+    /// The texts are stored, and other versions of the server read them: they never change.
     enum Purpose: String, Sendable {
         /// A redirect sign-in under way; its handle is the `state`.
         case pendingRedirect = "redirect attempt"
@@ -26,42 +26,40 @@ struct EncryptedOneTimeStore: Sendable {
         case answeredCode = "answered code"
     }
 
-    let store: any Store
+    let store: any OneTimeRecordStore
     let clock: WallClock
 
     func keep(
         _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
     ) async throws(SignInError) {
         guard let sealed = Self.seal(content, purpose, handle) else { throw .internalFault }
-        let note = OneTimeRecord(
-            handle: try TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
+        let record = OneTimeRecord(
+            handle: TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
             expiresAt: clock.now().advanced(bySeconds: seconds))
-        _ = try await storing { () async throws(StorageError) in try await store.addOneTimeRecord(note) }
+        _ = try await stored(await store.addOneTimeRecord(record))
     }
 
-    /// Takes down that something has begun that is to happen once.
-    /// - Returns: False if it was taken down before.
+    /// Records that an operation has begun that may happen once.
+    /// - Returns: False if it was recorded before.
     func begin(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) async throws(SignInError) -> Bool {
-        let note = OneTimeRecord(
+        let record = OneTimeRecord(
             handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
-        return try await storing { () async throws(StorageError) in try await store.addOneTimeRecord(note) }
+        return try await stored(await store.addOneTimeRecord(record))
     }
 
-    /// What was kept; nil if the handle is unknown, was used, has expired, or is for something else.
+    /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.
     func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
-        let hash = try TokenHash(sha256Of: handle.exposed)
+        let hash = TokenHash(sha256Of: handle.exposed)
         let now = clock.now()
-        let sealed = try await storing { () async throws(StorageError) in
-            try await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now)
-        }
+        let sealed = try await stored(await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now))
         return sealed.flatMap { Self.open($0, purpose, handle) }
     }
 
-    /// What a note is found by and opened with, for a store that takes it in a transaction of its own.
+    /// The hash that finds a record and the function that decrypts it, for a store call that takes it in a transaction.
     static func opening(
         _ purpose: Purpose, under handle: Secret
-    ) throws(SignInError) -> (note: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
-        (try TokenHash(sha256Of: handle.exposed), { open($0, purpose, handle) })
+    ) -> (handle: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
+        (TokenHash(sha256Of: handle.exposed), { open($0, purpose, handle) })
     }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {

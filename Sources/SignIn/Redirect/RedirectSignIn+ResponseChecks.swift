@@ -21,7 +21,7 @@ extension RedirectSignIn {
     /// Refuses a code that another sign-in brought before. An attacker who received it in a mix-up must not use it in a
     /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4).
     func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
-        let hash = try TokenHash(sha256Of: "code of \(pending.start.provider)\n\(code.exposed)")
+        let hash = TokenHash(sha256Of: "code of \(pending.start.provider)\n\(code.exposed)")
         guard try await oneTimeStore.begin(hash, for: .answeredCode, seconds: Self.lifetime) else {
             throw .codeOfAnotherSignIn
         }

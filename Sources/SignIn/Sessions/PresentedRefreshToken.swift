@@ -23,11 +23,8 @@ struct PresentedRefreshToken {
     }
 
     var hashes: RefreshTokenHashes {
-        get throws(SignInError) {
-            // No token has a space: what a family is on record under is no token's hash.
-            RefreshTokenHashes(
-                token: try TokenHash(sha256Of: text), family: try TokenHash(sha256Of: "family " + family))
-        }
+        // No token has a space, so that no token's hash is a family's.
+        RefreshTokenHashes(token: TokenHash(sha256Of: text), family: TokenHash(sha256Of: "family " + family))
     }
 
     /// HKDF-SHA-256 (RFC 5869), which does not lead back to the token.

@@ -25,7 +25,7 @@ public struct RefreshRequest: Sendable {
 /// a few seconds: all get the same new tokens. Any other use of a spent token says that two hold it, and ends the session.
 public struct Refresh: Sendable {
     let sessions: Sessions
-    let store: any Store
+    let store: any RefreshTokenStore & SessionStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -46,19 +46,17 @@ public struct Refresh: Sendable {
         _ request: RefreshRequest, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
         guard let shown = PresentedRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
-        let presented = try shown.hashes
+        let presented = shown.hashes
         // A second look is needed if somebody else is faster with the same token; it cannot be live after that.
         for _ in 0..<2 {
             let now = clock.now()
             let ticket = sessions.cache.ticket(at: now)
-            let state = try await storing { () async throws(StorageError) in
-                try await store.refreshToken(presented, at: now)
-            }
+            let state = try await stored(await store.refreshToken(presented, at: now))
             switch state {
             case .unknown: throw .refreshTokenInvalid
             case .live(let found):
                 try check(found.session, request)
-                sessions.sightings.note(found.session, at: now)
+                sessions.lastSeen.record(found.session, at: now)
                 guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
@@ -102,14 +100,14 @@ public struct Refresh: Sendable {
         let rotation = RefreshTokenRotation(
             presented: presented,
             successor: .init(
-                tokenHash: try TokenHash(sha256Of: successor.token),
-                refreshTokenHash: try TokenHash(sha256Of: successor.refreshToken), expiresAt: ends.access,
+                tokenHash: TokenHash(sha256Of: successor.token),
+                refreshTokenHash: TokenHash(sha256Of: successor.refreshToken), expiresAt: ends.access,
                 refreshExpiresAt: ends.refresh),
             last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         // Where the old token has less time left than the cache would give it.
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
-        let isDone = try await storing { () async throws(StorageError) in try await store.rotate(rotation) }
+        let isDone = try await stored(await store.rotate(rotation))
         guard isDone else { return nil }
         sessions.counts.refreshed.count()
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
@@ -123,9 +121,8 @@ public struct Refresh: Sendable {
         let event = AuditEvent(
             at: clock.now(), .refreshTokenReused, user: found.user.id, by: .latchkey, requestID: correlationID.text,
             details: found.session.auditDetails)
-        let isRevoked = try await storing { () async throws(StorageError) in
-            try await store.revokeSession(id: found.session.id, of: found.user.id, recording: event)
-        }
+        let isRevoked = try await stored(
+            await store.revokeSession(id: found.session.id, of: found.user.id, recording: event))
         guard isRevoked else { return }
         sessions.counts.reused.count()
         log(

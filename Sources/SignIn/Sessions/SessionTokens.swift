@@ -24,7 +24,7 @@ struct IssuedSession: Sendable {
     init(
         clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp,
         random: RandomSource
-    ) throws(SignInError) {
+    ) {
         // One call of the random source for all three.
         let bytes = random.bytes(32 + 32 + 16)
         let token = Base64URL.encode(bytes.prefix(32))
@@ -35,8 +35,8 @@ struct IssuedSession: Sendable {
             expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch,
             refreshExpiresIn: ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch)
         record = NewSession(
-            id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: try TokenHash(sha256Of: token),
-            refreshTokenHash: try TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
+            id: Base64URL.encode(bytes.dropFirst(64)), tokenHash: TokenHash(sha256Of: token),
+            refreshTokenHash: TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
     }
 

@@ -16,9 +16,7 @@ extension Sessions {
         }
         // Also when the store fails, because it may have stored the change before it did.
         defer { cache.remove(holder.user.id) }
-        let user = try await storing { () async throws(StorageError) in
-            try await store.editProfile(of: holder.user.id, change, recording: event)
-        }
+        let user = try await stored(await store.editProfile(of: holder.user.id, change, recording: event))
         guard let user else { throw .sessionUnknown }
         return user
     }
@@ -26,7 +24,7 @@ extension Sessions {
     /// The ways the user can sign in, the oldest first.
     /// - Throws: `temporarily_unavailable`.
     public func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
-        try await storing { () async throws(StorageError) in try await store.identities(of: holder.user.id) }
+        try await stored(await store.identities(of: holder.user.id))
     }
 
     /// Takes one of the ways to sign in from the user, and ends the sessions that it signed in; the holder's stays.
@@ -38,16 +36,15 @@ extension Sessions {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
         defer { forget(user) }
-        let removal = try await storing { () async throws(StorageError) in
-            try await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
+        let removal = try await stored(
+            await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
                 AuditEvent(
                     at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,
                     details: AuditDetails { json in
                         json.add("identity", identity.fingerprint)
                         json.add("issuer", identity.issuer)
                     })
-            }
-        }
+            })
         switch removal {
         case .removed: return
         case .isLast: throw .lastIdentity

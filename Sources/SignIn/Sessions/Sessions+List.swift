@@ -10,11 +10,9 @@ extension Sessions {
     /// - Throws: `temporarily_unavailable`.
     public func list(for holder: SessionAndUser) async throws(SignInError) -> [SessionSummary] {
         let now = clock.now()
-        let sessions = try await storing { () async throws(StorageError) in
-            try await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit)
-        }
+        let sessions = try await stored(await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit))
         return sessions.map { session in
-            let seen = session.id == holder.session.id ? now : sightings.lastTime(session.id)
+            let seen = session.id == holder.session.id ? now : lastSeen.time(of: session.id)
             return session.seen(at: seen)
         }
     }
@@ -38,27 +36,24 @@ extension Sessions {
             $0.add("kept_session_id", holder.session.id)
         }
         defer { forget(holder.user.id) }
-        let count = try await storing { () async throws(StorageError) in
-            try await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event)
-        }
+        let count = try await stored(
+            await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event))
         counts.revoked.count(count)
         return count
     }
 
-    /// Takes down in the store when sessions were last used. Called from time to time.
-    /// - Throws: `temporarily_unavailable`; what could not be taken down is forgotten.
+    /// Stores when sessions were last seen. Called periodically.
+    /// - Throws: `temporarily_unavailable`; the times that could not be stored are lost.
     public func writeLastSeen() async throws(SignInError) {
-        let sightings = sightings.takeUnwritten()
-        guard !sightings.isEmpty else { return }
-        try await storing { () async throws(StorageError) in try await store.recordLastSeen(sightings) }
+        let unwritten = lastSeen.takeUnwritten()
+        guard !unwritten.isEmpty else { return }
+        try await stored(await store.recordLastSeen(unwritten))
     }
 
     func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
         // Also when the store fails, because it may have revoked the session before it did.
         defer { forget(user) }
-        let isRevoked = try await storing { () async throws(StorageError) in
-            try await store.revokeSession(id: id, of: user, recording: event)
-        }
+        let isRevoked = try await stored(await store.revokeSession(id: id, of: user, recording: event))
         if isRevoked { counts.revoked.count() }
         return isRevoked
     }

@@ -42,8 +42,8 @@ extension Sessions {
     }
 
     private func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
-        guard let hashes = try PresentedRefreshToken(token)?.hashes else { return .unknown }
+        guard let hashes = PresentedRefreshToken(token)?.hashes else { return .unknown }
         let now = clock.now()
-        return try await storing { () async throws(StorageError) in try await store.refreshToken(hashes, at: now) }
+        return try await stored(await store.refreshToken(hashes, at: now))
     }
 }

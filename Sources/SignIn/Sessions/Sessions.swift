@@ -3,9 +3,9 @@ public import StorageModel
 
 /// The sessions of signed-in users: who holds a token, signing out, erasing the account.
 public struct Sessions: Sendable {
-    let store: any Store
+    let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore
     let cache: SessionCache
-    let sightings: LastSeenTracker
+    let lastSeen: LastSeenTracker
     let idempotency: Idempotency
     let lifetimes: SessionLifetimes
     let registration: RegistrationRules
@@ -21,15 +21,15 @@ public struct Sessions: Sendable {
     public func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
         guard token.exposed.utf8.count == SessionTokens.characters else { return nil }
         // Looked up by its hash: how long a look takes tells nothing of the tokens there are.
-        let hash = try TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(sha256Of: token.exposed)
         let now = clock.now()
         switch cache.look(hash, at: now) {
         case .hit(let found): return found
         case .miss(let ticket):
-            let found = try await storing { () async throws(StorageError) in try await store.session(hash, at: now) }
+            let found = try await stored(await store.session(hash, at: now))
             guard let found else { return nil }
             cache.put(found, for: hash, ticket)
-            sightings.note(found.session, at: now)
+            lastSeen.record(found.session, at: now)
             return found
         }
     }
@@ -44,11 +44,11 @@ public struct Sessions: Sendable {
     /// Ends the session of a token that was looked up before.
     /// - Throws: `temporarily_unavailable`.
     public func signOut(_ token: Secret, of holder: SessionAndUser) async throws(SignInError) {
-        let hash = try TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(sha256Of: token.exposed)
         // Also when the store fails, because it may have revoked the session before it did. And all of the user's: the
         // session may be at hand under the token of before its last refresh, too.
         defer { forget(holder.user.id) }
-        let isRevoked = try await storing { () async throws(StorageError) in try await store.revokeSession(hash) }
+        let isRevoked = try await stored(await store.revokeSession(hash))
         if isRevoked { counts.signedOut.count() }
     }
 
@@ -58,9 +58,7 @@ public struct Sessions: Sendable {
         let user = holder.user.id
         let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }
-        _ = try await storing { () async throws(StorageError) in
-            try await store.deleteUser(user, recording: event)
-        }
+        _ = try await stored(await store.deleteUser(user, recording: event))
     }
 
     /// Takes in what the store tells of: what is at hand of it is read again.
@@ -79,8 +77,8 @@ public struct Sessions: Sendable {
     }
 
     /// Makes a session that is not stored yet.
-    func issue(for clientID: String, on device: String? = nil) throws(SignInError) -> IssuedSession {
-        try IssuedSession(
+    func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
+        IssuedSession(
             clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
     }
 
@@ -92,11 +90,9 @@ public struct Sessions: Sendable {
     func start(
         besides earlier: GivenSession, clientID: String, on device: String? = nil
     ) async throws(SignInError) -> SessionTokens {
-        let issued = try issue(for: clientID, on: device)
+        let issued = issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
-        let addition = try await storing { () async throws(StorageError) in
-            try await store.addSession(issued.record, besides: earlier)
-        }
+        let addition = try await stored(await store.addSession(issued.record, besides: earlier))
         switch addition {
         case .added(let user):
             remember(issued, of: user, ticket)

@@ -11,7 +11,7 @@ public import StorageModel
 public struct AuthorizeTransaction: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
-    let store: any Store
+    let store: any NonceStore & ReceiptStore
     let keys: SigningKeys
     let onceOnly: OnceOnly
     let clock: WallClock
@@ -69,7 +69,7 @@ public struct AuthorizeTransaction: Sendable {
 
     /// Once for each code, so that the same request may be sent again when the code did not reach the carrier.
     private func takeNonce(of request: SignInRequest) async throws(SignInError) {
-        let deed = try TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
+        let deed = TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
         guard onceOnly.begin(deed) else { return }
         do throws(SignInError) {
             try await store.takeIssuedNonce(of: request, at: clock.now())
@@ -82,7 +82,7 @@ public struct AuthorizeTransaction: Sendable {
     private func exchangeCode(
         _ attempt: SignInAttempt, at carrier: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
-        let code = try TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request))
+        let code = TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request))
         guard onceOnly.begin(code) else { throw .codeUsed }
         do throws(SignInError) {
             return try await attempt.exchangeCode(at: carrier)
@@ -104,11 +104,11 @@ public struct AuthorizeTransaction: Sendable {
             clientID: attempt.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
             expiresAt: now.advanced(bySeconds: configuration.transactions.receiptLifetime))
         let record = ReceiptRecord(
-            id: try TokenHash(sha256Of: receipt.id),
-            code: try TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request)),
+            id: TokenHash(sha256Of: receipt.id),
+            code: TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request)),
             expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
-        let hash = try TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(sha256Of: token.exposed)
         let admission: ReceiptAdmission
         do throws(StorageError) {
             admission = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)

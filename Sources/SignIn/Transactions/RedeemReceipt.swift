@@ -6,7 +6,7 @@ import StorageModel
 /// Checks a receipt for one of the operator's services, and spends it: it is good once.
 public struct RedeemReceipt: Sendable {
     let keys: SigningKeys
-    let store: any TransactionStore
+    let store: any ReceiptStore
     let clock: WallClock
     let logger: Logger
 
@@ -32,8 +32,8 @@ public struct RedeemReceipt: Sendable {
         else { throw .unknownReceipt }
         let now = clock.now()
         guard now < receipt.expiresAt else { throw .expiredReceipt }
-        let id = try TokenHash(sha256Of: receipt.id)
-        let result = try await storing { () async throws(StorageError) in try await store.redeemReceipt(id, at: now) }
+        let id = TokenHash(sha256Of: receipt.id)
+        let result = try await stored(await store.redeemReceipt(id, at: now))
         switch result {
         case .redeemed: return receipt
         case .alreadyRedeemed: throw .usedReceipt

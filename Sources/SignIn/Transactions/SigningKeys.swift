@@ -23,7 +23,7 @@ public final class SigningKeys: Sendable {
         }
     }
 
-    private let store: any TransactionStore
+    private let store: any SigningKeyStore
     private let schedule: SigningKeySchedule
     private let protection: KeyProtection
     private let clock: WallClock
@@ -31,7 +31,7 @@ public final class SigningKeys: Sendable {
     private let held = Mutex<Held?>(nil)
 
     init(
-        store: any TransactionStore, configuration: SignInConfiguration.Transactions, clock: WallClock, logger: Logger
+        store: any SigningKeyStore, configuration: SignInConfiguration.Transactions, clock: WallClock, logger: Logger
     ) {
         self.store = store
         schedule = SigningKeySchedule(lifetime: configuration.keyLifetime)
@@ -90,7 +90,7 @@ public final class SigningKeys: Sendable {
         }
         let outdated = schedule.outdated(among: keys.map(\.scheduled), at: now).map(\.id)
         if !outdated.isEmpty {
-            try await storing { () async throws(StorageError) in try await store.removeSigningKeys(outdated) }
+            try await stored(await store.removeSigningKeys(outdated))
             for id in outdated { logger.info("signing key removed", metadata: ["kid": "\(id)"]) }
             keys.removeAll { outdated.contains($0.record.id) }
         }
@@ -100,19 +100,17 @@ public final class SigningKeys: Sendable {
 
     private func add(signingFrom start: Timestamp, after newest: String?, at now: Timestamp) async throws(SignInError) {
         let key = SigningKey()
-        guard let stored = try? protection.protect(key.rawRepresentation, of: key.id) else { throw .internalFault }
+        guard let protected = try? protection.protect(key.rawRepresentation, of: key.id) else { throw .internalFault }
         let record = SigningKeyRecord(
-            id: key.id, publicKey: key.publicPoint, privateKey: stored, createdAt: now, signsFrom: start)
-        let isFirst = try await storing { () async throws(StorageError) in
-            try await store.addSigningKey(record, after: newest)
-        }
+            id: key.id, publicKey: key.publicPoint, privateKey: protected, createdAt: now, signsFrom: start)
+        let isFirst = try await stored(await store.addSigningKey(record, after: newest))
         guard isFirst else { return }
         logger.info(
             "signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(max(0, start.seconds(since: now)))"])
     }
 
     private func read() async throws(SignInError) -> [StoredKey] {
-        let records = try await storing { () async throws(StorageError) in try await store.signingKeys() }
+        let records = try await stored(await store.signingKeys())
         let keys = records.map { StoredKey($0, protection) }
         for key in keys where key.signing == nil {
             logger.error(

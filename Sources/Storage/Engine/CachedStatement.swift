@@ -70,7 +70,14 @@ struct CachedStatement: ~Copyable {
         bind(number)
     }
 
-    mutating func bind(_ hash: TokenHash) { bind(blob: hash.bytes) }
+    mutating func bind(_ hash: TokenHash) {
+        if let postgres { return postgres.bind(PostgresValue(blob: hash.bytes)) }
+        let position = position()
+        note(
+            hash.withUnsafeBytes { bytes in
+                sqlite3_bind_blob64(handle, position, bytes.baseAddress, UInt64(bytes.count), copied)
+            })
+    }
 
     mutating func bind(_ hash: TokenHash?) {
         if let postgres { return postgres.bind(PostgresValue(blob: hash?.bytes)) }
@@ -167,8 +174,15 @@ struct CachedStatement: ~Copyable {
 
     /// The hash in a column that is declared NOT NULL.
     func hash(_ column: CInt) throws -> TokenHash {
-        if let hash = TokenHash(blob(column)) { return hash }
-        throw StorageError(.corrupt, reason: "a hash is not one in: \(sql)")
+        if let hash = optionalHash(column) { return hash }
+        throw StorageError(.corrupt, reason: "a hash does not have 32 bytes in: \(sql)")
+    }
+
+    /// The hash in a column; nil for NULL.
+    func optionalHash(_ column: CInt) -> TokenHash? {
+        if let postgres { return postgres.hash(column) }
+        guard let start = sqlite3_column_blob(handle, column) else { return nil }
+        return TokenHash(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
     private var sql: String { statement?.sql ?? postgres?.sql ?? "" }

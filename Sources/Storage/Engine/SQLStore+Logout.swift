@@ -3,7 +3,7 @@ public import StorageModel
 
 extension SQLStore {
     /// In one transaction: the token is used up with what it ended, and not without.
-    public func end(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
+    public func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
         try await writes.submit { db in
             var known = try CachedStatement(
                 db, "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING")

@@ -1,7 +1,7 @@
 public import Primitives
 public import StorageModel
 
-extension SQLStore: ProviderTokenStore {
+extension SQLStore {
     public func providerTokens(
         of user: UserID, provider: String, clientID: String
     ) async throws(StorageError) -> ProviderTokenRecord? {

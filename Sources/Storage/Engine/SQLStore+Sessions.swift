@@ -19,13 +19,13 @@ extension SQLStore {
     }
 
     /// In steps of a few milliseconds each, so that sign-ins come between them.
-    public func recordLastSeen(_ sightings: [SessionLastSeen]) async throws(StorageError) {
-        var rest = sightings[...]
+    public func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError) {
+        var rest = sessions[...]
         while !rest.isEmpty {
             let step = rest.prefix(128)
             rest = rest.dropFirst(128)
             try await writes.submit { db in
-                for sighting in step { try SessionsTable.note(sighting, in: db) }
+                for session in step { try SessionsTable.recordLastSeen(session, in: db) }
             }
         }
     }

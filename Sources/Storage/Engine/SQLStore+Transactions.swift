@@ -1,7 +1,7 @@
 public import Primitives
 public import StorageModel
 
-extension SQLStore: TransactionStore {
+extension SQLStore {
     public func signingKeys() async throws(StorageError) -> [SigningKeyRecord] {
         try await reads.submit { db in try SigningKeysTable.keys(in: db) }
     }

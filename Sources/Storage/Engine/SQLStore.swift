@@ -16,10 +16,12 @@ public final class SQLStore: Sendable {
     private let engine: any StoreEngine
     package let writes: WorkQueue
     let reads: WorkQueue
+    public let isShared: Bool
     private let closing = DispatchQueue(label: "latchkey.store.closing")
 
-    init(_ engine: any StoreEngine) {
+    private init(_ engine: any StoreEngine, isShared: Bool? = nil) {
         self.engine = engine
+        self.isShared = isShared ?? engine.isShared
         writes = engine.writes
         reads = engine.reads
     }
@@ -31,8 +33,14 @@ public final class SQLStore: Sendable {
     public convenience init(
         configuration: SQLiteConfiguration, observer: StoreObserver? = nil
     ) throws(StorageError) {
-        self.init(try SQLiteEngine(configuration))
-        observe(observer)
+        self.init(try SQLiteEngine(configuration, StoreHooks(observer: observer)))
+    }
+
+    /// Opens an SQLite database for a test that intercepts its calls.
+    package convenience init(
+        configuration: SQLiteConfiguration, isShared: Bool, interceptor: @escaping StoreInterceptor
+    ) throws(StorageError) {
+        self.init(try SQLiteEngine(configuration, StoreHooks(interceptor: interceptor)), isShared: isShared)
     }
 
     /// Connects to a PostgreSQL server and brings the tables up to date. Blocks while it does.
@@ -42,17 +50,8 @@ public final class SQLStore: Sendable {
     public convenience init(
         configuration: PostgresConfiguration, observer: StoreObserver? = nil
     ) throws(StorageError) {
-        self.init(try PostgresEngine(configuration))
-        observe(observer)
+        self.init(try PostgresEngine(configuration, StoreHooks(observer: observer)))
     }
-
-    private func observe(_ observer: StoreObserver?) {
-        guard let observer else { return }
-        reads.observe(WorkQueue.observer(.read, observer))
-        writes.observe(WorkQueue.observer(.write, observer))
-    }
-
-    public var isShared: Bool { engine.isShared }
 
     /// Has changes of users and their sessions told of, until the store is closed: those of other processes, and of this
     /// one too. On SQLite none are. To be called once.
@@ -80,8 +79,8 @@ extension SQLStore: Store {
     public func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { db in
             guard var signedIn = try Self.user(for: signIn, in: db) else { return nil }
-            if let mark = signIn.mark {
-                let given = try RecentSignInsTable.put(mark, signedIn.user.id, session: signIn.session.id, in: db)
+            if let record = signIn.idempotency {
+                let given = try RecentSignInsTable.put(record, signedIn.user.id, session: signIn.session.id, in: db)
                 guard let given else { return nil }
                 signedIn.given = given
             }
@@ -125,8 +124,8 @@ extension SQLStore: Store {
             })
     }
 
-    public func recentSignIn(_ fingerprint: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
-        try await reads.submit { db in try RecentSignInsTable.signIn(fingerprint, at: now, in: db) }
+    public func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
+        try await reads.submit { db in try RecentSignInsTable.signIn(key, at: now, in: db) }
     }
 
     public func addSession(
@@ -191,7 +190,7 @@ extension SQLStore: Store {
             }
             try PendingRegistrationsTable.delete(handle, in: db)
             let waiting = try tokens.flatMap {
-                try OneTimeRecordsTable.take($0.note, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
+                try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
             }
             // Also one that an account was moved away from is nobody's to register.
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
@@ -212,8 +211,8 @@ extension SQLStore: Store {
         try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
     }
 
-    public func addIssuedNonce(_ attempt: IssuedNonceRecord) async throws(StorageError) {
-        try await writes.submit { db in try IssuedNoncesTable.insert(attempt, in: db) }
+    public func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError) {
+        try await writes.submit { db in try IssuedNoncesTable.insert(nonce, in: db) }
     }
 
     public func takeIssuedNonce(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError)
@@ -222,8 +221,8 @@ extension SQLStore: Store {
         try await writes.submit { db in try IssuedNoncesTable.take(nonce: nonce, provider: provider, at: now, in: db) }
     }
 
-    public func addOneTimeRecord(_ note: OneTimeRecord) async throws(StorageError) -> Bool {
-        try await writes.submit { db in try OneTimeRecordsTable.insert(note, in: db) }
+    public func addOneTimeRecord(_ record: OneTimeRecord) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try OneTimeRecordsTable.insert(record, in: db) }
     }
 
     public func takeOneTimeRecord(

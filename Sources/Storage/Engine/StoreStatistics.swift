@@ -26,10 +26,20 @@ public struct StoreCall: Sendable, Hashable {
 /// Is told of every call as it ends; has to be quick.
 public typealias StoreObserver = @Sendable (StoreCall) -> Void
 
-extension WorkQueue {
-    static func observer(_ kind: StoreCall.Kind, _ observe: @escaping StoreObserver) -> Observer {
-        { nanoseconds, failure in observe(StoreCall(kind: kind, nanoseconds: nanoseconds, failure: failure)) }
-    }
+/// Runs before and after each call that reaches a queue, and may delay it or fail it: tests script a store's failures so.
+package typealias StoreInterceptor =
+    @Sendable (_ operation: StaticString, StoreCall.Kind, InterceptedMoment) async throws(StorageError) -> Void
+
+package enum InterceptedMoment: Sendable {
+    case before
+    /// The call has succeeded.
+    case after
+}
+
+/// Who follows a store's calls.
+struct StoreHooks: Sendable {
+    var observer: StoreObserver?
+    var interceptor: StoreInterceptor?
 }
 
 extension SQLStore {

@@ -8,16 +8,12 @@ import Synchronization
 /// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
 /// waits, and goes together in the next batch: one wake-up and one lock for many callers.
 package final class WorkQueue: Sendable {
-    /// Is told of each call how long it took and why it failed, if it did.
-    typealias Observer = @Sendable (_ nanoseconds: UInt64, StorageError.Code?) -> Void
-
     private struct State {
         var waiting: [any DatabaseWork] = []
         var idle: [any ConnectionExecutor]
         var isClosed = false
         var awaitingRest: [CheckedContinuation<Void, Never>] = []
         var batches = 0
-        var observer: Observer?
     }
 
     private enum Admission {
@@ -26,20 +22,24 @@ package final class WorkQueue: Sendable {
         case refused(StorageError)
     }
 
+    private let kind: StoreCall.Kind
+    private let hooks: StoreHooks
     private let executorCount: Int
     private let maximumBatch: Int
     private let maximumWaiting: Int
     private let state: Mutex<State>
 
-    init(executors: [any ConnectionExecutor], maximumBatch: Int, maximumWaiting: Int) {
+    init(
+        _ kind: StoreCall.Kind, executors: [any ConnectionExecutor], maximumBatch: Int, maximumWaiting: Int,
+        _ hooks: StoreHooks
+    ) {
+        self.kind = kind
+        self.hooks = hooks
         executorCount = executors.count
         self.maximumBatch = max(1, maximumBatch)
         self.maximumWaiting = max(1, maximumWaiting)
         state = Mutex(State(idle: executors))
     }
-
-    /// Has every call from now on told of.
-    func observe(_ observer: @escaping Observer) { state.withLock { $0.observer = observer } }
 
     /// How many callers wait for a connection.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -49,21 +49,19 @@ package final class WorkQueue: Sendable {
 
     /// Does something on a connection and returns its result. Cancelling the calling task does not stop it.
     package func submit<Success: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws -> Success
+        as operation: StaticString = #function, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
+        try await hooks.interceptor?(operation, kind, .before)
         let stopwatch = Stopwatch()
         let result = await withCheckedContinuation { caller in
             admit(AwaitedWork(for: caller, body))
         }
-        guard let observe = state.withLock({ $0.observer }) else { return try result.get() }
-        do throws(StorageError) {
-            let value = try result.get()
-            observe(stopwatch.nanoseconds, nil)
-            return value
-        } catch {
-            observe(stopwatch.nanoseconds, error.code)
-            throw error
+        if let observer = hooks.observer {
+            observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))
         }
+        let value = try result.get()
+        try await hooks.interceptor?(operation, kind, .after)
+        return value
     }
 
     /// Takes no more work, and returns when all that was admitted is done and every connection is idle.
@@ -128,5 +126,12 @@ package final class WorkQueue: Sendable {
 
     private func isAtRest(_ state: borrowing State) -> Bool {
         state.waiting.isEmpty && state.idle.count == executorCount
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
     }
 }

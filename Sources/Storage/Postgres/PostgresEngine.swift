@@ -9,7 +9,7 @@ struct PostgresEngine: StoreEngine {
     private let listener: PostgresListener
 
     /// Connects, and brings the tables up to date. Blocks while it does.
-    init(_ configuration: PostgresConfiguration) throws(StorageError) {
+    init(_ configuration: PostgresConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         let gate = ReconnectGate()
         try PostgresSchema.bringUpToDate(configuration)
         let size = min(max(configuration.poolSize, 2), 256)
@@ -22,8 +22,10 @@ struct PostgresEngine: StoreEngine {
         executors = writers + readers
         listener = PostgresListener(configuration)
         writes = WorkQueue(
-            executors: writers, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting)
-        reads = WorkQueue(executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting)
+            .write, executors: writers, maximumBatch: configuration.maximumBatch,
+            maximumWaiting: configuration.maximumWaiting, hooks)
+        reads = WorkQueue(
+            .read, executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting, hooks)
     }
 
     var isShared: Bool { true }

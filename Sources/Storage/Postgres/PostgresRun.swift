@@ -23,6 +23,8 @@ final class PostgresRun {
 
     func isNull(_ column: CInt) -> Bool { result?.isNull(row, column) ?? true }
 
+    func hash(_ column: CInt) -> TokenHash? { result.flatMap { TokenHash($0.bytes(row, column)) } }
+
     func bytes(_ column: CInt) -> [UInt8] { result.map { Array($0.bytes(row, column)) } ?? [] }
 
     func text(_ column: CInt) -> String? {

@@ -8,14 +8,14 @@ struct SQLiteEngine: StoreEngine {
     private let connections: SQLiteConnections
 
     /// Opens the database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
-    init(_ configuration: SQLiteConfiguration) throws(StorageError) {
+    init(_ configuration: SQLiteConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
         writes = WorkQueue(
-            executors: [SQLiteWriter(connections.writer)], maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting)
+            .write, executors: [SQLiteWriter(connections.writer)], maximumBatch: configuration.maximumBatch,
+            maximumWaiting: configuration.maximumWaiting, hooks)
         reads = WorkQueue(
-            executors: connections.readers.map(SQLiteReader.init), maximumBatch: 16,
-            maximumWaiting: configuration.maximumWaiting)
+            .read, executors: connections.readers.map(SQLiteReader.init), maximumBatch: 16,
+            maximumWaiting: configuration.maximumWaiting, hooks)
     }
 
     /// A file is one server's at a time.

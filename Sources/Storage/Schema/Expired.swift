@@ -5,9 +5,9 @@ import StorageModel
 enum Expired: CaseIterable {
     case sessions
     case pendingRegistrations
-    case attempts
+    case issuedNonces
     case rotations
-    case notes
+    case oneTimeRecords
     case receipts
     case backchannelAuthentications
     case providerTokens
@@ -37,7 +37,7 @@ enum Expired: CaseIterable {
             DELETE FROM pending_registrations WHERE handle_hash IN \
             (SELECT handle_hash FROM pending_registrations WHERE expires_at <= ?1 LIMIT ?2)
             """
-        case .attempts:
+        case .issuedNonces:
             """
             DELETE FROM sign_in_attempts WHERE nonce_hash IN \
             (SELECT nonce_hash FROM sign_in_attempts WHERE expires_at <= ?1 LIMIT ?2)
@@ -47,7 +47,7 @@ enum Expired: CaseIterable {
             DELETE FROM last_rotations WHERE session IN \
             (SELECT session FROM last_rotations WHERE grace_ends_at <= ?1 LIMIT ?2)
             """
-        case .notes:
+        case .oneTimeRecords:
             """
             DELETE FROM sealed_notes WHERE handle_hash IN \
             (SELECT handle_hash FROM sealed_notes WHERE expires_at <= ?1 LIMIT ?2)

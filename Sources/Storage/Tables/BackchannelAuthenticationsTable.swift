@@ -147,7 +147,7 @@ enum BackchannelAuthenticationsTable {
             removedAt: Timestamp(secondsSinceEpoch: query.number(28)))
         record.phase = try phase(try query.requiredText(13))
         record.attempt = query.number(14)
-        record.carrierRequest = TokenHash(query.blob(16))
+        record.carrierRequest = query.optionalHash(16)
         record.failure = query.text(17)
         if let issuer = query.text(18), let subject = query.text(19) {
             record.identity = Identity(issuer: issuer, subject: subject)

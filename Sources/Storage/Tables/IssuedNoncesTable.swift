@@ -3,15 +3,15 @@ import StorageModel
 
 /// The table `sign_in_attempts`.
 enum IssuedNoncesTable {
-    static func insert(_ attempt: IssuedNonceRecord, in db: SQLSession) throws {
+    static func insert(_ nonce: IssuedNonceRecord, in db: SQLSession) throws {
         var statement = try CachedStatement(db, insert)
-        statement.bind(attempt.nonce)
-        statement.bind(attempt.provider)
-        statement.bind(attempt.expiresAt.secondsSinceEpoch)
+        statement.bind(nonce.nonce)
+        statement.bind(nonce.provider)
+        statement.bind(nonce.expiresAt.secondsSinceEpoch)
         try statement.run()
     }
 
-    /// Removes the attempt if it may still be used; true if it was there.
+    /// Removes the nonce if it may still be used; true if it was there.
     static func take(nonce: TokenHash, provider: String, at now: Timestamp, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, take)
         statement.bind(nonce)

@@ -4,17 +4,17 @@ import StorageModel
 /// The table `sealed_notes`.
 enum OneTimeRecordsTable {
     /// False if there is one of its handle.
-    static func insert(_ note: OneTimeRecord, in db: SQLSession) throws -> Bool {
+    static func insert(_ record: OneTimeRecord, in db: SQLSession) throws -> Bool {
         var statement = try CachedStatement(db, insert)
-        statement.bind(note.handle)
-        statement.bind(note.purpose)
-        statement.bind(blob: note.content)
-        statement.bind(note.expiresAt.secondsSinceEpoch)
+        statement.bind(record.handle)
+        statement.bind(record.purpose)
+        statement.bind(blob: record.content)
+        statement.bind(record.expiresAt.secondsSinceEpoch)
         try statement.run()
         return db.changesCount == 1
     }
 
-    /// Removes a note and returns its content; nil if there is none, or none any more.
+    /// Removes a record and returns its content; nil if there is none, or none any more.
     static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws -> [UInt8]? {
         var statement = try CachedStatement(db, take)
         statement.bind(handle)

@@ -32,12 +32,12 @@ enum ProviderTokensTable {
         _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
         replacing: Bool = true, in db: SQLSession
     ) throws {
-        let place = TokenBinding(
+        let binding = TokenBinding(
             user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
-        let earlier = try record(at: place, in: db)
+        let earlier = try record(at: binding, in: db)
         guard earlier == nil || replacing else { return }
         // Only for its own user could that be opened.
-        let sealed = try tokens.seal(place, earlier?.place == place ? earlier : nil)
+        let sealed = try tokens.seal(binding, earlier?.binding == binding ? earlier : nil)
         var statement = try CachedStatement(db, earlier == nil ? insert : update)
         statement.bind(sealed.keyID)
         statement.bind(blob: sealed.content)
@@ -49,8 +49,8 @@ enum ProviderTokensTable {
         } else {
             statement.bind(identity.issuer)
             statement.bind(identity.subject)
-            statement.bind(place.provider)
-            statement.bind(place.clientID)
+            statement.bind(binding.provider)
+            statement.bind(binding.clientID)
         }
         try statement.run()
     }
@@ -68,13 +68,13 @@ enum ProviderTokensTable {
         return try query.next() ? record(in: query) : nil
     }
 
-    private static func record(at place: TokenBinding, in db: SQLSession) throws -> ProviderTokenRecord? {
+    private static func record(at binding: TokenBinding, in db: SQLSession) throws -> ProviderTokenRecord? {
         var query = try CachedStatement(
             db, "\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?")
-        query.bind(place.identity.issuer)
-        query.bind(place.identity.subject)
-        query.bind(place.provider)
-        query.bind(place.clientID)
+        query.bind(binding.identity.issuer)
+        query.bind(binding.identity.subject)
+        query.bind(binding.provider)
+        query.bind(binding.clientID)
         return try query.next() ? record(in: query) : nil
     }
 
@@ -122,7 +122,7 @@ enum ProviderTokensTable {
     static func record(in row: borrowing CachedStatement) throws -> ProviderTokenRecord {
         ProviderTokenRecord(
             serial: row.number(0),
-            place: TokenBinding(
+            binding: TokenBinding(
                 user: UserID(row.number(1)),
                 identity: Identity(issuer: try row.requiredText(2), subject: try row.requiredText(3)),
                 provider: try row.requiredText(4), clientID: try row.requiredText(5)),

@@ -3,26 +3,26 @@ import StorageModel
 
 /// The table `recent_sign_ins`: what the sign-ins of the last minute gave, for those that are sent again.
 enum RecentSignInsTable {
-    /// Takes down what a sign-in gives; in its transaction. Nil, and nothing is taken down, if there is no such user, or if
-    /// a session of theirs was ended since the very same sign-in was begun, or done, before.
-    static func put(_ mark: IdempotencyRecord, _ user: UserID, session: String, in db: SQLSession) throws
+    /// Stores a sign-in's result in its transaction. Nil, and nothing is stored, if there is no such user, or if one of the
+    /// user's sessions was ended since the same sign-in first began or completed.
+    static func put(_ record: IdempotencyRecord, _ user: UserID, session: String, in db: SQLSession) throws
         -> GivenSession?
     {
         var statement = try CachedStatement(db, put)
         statement.bind(user.number)
-        statement.bind(blob: mark.fingerprint)
+        statement.bind(blob: record.key)
         statement.bind(session)
-        statement.bind(mark.endsAt.secondsSinceEpoch)
-        statement.bind(mark.endings)
+        statement.bind(record.endsAt.secondsSinceEpoch)
+        statement.bind(record.endings)
         guard try statement.next() else { return nil }
         let endings = statement.number(0)
         try statement.run()
         return GivenSession(id: session, user: user, endings: endings)
     }
 
-    static func signIn(_ fingerprint: [UInt8], at now: Timestamp, in db: SQLSession) throws -> RecentSignIn? {
+    static func signIn(_ key: [UInt8], at now: Timestamp, in db: SQLSession) throws -> RecentSignIn? {
         var query = try CachedStatement(db, select)
-        query.bind(blob: fingerprint)
+        query.bind(blob: key)
         query.bind(now.secondsSinceEpoch)
         guard try query.next() else { return nil }
         return RecentSignIn(

@@ -15,7 +15,7 @@ enum RefreshTokensTable {
         guard try query.next() else { return .unknown }
         let found = try SessionsTable.session(in: query)
         // The last rotation's columns are NULL if it was of another token, or is gone.
-        guard let caller = TokenHash(query.blob(15)), query.number(16) > now.secondsSinceEpoch else {
+        guard let caller = query.optionalHash(15), query.number(16) > now.secondsSinceEpoch else {
             return .spent(found)
         }
         return .justSpent(found, LastRotation(salt: query.blob(14), caller: caller))

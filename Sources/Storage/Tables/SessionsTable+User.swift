@@ -31,12 +31,12 @@ extension SessionsTable {
         return try query.next()
     }
 
-    /// Keeps the later of what is on record and what is told.
-    static func note(_ sighting: SessionLastSeen, in db: SQLSession) throws {
+    /// Keeps the later of the stored and the given time.
+    static func recordLastSeen(_ session: SessionLastSeen, in db: SQLSession) throws {
         var statement = try CachedStatement(db, updateSeen)
-        statement.bind(sighting.time.secondsSinceEpoch)
-        statement.bind(sighting.userID.number)
-        statement.bind(sighting.sessionID)
+        statement.bind(session.time.secondsSinceEpoch)
+        statement.bind(session.userID.number)
+        statement.bind(session.sessionID)
         try statement.run()
     }
 

@@ -5,9 +5,9 @@ import StorageModel
 enum SessionsTable {
     /// - Parameters:
     ///   - identity: What signed in.
-    ///   - providerSession: What its provider's session is known by.
+    ///   - providerSession: The session at its provider.
     static func insert(
-        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionMark? = nil,
+        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
         in db: SQLSession
     ) throws {
         var statement = try CachedStatement(db, insert)

@@ -2,6 +2,7 @@ import HTTPTypes
 import LatchkeyAPI
 import Primitives
 import SignIn
+import Storage
 import StorageModel
 import TestSupport
 import Testing
@@ -170,7 +171,7 @@ struct StoredAPIKeyTests {
         _ app: TestApp, name: String = "web", clients: [String]? = nil, origins: [String]? = nil
     ) throws -> StoredAPIKey {
         StoredAPIKey(
-            name: name, hash: try #require(TokenHash(SHA256Bytes.of(Self.key))), clients: clients, origins: origins,
+            name: name, hash: TokenHash(sha256Of: Self.key), clients: clients, origins: origins,
             createdAt: app.clock.now)
     }
 
@@ -182,10 +183,10 @@ struct StoredAPIKeyTests {
     func bound() async throws {
         let app = try TestApp()
         #expect(try await error(app) == "invalid_api_key")
-        #expect(try await app.store.addAPIKey(record(app)) == .added)
+        #expect(try await app.addAPIKey(record(app)) == .added)
         app.clock.advance(bySeconds: 5)
         #expect(try await error(app) == "invalid_token")
-        #expect(try await app.store.revokeAPIKey("web", at: app.clock.now))
+        #expect(try await app.revokeAPIKey("web", at: app.clock.now))
         app.clock.advance(bySeconds: 5)
         #expect(try await error(app) == "invalid_api_key")
     }
@@ -197,24 +198,24 @@ struct StoredAPIKeyTests {
             let answer = try await app.send(.get, "/users/me", apiKey: "guess-\(number)")
             #expect(answer.error == "invalid_api_key")
         }
-        #expect(app.store.apiKeyReads == 1)
+        #expect(app.storeScript.count(of: .apiKeys) == 1)
         app.clock.advance(bySeconds: 5)
         #expect(try await error(app) == "invalid_api_key")
-        #expect(app.store.apiKeyReads == 2)
+        #expect(app.storeScript.count(of: .apiKeys) == 2)
         // What is configured needs no database.
         #expect(try await app.send(.get, "/users/me").error == "invalid_token")
-        #expect(app.store.apiKeyReads == 2)
+        #expect(app.storeScript.count(of: .apiKeys) == 2)
     }
 
     @Test("is neither taken nor refused while the store cannot tell")
     func cannotTell() async throws {
         let app = try TestApp()
-        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
         let answer = try await app.send(.get, "/users/me", apiKey: Self.key)
         #expect(answer.status == 503)
         #expect(answer.error == "temporarily_unavailable")
         #expect(try await app.send(.get, "/users/me").error == "invalid_token")
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await error(app) == "invalid_api_key")
     }
 
@@ -223,7 +224,7 @@ struct StoredAPIKeyTests {
         let app = try TestApp()
         let token = try await app.token()
         #expect(
-            try await app.store.addAPIKey(record(app, clients: ["client-2"], origins: ["https://shop.example"]))
+            try await app.addAPIKey(record(app, clients: ["client-2"], origins: ["https://shop.example"]))
                 == .added)
         let mine: HTTPFields = [.origin: "https://shop.example", .authorization: "Bearer \(token)"]
         let preflight = try await app.send(
@@ -232,5 +233,17 @@ struct StoredAPIKeyTests {
         #expect(preflight.headers[.accessControlAllowOrigin] == "https://shop.example")
         #expect(try await error(app) == "invalid_api_key")
         #expect(try await error(app, mine) == "unauthorized_client")
+    }
+}
+
+extension TestApp {
+    fileprivate func addAPIKey(_ key: StoredAPIKey) async throws -> APIKeyAddition {
+        let event = AuditEvent(at: key.createdAt, AuditEvent.Kind("api_key.created"), user: nil, by: .operating("pat"))
+        return try await testStore.store.addAPIKey(key, limit: 10, recording: event)
+    }
+
+    fileprivate func revokeAPIKey(_ name: String, at now: Timestamp) async throws -> Bool {
+        let event = AuditEvent(at: now, AuditEvent.Kind("api_key.revoked"), user: nil, by: .operating("pat"))
+        return try await testStore.store.revokeAPIKey(name, at: now, recording: event)
     }
 }

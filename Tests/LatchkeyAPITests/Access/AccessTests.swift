@@ -147,10 +147,10 @@ struct AccessTests {
     @Test("Readiness tells of the store and of draining; health of neither")
     func readiness() async throws {
         let app = try TestApp()
-        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
         #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
         #expect(try await app.send(.get, "/healthz", apiKey: nil).status == 200)
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
         app.clock.advance(bySeconds: 1)
         #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 200)
@@ -165,14 +165,14 @@ struct AccessTests {
     func readinessForMany() async throws {
         let app = try TestApp()
         let gate = Gate()
-        app.store.holdChecks(at: gate)
+        app.storeScript.hold(before: .check, at: gate)
         let asked = (0..<50).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
         await gate.untilWaiting()
         // Each has got as far as it gets without the store when one that began after it has.
         for _ in 0..<200 { await Task.yield() }
         gate.open()
         for task in asked { #expect(try await task.value == 200) }
-        #expect(app.store.checks == 1)
+        #expect(app.storeScript.count(of: .check) == 1)
     }
 
     @Test("Pages say what they are, and allow no script or style but files of this server")
@@ -261,7 +261,7 @@ struct AccessTests {
         #expect(line.metadata["path"] == "/nothing?level=error??x")
         #expect(line.metadata["status"] == "404")
         #expect(line.level == .debug)
-        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
         _ = try await app.me(String(repeating: "a", count: 43))
         #expect(app.log.lines.last?.level == .info)
         #expect(!app.log.text.contains("QUERY"))

@@ -280,12 +280,12 @@ struct PageSessionTests {
         let app = try TestApp()
         let page = try await signedInPage(app)
         let held = page.cookies
-        app.store.fail(with: StorageError(.unavailable, reason: "test"))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "test"))
         for answer in [try await page.refresh(), try await page.send(.delete, "/auth/token")] {
             #expect(answer.status == 503)
             #expect(page.cookies == held)
         }
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await page.refresh().status == 200)
     }
 

@@ -57,8 +57,8 @@ struct PrivacyTests {
         }
         answers.append(try await app.signIn(SignInBody().with("code", "[\"CODE-\"]").with("mccmnc", "\"SUBJECT-\"")))
         answers.append(try await app.post("/auth/zenkey-signin", #"{"code":"CODE-1","code_verifier":"VERIFIER-"#))
-        for call in [TestStore.Call.signIn, .any] {
-            app.store.fail(call, with: StorageError(.unavailable, reason: "SUBJECT-"))
+        for call in [StoreScript.Call.signIn, .any] {
+            app.storeScript.fail(call, with: StorageError(.unavailable, reason: "SUBJECT-"))
             answers.append(try await app.signIn(SignInBody().code("CODE-store")))
         }
         return answers

@@ -68,10 +68,10 @@ struct EarlierSignInTests {
             _ = try await app.token()
             // At hand in memory.
             _ = try await app.token()
-            #expect(app.store.recentSignInReads == 1)
+            #expect(app.storeScript.count(of: .recentSignIn) == 1)
             app.clock.advance(bySeconds: 1)
             _ = try await app.token(SignInBody().code("CODE-2"))
-            #expect(app.store.recentSignInReads == count)
+            #expect(app.storeScript.count(of: .recentSignIn) == count)
         }
     }
 
@@ -176,14 +176,14 @@ struct EarlierSignInTests {
         let (app, other) = try copies()
         _ = try await app.token()
         let gate = Gate()
-        app.store.holdRecentSignIns(at: gate)
+        app.storeScript.hold(before: .recentSignIn, at: gate)
         async let first = other.token()
         await gate.untilWaiting()
         async let second = other.token()
         while other.useCases.signIn.waitingCount < 1 { await Task.yield() }
         gate.open()
         #expect(try await first != second)
-        #expect(app.store.recentSignInReads == 2)
+        #expect(app.storeScript.count(of: .recentSignIn) == 2)
         #expect(app.carrier.tokenPosts == 1)
     }
 }
@@ -253,13 +253,13 @@ struct EarlierSignInUnderWayTests {
         await stage.second.untilWaiting()
         stage.first.open()
         #expect(try await first.status == 200)
-        stage.app.store.fail(.recentSignIn, with: StorageError(.unavailable, reason: "scripted"))
+        stage.app.storeScript.fail(.recentSignIn, with: StorageError(.unavailable, reason: "scripted"))
         stage.second.open()
         #expect(try await second.error == "temporarily_unavailable")
         #expect(try await stage.other.signIn().error == "temporarily_unavailable")
         #expect(try await stage.other.signIn(SignInBody().code("CODE-2")).error == "temporarily_unavailable")
         #expect(stage.app.carrier.tokenPosts == 2)
-        stage.app.store.fail(.recentSignIn, with: nil)
+        stage.app.storeScript.fail(.recentSignIn, with: nil)
         #expect(try await stage.other.signIn().status == 200)
         #expect(stage.app.carrier.tokenPosts == 2)
     }

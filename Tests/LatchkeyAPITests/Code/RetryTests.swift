@@ -90,7 +90,7 @@ struct RetryTests {
         let app = try TestApp()
         let token = try await app.token()
         #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
-        #expect(try await app.store.revokeSession(try #require(TokenHash(SHA256Bytes.of(token)))))
+        #expect(try await app.store.revokeSession(TokenHash(sha256Of: token)))
         let again = try await app.signIn()
         #expect(again.status == 401)
         #expect(again.error == "invalid_grant")
@@ -213,10 +213,10 @@ struct RetryTests {
     func storeFailed() async throws {
         let app = try TestApp()
         _ = try await app.token(SignInBody().code("CODE-0"))
-        app.store.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
+        app.storeScript.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
         #expect(try await app.signIn().status == 503)
         #expect(app.carrier.tokenPosts == 2)
-        app.store.fail(.signIn, with: nil)
+        app.storeScript.fail(.signIn, with: nil)
         #expect(try await app.signIn().status == 200)
         #expect(app.carrier.tokenPosts == 2)
     }

@@ -267,12 +267,12 @@ struct BackchannelAuthenticationTests {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
         let token = try calls.notificationToken()
-        calls.app.store.fail(with: StorageError(.unavailable, reason: "x"))
+        calls.app.storeScript.fail(with: StorageError(.unavailable, reason: "x"))
         for answer in [
             try await calls.start(), try await calls.poll(handle), try await calls.retry(handle),
             try await calls.cancel(handle), try await calls.notify(token: token),
         ] { #expect(answer.status == 503) }
-        calls.app.store.fail(with: nil)
+        calls.app.storeScript.fail(with: nil)
         #expect(try await calls.notify(token: token).status == 204)
         #expect(try await calls.poll(handle).text("token") != nil)
     }
@@ -689,7 +689,7 @@ struct BackchannelAuthenticationAttackTests {
         let session = try #require(try await calls.poll(handle).text("token"))
         _ = try await calls.retry(handle)
         _ = try await calls.cancel(handle)
-        calls.app.store.fail(with: StorageError(.unavailable, reason: "x"))
+        calls.app.storeScript.fail(with: StorageError(.unavailable, reason: "x"))
         _ = try await calls.poll(handle)
         let text = calls.app.log.text
         #expect(text.contains("server-initiated sign-in"))

@@ -59,7 +59,7 @@ import Testing
     func sealed() async throws {
         let app = try TestApp()
         let state = try state(of: try await app.useCases.redirectSignIn.start(Self.start, browser: nil))
-        let hash = try #require(TokenHash(SHA256Bytes.of(state)))
+        let hash = TokenHash(sha256Of: state)
         let content = try #require(
             try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
         #expect(content.count > 200)
@@ -71,14 +71,14 @@ import Testing
         let app = try TestApp()
         let flow = app.useCases.redirectSignIn
         let own = try state(of: try await flow.start(Self.start, browser: nil))
-        func hash(_ state: String) throws -> TokenHash { try #require(TokenHash(SHA256Bytes.of(state))) }
+        func hash(_ state: String) -> TokenHash { TokenHash(sha256Of: state) }
         let content = try #require(
-            try await app.store.takeOneTimeRecord(try hash(own), purpose: "redirect attempt", at: app.clock.now))
+            try await app.store.takeOneTimeRecord(hash(own), purpose: "redirect attempt", at: app.clock.now))
         let other = String(repeating: "x", count: own.utf8.count)
         for state in [own, other] {
             _ = try await app.store.addOneTimeRecord(
                 OneTimeRecord(
-                    handle: try hash(state), purpose: "redirect attempt", content: content,
+                    handle: hash(state), purpose: "redirect attempt", content: content,
                     expiresAt: app.clock.now.advanced(bySeconds: 60)))
         }
         await #expect {
@@ -100,7 +100,8 @@ import Testing
 
     @Test("A note is taken once, for its purpose, before it expires")
     func notes() async throws {
-        let store = try TestStore()
+        let testStore = try TestStore()
+        let store: any Store = testStore.store
         let now = Timestamp(secondsSinceEpoch: 100)
         func hash(_ byte: UInt8) throws -> TokenHash {
             try #require([UInt8](repeating: byte, count: 32).withUnsafeBytes { TokenHash($0) })

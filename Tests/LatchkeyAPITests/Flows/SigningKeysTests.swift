@@ -10,11 +10,12 @@ import Testing
 struct SigningKeysTests {
     private static let day: Int64 = 86_400
     private let clock = ManualClock()
-    private let store: TestStore
+    private let testStore: TestStore
+    private var store: any Store { testStore.store }
     private let log = CapturedLog()
 
     init() throws {
-        store = try TestStore()
+        testStore = try TestStore()
     }
 
     /// The keys as a process with these encryption keys has them.
@@ -140,7 +141,7 @@ struct SigningKeysTests {
     func storeDown() async throws {
         let keys = try process()
         let published = try await keys.published()
-        store.fail(with: StorageError(.unavailable, reason: ""))
+        testStore.script.fail(with: StorageError(.unavailable, reason: ""))
         clock.advance(bySeconds: 3599)
         #expect(try await keys.published() == published)
         clock.advance(bySeconds: 1)

@@ -83,12 +83,12 @@ struct TransactionTests {
     @Test("without the store is refused before its code is posted")
     func storeDown() async throws {
         let (app, token) = try await signedIn()
-        app.store.fail(with: StorageError(.unavailable, reason: ""))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: ""))
         let answer = try await authorize(app, token)
         #expect(answer.status == 503)
         #expect(answer.error == "temporarily_unavailable")
         #expect(app.carrier.tokenPosts == 1)
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await authorize(app, token).status == 200)
     }
 
@@ -98,7 +98,7 @@ struct TransactionTests {
         let tokens = app.carrier.tokens()
         app.carrier.script { script in
             script.token = { _ throws(OutboundError) in
-                app.store.fail(with: StorageError(.full, reason: ""))
+                app.storeScript.fail(with: StorageError(.full, reason: ""))
                 return tokens
             }
         }
@@ -106,7 +106,7 @@ struct TransactionTests {
         #expect(answer.status == 503)
         #expect(answer.headers[.retryAfter] == "5")
         #expect(answer.description.contains("the code is spent"))
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await app.me(token).status == 200)
     }
 

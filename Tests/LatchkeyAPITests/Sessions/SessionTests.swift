@@ -14,10 +14,10 @@ struct SessionTests {
         let app = try TestApp()
         let token = try await app.token()
         for _ in 0..<3 { #expect(try await app.me(token).status == 200) }
-        #expect(app.store.sessionReads == 0)
+        #expect(app.storeScript.count(of: .session) == 0)
         app.clock.advance(bySeconds: 5)
         for _ in 0..<3 { #expect(try await app.me(token).status == 200) }
-        #expect(app.store.sessionReads == 1)
+        #expect(app.storeScript.count(of: .session) == 1)
     }
 
     @Test("shows every key, with null for what is not known")
@@ -67,7 +67,7 @@ struct SessionTests {
         #expect(try await app.me(token).status == 200)
         app.clock.advance(bySeconds: 3)
         #expect(try await app.me(token).status == 200)
-        let reads = app.store.sessionReads
+        let reads = app.storeScript.count(of: .session)
         app.clock.advance(bySeconds: 1)
         #expect(try await app.me(token).status == 401)
         #expect(reads == 1)
@@ -77,7 +77,7 @@ struct SessionTests {
     func revokedElsewhere() async throws {
         let app = try TestApp()
         let token = try await app.token()
-        let hash = try #require(TokenHash(SHA256Bytes.of(token)))
+        let hash = TokenHash(sha256Of: token)
         #expect(try await app.store.revokeSession(hash))
         app.clock.advance(bySeconds: 5)
         #expect(try await app.me(token).status == 401)
@@ -91,10 +91,10 @@ struct SessionTests {
             app.clock.advance(bySeconds: 5)
             #expect(try await app.me(other).status == 200)
             let gate = Gate()
-            app.store.holdSessions(at: gate)
+            app.storeScript.hold(after: .session, at: gate)
             async let slow = app.me(token)
             await gate.untilWaiting()
-            app.store.holdSessions(at: nil)
+            app.storeScript.hold(after: .session, at: nil)
             // The user signs out, or is erased, while the slow request holds what it has read.
             let ended = path == "/auth/token" ? token : other
             #expect(try await app.asUser(.delete, path, ended).status == 200)
@@ -110,9 +110,9 @@ struct SessionTests {
         for token in ["x", String(repeating: "a", count: 42), String(repeating: "a", count: 44)] {
             #expect(try await app.me(token).status == 401)
         }
-        #expect(app.store.sessionReads == 0)
+        #expect(app.storeScript.count(of: .session) == 0)
         #expect(try await app.me(String(repeating: "a", count: 43)).status == 401)
-        #expect(app.store.sessionReads == 1)
+        #expect(app.storeScript.count(of: .session) == 1)
     }
 
     static let failures: [StorageError] = [
@@ -128,7 +128,7 @@ struct SessionTests {
         let app = try TestApp()
         let token = try await app.token()
         app.clock.advance(bySeconds: 5)
-        app.store.fail(with: failure)
+        app.storeScript.fail(with: failure)
         let answers = [
             try await app.me(token), try await app.asUser(.delete, "/auth/token", token),
             try await app.asUser(.delete, "/users/me", token), try await app.signIn(SignInBody().code("CODE-2")),
@@ -149,7 +149,7 @@ struct SessionTests {
             #expect(answer.headers[.retryAfter] != nil)
             #expect(!answer.body.contains("scripted"))
         }
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await app.me(token).status == 200)
     }
 
@@ -157,11 +157,11 @@ struct SessionTests {
     func revocationFails() async throws {
         let app = try TestApp()
         let token = try await app.token()
-        app.store.fail(with: StorageError(.unavailable, reason: "scripted"))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 503)
-        app.store.fail(with: nil)
+        app.storeScript.fail(with: nil)
         #expect(try await app.me(token).status == 200)
-        #expect(app.store.sessionReads == 1)
+        #expect(app.storeScript.count(of: .session) == 1)
     }
 }
 

@@ -52,7 +52,7 @@ struct BackchannelCalls: Sendable {
 
     /// Whom former carriers vouch for, as it stands in the store.
     func formerIdentities(_ handle: String) async throws -> [Identity] {
-        let hash = try #require(TokenHash(SHA256Bytes.of(handle)))
+        let hash = TokenHash(sha256Of: handle)
         return try #require(try await app.store.backchannelAuthentication(handle: hash, at: app.clock.now)).portedFrom
             .map(\.identity)
     }

@@ -17,9 +17,11 @@ struct TestApp: Sendable {
     let uptime = ManualUptime()
     let log = CapturedLog()
     let carrier: FakeCarrier
-    let store: TestStore
+    let store: any Store
+    let storeScript: StoreScript
     let useCases: UseCases
     let api: LatchkeyAPI
+    let testStore: TestStore
     private let handler: Handler
     private let site: TemporaryDirectory
 
@@ -38,20 +40,22 @@ struct TestApp: Sendable {
         ])
         clock = other?.clock ?? ManualClock()
         carrier = other?.carrier ?? FakeCarrier(clock: clock)
-        self.store = try other?.store ?? store ?? TestStore()
+        testStore = try other?.testStore ?? store ?? TestStore()
+        self.store = testStore.store
+        storeScript = testStore.script
         var configuration = try Self.configuration(registration: registration, change)
         lifetimes(&configuration.lifetimes)
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
         useCases = UseCases(
-            configuration: configuration, relyingParties: ["zenkey": party], store: self.store, logger: log.logger,
+            configuration: configuration, relyingParties: ["zenkey": party], store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime)
         api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
-                [Self.apiKey, Self.otherAPIKey].map { (APIKeyDigest(of: $0), APIGrant()) }
-                    + keys.map { (APIKeyDigest(of: $0.key), $0.value) }),
+                [Self.apiKey, Self.otherAPIKey].map { (TokenHash(sha256Of: $0), APIGrant()) }
+                    + keys.map { (TokenHash(sha256Of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
             files: StaticFiles(siteIn: site.path, logger: log.logger),
             publicAddress: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,

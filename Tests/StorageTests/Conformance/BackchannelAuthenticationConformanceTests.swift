@@ -18,8 +18,8 @@ struct BackchannelAuthenticationConformanceTests {
         terms.context = "Pay $10"
         change(&terms)
         return BackchannelAuthenticationRecord(
-            handle: try Records.hash(), caller: try #require(TokenHash([UInt8](repeating: caller, count: 32))),
-            terms: terms, notification: try Records.hash(),
+            handle: Records.hash(), caller: try #require(TokenHash([UInt8](repeating: caller, count: 32))),
+            terms: terms, notification: Records.hash(),
             expiresAt: now.advanced(bySeconds: lifetime), removedAt: now.advanced(bySeconds: lifetime + 600))
     }
 
@@ -39,14 +39,14 @@ struct BackchannelAuthenticationConformanceTests {
             terms.prompt = "login"
             terms.options = "dark"
         }
-        record.carrierRequest = try Records.hash()
+        record.carrierRequest = Records.hash()
         record.identity = Records.identity()
         record.profile = [.name: "Jane Doe", .email: "jane@example.com"]
         record.failure = "carrier:access_denied"
-        record.portedFrom = try (0..<2).map { number in
+        record.portedFrom = (0..<2).map { number in
             PortedIdentity(
                 identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
-                issuedAt: now.advanced(bySeconds: -Int64(number)), token: try Records.hash())
+                issuedAt: now.advanced(bySeconds: -Int64(number)), token: Records.hash())
         }
         #expect(try await add(record, to: store) == .added)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
@@ -70,7 +70,7 @@ struct BackchannelAuthenticationConformanceTests {
             for _ in 0..<20 {
                 var changed = record
                 changed.phase = .cancelled
-                changed.notification = try Records.hash()
+                changed.notification = Records.hash()
                 let replacement = changed
                 group.addTask { try await store.replaceBackchannelAuthentication(replacement) }
             }

@@ -66,7 +66,7 @@ struct LinkConformanceTests {
         let (former, present) = (Records.identity(), Records.identity())
         _ = try await store.signIn(Records.signIn(former))
         #expect(try await store.link(link(former, to: user, holding: session)) == .isTaken)
-        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: Records.hash())
         _ = try await store.signIn(
             SignInRecord(
                 identity: present, profile: nil, session: try Records.session(), newcomers: .mustRegister,

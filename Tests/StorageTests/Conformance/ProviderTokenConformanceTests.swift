@@ -44,11 +44,11 @@ struct ProviderTokenConformanceTests {
         let user = try await signIn(identity, tokens("first"), in: store)
         let first = try #require(try await found(user, in: store))
         #expect(
-            first.place
+            first.binding
                 == TokenBinding(user: user, identity: identity, provider: "zoom", clientID: Self.client))
         #expect(first.sealed == SealedTokens(keyID: "k1", content: Array("first".utf8), expiresAt: nil))
-        let replacing = NewProviderTokens(provider: "zoom", clientID: Self.client) { place, earlier in
-            #expect(place == first.place)
+        let replacing = NewProviderTokens(provider: "zoom", clientID: Self.client) { binding, earlier in
+            #expect(binding == first.binding)
             #expect(earlier == first)
             return SealedTokens(keyID: "k2", content: Array("second".utf8), expiresAt: Records.now)
         }

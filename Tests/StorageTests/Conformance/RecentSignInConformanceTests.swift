@@ -11,7 +11,7 @@ private struct Stage: Sendable {
     let second = Identity(issuer: "https://second.example", subject: "7")
     let session: NewSession
     let other: NewSession
-    let mark = Records.mark()
+    let record = Records.idempotency()
     /// What the sign-in that may be sent again gave.
     let given: GivenSession
     let providerSession = ProviderSession(issuer: "https://second.example", id: "sid-7")
@@ -22,14 +22,14 @@ private struct Stage: Sendable {
         session = try Records.session()
         other = try Records.session(lifetime: 10, refreshLifetime: 10)
         let signedIn = try #require(
-            await store.signIn(Records.signIn(first, session: session, mark: mark)))
+            await store.signIn(Records.signIn(first, session: session, idempotency: record)))
         user = signedIn.user
         given = try #require(signedIn.given)
         let link = IdentityLink(
             second, to: user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
         _ = try await store.link(link)
         var record = try Records.signIn(second, session: other)
-        record.providerSession = ProviderSessionMark(providerSession)
+        record.providerSession = ProviderSessionHash(providerSession)
         #expect(try await store.signIn(record)?.user.id == user.id)
     }
 
@@ -37,7 +37,7 @@ private struct Stage: Sendable {
 
     func logout(_ scope: ProviderLogout.Scope) throws -> ProviderLogout {
         ProviderLogout(
-            scope, token: try Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
+            scope, token: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
             requestID: nil)
     }
 
@@ -105,11 +105,11 @@ private struct Event: Sendable, CustomTestStringConvertible {
         Event("its identity is taken away by itself") { try await $0.removeIdentity($0.first.issuer) },
         Event("the provider ends what another identity signed in") { stage in
             let logout = try stage.logout(.identity(stage.second))
-            expect(try await stage.store.end(logout) == .done([stage.user.id: 1]))
+            expect(try await stage.store.endSessions(logout) == .done([stage.user.id: 1]))
         },
         Event("the provider ends a session of its own") { stage in
             let logout = try stage.logout(.session(stage.providerSession, of: nil))
-            expect(try await stage.store.end(logout) == .done([stage.user.id: 1]))
+            expect(try await stage.store.endSessions(logout) == .done([stage.user.id: 1]))
         },
         Event("an operator gives the user another identity") { stage in
             let former = try await stage.store.relink(
@@ -119,7 +119,7 @@ private struct Event: Sendable, CustomTestStringConvertible {
         },
         Event("an operator undoes a move") { stage in
             let ported = PortedIdentity(
-                identity: stage.first, issuedAt: Records.now.advanced(bySeconds: -60), token: try Records.hash())
+                identity: stage.first, issuedAt: Records.now.advanced(bySeconds: -60), token: Records.hash())
             _ = try await stage.store.signIn(
                 SignInRecord(
                     identity: Records.identity(), profile: nil, session: try Records.session(),
@@ -181,20 +181,20 @@ struct RecentSignInConformanceTests {
     func found(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = try (0..<2).map { _ in try open() }
-        let (mark, session) = (Records.mark(), try Records.session())
-        let signedIn = try #require(await stores[0].signIn(Records.signIn(session: session, mark: mark)))
+        let (record, session) = (Records.idempotency(), try Records.session())
+        let signedIn = try #require(await stores[0].signIn(Records.signIn(session: session, idempotency: record)))
         let given = try #require(signedIn.given)
         #expect(given.user == signedIn.user.id)
         #expect(given.id == session.id)
-        let last = mark.endsAt.advanced(bySeconds: -1)
+        let last = record.endsAt.advanced(bySeconds: -1)
         for store in stores {
             for moment in [Records.now, last] {
-                let found = try await store.recentSignIn(mark.fingerprint, at: moment)
+                let found = try await store.recentSignIn(record.key, at: moment)
                 #expect(found?.session == given)
-                #expect(found?.endsAt == mark.endsAt)
+                #expect(found?.endsAt == record.endsAt)
             }
-            #expect(try await store.recentSignIn(mark.fingerprint, at: mark.endsAt) == nil)
-            #expect(try await store.recentSignIn(Records.mark().fingerprint, at: Records.now) == nil)
+            #expect(try await store.recentSignIn(record.key, at: record.endsAt) == nil)
+            #expect(try await store.recentSignIn(Records.idempotency().key, at: Records.now) == nil)
         }
         let further = try Records.session()
         #expect(try await stores[1].addSession(further, besides: given) == .added(signedIn.user))
@@ -206,15 +206,15 @@ struct RecentSignInConformanceTests {
     @Test("One that gave no session is not found", arguments: StoreKind.engines)
     func gaveNothing(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let marks = (0..<2).map { _ in Records.mark() }
-        #expect(try await store.signIn(Records.signIn(newcomers: .mustRegister, mark: marks[0])) == nil)
+        let records = (0..<2).map { _ in Records.idempotency() }
+        #expect(try await store.signIn(Records.signIn(newcomers: .mustRegister, idempotency: records[0])) == nil)
         let session = try Records.session()
         #expect(try await store.signIn(Records.signIn(session: session))?.given == nil)
         await #expect(throws: StorageError.self) {
-            try await store.signIn(Records.signIn(session: session, mark: marks[1]))
+            try await store.signIn(Records.signIn(session: session, idempotency: records[1]))
         }
-        for mark in marks {
-            #expect(try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil)
+        for record in records {
+            #expect(try await store.recentSignIn(record.key, at: Records.now) == nil)
         }
         withExtendedLifetime(holding) {}
     }
@@ -222,11 +222,11 @@ struct RecentSignInConformanceTests {
     @Test("The same done twice is found as the later one", arguments: StoreKind.engines)
     func twice(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let (identity, mark) = (Records.identity(), Records.mark())
-        _ = try await store.signIn(Records.signIn(identity, mark: mark))
-        let later = IdempotencyRecord(fingerprint: mark.fingerprint, endsAt: mark.endsAt.advanced(bySeconds: 5))
-        let given = try #require(await store.signIn(Records.signIn(identity, mark: later))?.given)
-        let found = try await store.recentSignIn(mark.fingerprint, at: mark.endsAt)
+        let (identity, record) = (Records.identity(), Records.idempotency())
+        _ = try await store.signIn(Records.signIn(identity, idempotency: record))
+        let later = IdempotencyRecord(key: record.key, endsAt: record.endsAt.advanced(bySeconds: 5))
+        let given = try #require(await store.signIn(Records.signIn(identity, idempotency: later))?.given)
+        let found = try await store.recentSignIn(record.key, at: record.endsAt)
         #expect(found?.session == given)
         #expect(found?.endsAt == later.endsAt)
         withExtendedLifetime(holding) {}
@@ -239,7 +239,8 @@ struct RecentSignInConformanceTests {
         let stage = try await Stage(kind)
         #expect(try await stage.store.revokeSession(stage.other.tokenHash))
         let again = try Records.session()
-        #expect(try await stage.store.signIn(Records.signIn(stage.first, session: again, mark: stage.mark)) == nil)
+        #expect(
+            try await stage.store.signIn(Records.signIn(stage.first, session: again, idempotency: stage.record)) == nil)
         #expect(try await stage.store.session(again.tokenHash, at: Records.now) == nil)
         #expect(try await stage.again() == .earlierEnded)
         #expect(try await stage.store.statuses(of: [stage.first]) == [.live(stage.user.id)])
@@ -253,27 +254,27 @@ struct RecentSignInConformanceTests {
         let (identity, first, again) = (Records.identity(), try Records.session(), try Records.session())
         _ = try await store.signIn(Records.signIn(identity, session: first))
         if isEnded { #expect(try await store.revokeSession(first.tokenHash)) }
-        let plain = Records.mark()
-        let mark = IdempotencyRecord(fingerprint: plain.fingerprint, endsAt: plain.endsAt, endings: 0)
-        let signedIn = try await store.signIn(Records.signIn(identity, session: again, mark: mark))
+        let plain = Records.idempotency()
+        let record = IdempotencyRecord(key: plain.key, endsAt: plain.endsAt, endings: 0)
+        let signedIn = try await store.signIn(Records.signIn(identity, session: again, idempotency: record))
         #expect((signedIn == nil) == isEnded)
         #expect((try await store.session(again.tokenHash, at: Records.now) == nil) == isEnded)
-        #expect((try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil) == isEnded)
+        #expect((try await store.recentSignIn(record.key, at: Records.now) == nil) == isEnded)
         withExtendedLifetime(holding) {}
     }
 
     @Test("Their rows are removed when they have ended, and not before", arguments: StoreKind.engines)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let marks = (0..<3).map { _ in Records.mark() }
-        for mark in marks { _ = try await store.signIn(Records.signIn(mark: mark)) }
-        let end = marks[0].endsAt
+        let records = (0..<3).map { _ in Records.idempotency() }
+        for record in records { _ = try await store.signIn(Records.signIn(idempotency: record)) }
+        let end = records[0].endsAt
         #expect(try await store.purgeExpired(at: end.advanced(bySeconds: -1), limit: 10) == 0)
-        #expect(try await store.recentSignIn(marks[0].fingerprint, at: Records.now) != nil)
+        #expect(try await store.recentSignIn(records[0].key, at: Records.now) != nil)
         #expect(try await store.purgeExpired(at: end, limit: 2) == 2)
         #expect(try await store.purgeExpired(at: end, limit: 2) == 1)
-        for mark in marks {
-            #expect(try await store.recentSignIn(mark.fingerprint, at: Records.now) == nil)
+        for record in records {
+            #expect(try await store.recentSignIn(record.key, at: Records.now) == nil)
         }
         withExtendedLifetime(holding) {}
     }
@@ -287,7 +288,8 @@ struct RecentSignInConformanceTests {
         #expect(try await stage.again() == .earlierEnded)
         let identity = try #require(
             try await stage.store.account(of: stage.user.id)?.identities.first { $0.movedBy == nil }?.identity)
-        let later = try #require(await stage.store.signIn(Records.signIn(identity, mark: Records.mark()))?.given)
+        let later = try #require(
+            await stage.store.signIn(Records.signIn(identity, idempotency: Records.idempotency()))?.given)
         #expect(try await stage.store.addSession(Records.session(), besides: later) == .added(stage.user))
     }
 

@@ -126,7 +126,7 @@ struct RefreshConformanceTests {
         let (store, holding) = try kind.open()
         let sessions = try (0..<300).map { _ in try Records.session() }
         let bystanders = try (0..<2).map { _ in try Records.session() }
-        let (family, other) = (try Records.hash(), try Records.hash())
+        let (family, other) = (Records.hash(), Records.hash())
         _ = try await store.signIn(Records.signIn(session: sessions[0]))
         _ = try await store.signIn(Records.signIn(session: bystanders[0]))
         #expect(
@@ -147,7 +147,7 @@ struct RefreshConformanceTests {
     func spentBeforeFamilies(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let sessions = try (0..<4).map { _ in try Records.session() }
-        let family = try Records.hash()
+        let family = Records.hash()
         _ = try await store.signIn(Records.signIn(session: sessions[0]))
         // Each a row of its own, as there were before.
         for (old, new) in zip(sessions.prefix(2), sessions.dropFirst()) {

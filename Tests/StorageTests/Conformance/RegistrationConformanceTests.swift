@@ -85,7 +85,7 @@ struct RegistrationConformanceTests {
     @Test("A nonce is taken once, by its provider, before it expires", arguments: StoreKind.all)
     func takeIssuedNonce(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let attempt = try Records.attempt()
+        let attempt = try Records.issuedNonce()
         try await store.addIssuedNonce(attempt)
         let nonce = attempt.nonce
         #expect(try await !store.takeIssuedNonce(nonce: Records.hash(), provider: "zenkey", at: Records.now))
@@ -99,7 +99,7 @@ struct RegistrationConformanceTests {
     @Test("A nonce taken a hundred times at once is given once", arguments: StoreKind.all)
     func concurrentAttempt(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let attempt = try Records.attempt()
+        let attempt = try Records.issuedNonce()
         try await store.addIssuedNonce(attempt)
         let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 {
@@ -129,9 +129,9 @@ struct RegistrationConformanceTests {
         }
         for _ in 0..<3 {
             try await store.addPendingRegistration(Records.pending(lifetime: 10))
-            try await store.addIssuedNonce(Records.attempt(lifetime: 10))
+            try await store.addIssuedNonce(Records.issuedNonce(lifetime: 10))
         }
-        let (session, pending, attempt) = (try Records.session(), try Records.pending(), try Records.attempt())
+        let (session, pending, attempt) = (try Records.session(), try Records.pending(), try Records.issuedNonce())
         _ = try await store.signIn(Records.signIn(session: session))
         try await store.addPendingRegistration(pending)
         try await store.addIssuedNonce(attempt)

@@ -70,7 +70,7 @@ struct SignInConformanceTests {
     func mustRegister(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
-        let token = try Records.hash()
+        let token = Records.hash()
         let refused = try await store.signIn(
             Records.signIn(identity, session: Records.session(token: token), newcomers: .mustRegister))
         #expect(refused == nil)

@@ -21,7 +21,7 @@ struct TransactionConformanceTests {
 
     private func receipt(code: TokenHash? = nil, lifetime: Int64 = 300) throws -> ReceiptRecord {
         ReceiptRecord(
-            id: try Records.hash(), code: try code ?? Records.hash(),
+            id: Records.hash(), code: code ?? Records.hash(),
             expiresAt: Records.now.advanced(bySeconds: lifetime))
     }
 
@@ -94,7 +94,7 @@ struct TransactionConformanceTests {
         let (store, holding) = try kind.open()
         let (token, identity, _) = try await session(in: store)
         let later = Records.now.advanced(bySeconds: 3_600)
-        let unknown = try Records.hash()
+        let unknown = Records.hash()
         func admission(_ session: TokenHash, at now: Timestamp) async throws -> ReceiptAdmission {
             try await store.addReceipt(receipt(), approvedBy: identity, session: session, at: now)
         }
@@ -109,7 +109,7 @@ struct TransactionConformanceTests {
     func codeUsed(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (token, identity, user) = try await session(in: store)
-        let code = try Records.hash()
+        let code = Records.hash()
         let first = try await store.addReceipt(
             receipt(code: code), approvedBy: identity, session: token, at: Records.now)
         #expect(first == .recorded(user))

@@ -32,7 +32,7 @@ struct RaceTests {
 
     @Test("One of all who take a handed-out nonce gets it", arguments: StoreKind.engines)
     func attempt(kind: StoreKind) async throws {
-        let attempt = try Records.attempt()
+        let attempt = try Records.issuedNonce()
         let taken = try await race(kind, preparing: { try await $0.addIssuedNonce(attempt) }) { store, _ in
             try await store.takeIssuedNonce(nonce: attempt.nonce, provider: "zenkey", at: Records.now)
         }
@@ -42,7 +42,7 @@ struct RaceTests {
     @Test("One of all who take a note gets its content", arguments: StoreKind.engines)
     func note(kind: StoreKind) async throws {
         let note = OneTimeRecord(
-            handle: try Records.hash(), purpose: "test", content: [1, 2, 3],
+            handle: Records.hash(), purpose: "test", content: [1, 2, 3],
             expiresAt: Records.now.advanced(bySeconds: 60))
         let taken = try await race(kind, preparing: { _ = try await $0.addOneTimeRecord(note) }) { store, _ in
             try await store.takeOneTimeRecord(note.handle, purpose: "test", at: Records.now)
@@ -78,7 +78,7 @@ struct RaceTests {
         let session = try Records.session()
         let identity = Records.identity()
         let receipt = ReceiptRecord(
-            id: try Records.hash(), code: try Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60))
+            id: Records.hash(), code: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60))
         let redeemed = try await race(
             kind,
             preparing: { store in

@@ -17,7 +17,7 @@ struct SQLiteAPIKeyTests {
     private func key(
         _ name: String, clients: [String]? = nil, origins: [String]? = nil
     ) throws -> StoredAPIKey {
-        StoredAPIKey(name: name, hash: try Records.hash(), clients: clients, origins: origins, createdAt: Records.now)
+        StoredAPIKey(name: name, hash: Records.hash(), clients: clients, origins: origins, createdAt: Records.now)
     }
 
     private func event(_ kind: String, _ name: String) -> AuditEvent {

@@ -69,7 +69,7 @@ struct SQLiteIdentityTests {
                 SignInRecord(
                     identity: former, profile: nil, session: first, newcomers: .welcome(publicID: "p-1")))
         ).user.id
-        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: Records.hash())
         _ = try await store.signIn(
             SignInRecord(
                 identity: present, profile: nil, session: second, newcomers: .mustRegister, portedFrom: [ported]))
@@ -95,7 +95,7 @@ struct SQLiteIdentityTests {
         let user = try #require(await store.signIn(Records.signIn(former))).user.id
         let formerID = try #require(await store.identities(of: user).first).id
         let session = try Records.session()
-        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: try Records.hash())
+        let ported = PortedIdentity(identity: former, issuedAt: Records.now, token: Records.hash())
         let moved = try await store.signIn(
             SignInRecord(
                 identity: present, profile: nil, session: session, newcomers: .mustRegister, portedFrom: [ported]))

@@ -8,19 +8,14 @@ enum Records {
 
     static let issuer = "https://issuer.carrier-one.example"
 
-    static func hash(_ random: RandomSource = .system) throws -> TokenHash {
-        guard let hash = TokenHash(random.bytes(32)) else { throw UnexpectedLength() }
-        return hash
-    }
-
-    struct UnexpectedLength: Error {}
+    static func hash() -> TokenHash { TokenHash(sha256Of: RandomSource.system.token()) }
 
     static func session(
         token: TokenHash? = nil, refresh: TokenHash? = nil, lifetime: Int64 = 3_600, refreshLifetime: Int64 = 86_400
     ) throws -> NewSession {
         NewSession(
-            id: RandomSource.system.token(bytes: 16), tokenHash: try token ?? hash(),
-            refreshTokenHash: try refresh ?? hash(), clientID: "ccid-app", createdAt: now,
+            id: RandomSource.system.token(bytes: 16), tokenHash: token ?? hash(),
+            refreshTokenHash: refresh ?? hash(), clientID: "ccid-app", createdAt: now,
             expiresAt: now.advanced(bySeconds: lifetime), refreshExpiresAt: now.advanced(bySeconds: refreshLifetime))
     }
 
@@ -34,7 +29,7 @@ enum Records {
             successor: .init(
                 tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
                 expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt),
-            last: LastRotation(salt: RandomSource.system.bytes(32), caller: try caller ?? hash()),
+            last: LastRotation(salt: RandomSource.system.bytes(32), caller: caller ?? hash()),
             graceEndsAt: now.advanced(bySeconds: grace))
     }
 
@@ -48,37 +43,52 @@ enum Records {
 
     static func signIn(
         _ identity: Identity = identity(), profile: Profile? = nil, session: NewSession? = nil,
-        newcomers: SignInRecord.Newcomers = newcomers(), mark: IdempotencyRecord? = nil
+        newcomers: SignInRecord.Newcomers = newcomers(), idempotency: IdempotencyRecord? = nil
     ) throws -> SignInRecord {
         var record = SignInRecord(
             identity: identity, profile: profile, session: try session ?? self.session(), newcomers: newcomers)
-        record.mark = mark
+        record.idempotency = idempotency
         return record
     }
 
-    /// A mark that counts for a minute.
-    static func mark() -> IdempotencyRecord {
-        IdempotencyRecord(fingerprint: RandomSource.system.bytes(16), endsAt: now.advanced(bySeconds: 61))
+    /// An idempotency record of a minute.
+    static func idempotency() -> IdempotencyRecord {
+        IdempotencyRecord(key: RandomSource.system.bytes(16), endsAt: now.advanced(bySeconds: 61))
     }
 
     static func pending(
         _ identity: Identity = identity(), profile: Profile = Profile(), lifetime: Int64 = 600
     ) throws -> PendingRegistration {
         PendingRegistration(
-            handle: try hash(), identity: identity, clientID: "ccid-app", profile: profile,
+            handle: hash(), identity: identity, clientID: "ccid-app", profile: profile,
             expiresAt: now.advanced(bySeconds: lifetime))
     }
 
-    static func attempt(provider: String = "zenkey", lifetime: Int64 = 600) throws -> IssuedNonceRecord {
-        IssuedNonceRecord(nonce: try hash(), provider: provider, expiresAt: now.advanced(bySeconds: lifetime))
+    static func issuedNonce(provider: String = "zenkey", lifetime: Int64 = 600) throws -> IssuedNonceRecord {
+        IssuedNonceRecord(nonce: hash(), provider: provider, expiresAt: now.advanced(bySeconds: lifetime))
     }
 }
 
-extension Store {
+extension RefreshTokenStore {
     /// A token that is its own family, as each was before there were any.
     func refreshToken(
         _ token: TokenHash, family: TokenHash? = nil, at now: Timestamp
     ) async throws(StorageError) -> RefreshTokenState {
         try await refreshToken(RefreshTokenHashes(token: token, family: family ?? token), at: now)
+    }
+}
+
+extension UserStore {
+    /// Erases a user without an audit event.
+    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool { try await deleteUser(user, recording: nil) }
+}
+
+extension RegistrationStore {
+    /// Completes a pending registration with which no tokens wait.
+    func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult {
+        try await register(
+            handle: handle, profile: profile, session: session, publicID: publicID, tokens: nil, at: now)
     }
 }

@@ -26,7 +26,7 @@ enum PendingRegistrationsTable {
         var registration = PendingRegistration(
             handle: handle, identity: identity, clientID: try query.requiredText(2), profile: query.profile(from: 3),
             expiresAt: Timestamp(secondsSinceEpoch: query.number(10)))
-        registration.providerSession = ProviderSessionMark(stored: query.blob(11))
+        registration.providerSession = ProviderSessionHash(stored: query.blob(11))
         return registration
     }
 

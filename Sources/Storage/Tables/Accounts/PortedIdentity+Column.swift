@@ -23,7 +23,7 @@ extension PortedIdentity {
         return try values.map { value in
             guard let issuer = value.object?["issuer"]?.string, let subject = value.object?["subject"]?.string,
                 let issuedAt = value.object?["issued_at"]?.integer,
-                let token = value.object?["token"]?.string.flatMap({ Base64URL.decode($0) }).flatMap(TokenHash.init)
+                let token = value.object?["token"]?.string.flatMap({ Base64URL.decode($0) }).flatMap({ TokenHash($0) })
             else { throw unreadable }
             return PortedIdentity(
                 identity: Identity(issuer: issuer, subject: subject),

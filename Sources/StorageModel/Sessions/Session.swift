@@ -82,3 +82,13 @@ public struct SessionLastSeen: Sendable, Hashable {
         self.time = time
     }
 }
+
+public struct SessionAndUser: Sendable, Hashable {
+    public let session: Session
+    public let user: User
+
+    public init(session: Session, user: User) {
+        self.session = session
+        self.user = user
+    }
+}

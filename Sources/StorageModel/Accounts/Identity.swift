@@ -17,6 +17,14 @@ extension Identity: CustomStringConvertible {
     public var description: String { "‹subject of \(issuer)›" }
 }
 
+extension Identity {
+    /// Names the identity where its subject must not appear: SHA-256 of issuer, a zero byte and subject, in hexadecimal.
+    ///
+    /// The fingerprint of an identity is the same everywhere. It confirms a known subject; subjects are long and random,
+    /// so it does not reveal an unknown one.
+    public var fingerprint: String { TokenHash(sha256Of: "\(issuer)\0\(subject)").bytes.hexadecimal }
+}
+
 /// A way for a user to sign in, as the user sees it: without the subject.
 public struct LinkedIdentity: Sendable, Hashable {
     /// Random; tells nothing of the subject.

@@ -1,17 +1,17 @@
 public import Primitives
 
-/// By what a sign-in is known again if the very same one is sent once more.
+/// Identifies a retry of the same sign-in, and says how long its result is kept.
 public struct IdempotencyRecord: Sendable, Hashable {
-    /// Of all that has a say in the outcome; 16 bytes.
-    public let fingerprint: [UInt8]
-    /// From when on it is not known any more.
+    /// A hash of every field that decides the outcome; 16 bytes.
+    public let key: [UInt8]
+    /// When the record ends.
     public let endsAt: Timestamp
     /// How often sessions of its user have been ended if nothing has happened since the provider vouched for the user; nil
     /// where that cannot be told. Another number keeps the sign-in from giving a session.
     public let endings: Int64?
 
-    public init(fingerprint: [UInt8], endsAt: Timestamp, endings: Int64? = nil) {
-        self.fingerprint = fingerprint
+    public init(key: [UInt8], endsAt: Timestamp, endings: Int64? = nil) {
+        self.key = key
         self.endsAt = endsAt
         self.endings = endings
     }
@@ -42,4 +42,12 @@ public struct RecentSignIn: Sendable, Hashable {
         self.session = session
         self.endsAt = endsAt
     }
+}
+
+/// Whether a user got one more session.
+public enum SessionAddition: Sendable, Hashable {
+    case added(User)
+    /// The earlier one has ended, or another one since: no session was made.
+    case earlierEnded
+    case unknownUser
 }

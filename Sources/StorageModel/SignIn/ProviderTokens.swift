@@ -37,14 +37,14 @@ public struct SealedTokens: Sendable, Hashable {
 public struct ProviderTokenRecord: Sendable, Hashable {
     /// Never that of another row, not even of one that was deleted.
     public let serial: Int64
-    public let place: TokenBinding
+    public let binding: TokenBinding
     public let sealed: SealedTokens
     /// Counts the changes: who changes the row says which version they have seen.
     public let version: Int64
 
-    public init(serial: Int64, place: TokenBinding, sealed: SealedTokens, version: Int64) {
+    public init(serial: Int64, binding: TokenBinding, sealed: SealedTokens, version: Int64) {
         self.serial = serial
-        self.place = place
+        self.binding = binding
         self.sealed = sealed
         self.version = version
     }
@@ -69,43 +69,14 @@ public struct NewProviderTokens: Sendable {
 
 /// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
 public struct WaitingProviderTokens: Sendable {
-    public let note: TokenHash
+    public let handle: TokenHash
     public let purpose: String
-    /// What is to be stored of the note's content; nil if it is nothing of that kind.
+    /// What is to be stored of the record's content; nil if it is nothing of that kind.
     public let open: @Sendable ([UInt8]) -> NewProviderTokens?
 
-    public init(note: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> NewProviderTokens?) {
-        self.note = note
+    public init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> NewProviderTokens?) {
+        self.handle = handle
         self.purpose = purpose
         self.open = open
     }
-}
-
-/// What is remembered of providers' tokens. They come with a sign-in and go with the identity they belong to.
-///
-/// As with ``Store``, an error says only "cannot tell". Whoever refreshes tokens claims the row first, so that no other
-/// process sends the same refresh token meanwhile.
-public protocol ProviderTokenStore: Sendable {
-    /// The tokens of a user; of several identities at one provider, those that came last. Nil if there are none.
-    func providerTokens(
-        of user: UserID, provider: String, clientID: String
-    ) async throws(StorageError) -> ProviderTokenRecord?
-
-    /// Claims a row for its caller until a moment, and counts its version up. False if it was changed since that version,
-    /// or is claimed at `now`.
-    func claimProviderTokens(
-        _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> Bool
-
-    /// Gives a claim up.
-    func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError)
-
-    /// Puts other tokens into a row, ends its claim, and counts its version up. False if it was changed since that
-    /// version, or is gone.
-    func replaceProviderTokens(
-        _ serial: Int64, version: Int64, with sealed: SealedTokens
-    ) async throws(StorageError) -> Bool
-
-    /// Deletes a row. False if it was changed since that version, or is gone.
-    func deleteProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) -> Bool
 }

@@ -37,8 +37,8 @@ public struct ProviderSession: Sendable, Hashable {
     }
 }
 
-/// What a session at a provider is known by here: enough to know it again, and nothing of its id.
-public struct ProviderSessionMark: Sendable, Hashable {
+/// Recognises a session at a provider without keeping its id: half of a SHA-256.
+public struct ProviderSessionHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
     public init(_ session: ProviderSession) {

@@ -1,0 +1,25 @@
+public import Primitives
+
+/// The sign-ins that this server starts at a carrier (OpenID Connect CIBA).
+public protocol BackchannelAuthenticationStore: Sendable {
+    /// Stores a new backchannel authentication, unless a limit is reached.
+    func addBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission
+
+    /// The record of a handle; nil if unknown or removed at `now`.
+    func backchannelAuthentication(handle: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+
+    /// The record whose latest attempt has this notification token; nil if unknown or removed at `now`.
+    func backchannelAuthentication(notification: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+
+    /// Replaces a record and increments its revision. False, and nothing is written, if it changed since it was read.
+    func replaceBackchannelAuthentication(_ record: BackchannelAuthenticationRecord) async throws(StorageError) -> Bool
+
+    /// Does ``replaceBackchannelAuthentication(_:)`` and ``SignInStore/signIn(_:)`` in one transaction.
+    func endBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord
+    ) async throws(StorageError) -> BackchannelAuthenticationEnding
+}

@@ -1,0 +1,10 @@
+public import Primitives
+
+/// A store that is checked and cleaned up from time to time.
+public protocol MaintainedStore: Sendable {
+    /// Returns if the store can be read and written.
+    func check() async throws(StorageError)
+
+    /// Removes at most `limit` rows of each kind that expired before `now`. Returns their number.
+    func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+}

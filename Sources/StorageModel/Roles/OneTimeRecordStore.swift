@@ -1,0 +1,11 @@
+public import Primitives
+
+/// Encrypted values that are read once.
+public protocol OneTimeRecordStore: Sendable {
+    /// Stores a record until it is taken or expires. False, and nothing is stored, if its handle is in use.
+    func addOneTimeRecord(_ record: OneTimeRecord) async throws(StorageError) -> Bool
+
+    /// Removes a record and returns its content: once, for the record's purpose, before it expires; nil otherwise.
+    func takeOneTimeRecord(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError)
+        -> [UInt8]?
+}

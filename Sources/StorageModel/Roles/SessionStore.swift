@@ -1,0 +1,35 @@
+public import Primitives
+
+/// The sessions of signed-in users.
+public protocol SessionStore: Sendable {
+    /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
+    func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
+
+    /// Stores one more session of a user, if the earlier one still exists and no session of the user was ended since.
+    func addSession(
+        _ session: NewSession, besides earlier: GivenSession
+    ) async throws(StorageError) -> SessionAddition
+
+    /// Revokes the session of a token, with its refresh token. False if there was none.
+    func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
+
+    /// Revokes a user's session by its id, with an audit event.
+    /// - Returns: False if the user has no session of this id; then no event is added.
+    func revokeSession(
+        id: String, of user: UserID, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool
+
+    /// Revokes all of a user's sessions but one, with an audit event if there were any. Returns their number.
+    func revokeSessions(
+        of user: UserID, except id: String, recording event: AuditEvent
+    ) async throws(StorageError) -> Int
+
+    /// Ends the sessions that a provider's logout token names, once for each token, with audit events.
+    func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult
+
+    /// A user's sessions that have not expired at `now`, at most `limit`, the last seen first.
+    func sessions(of user: UserID, at now: Timestamp, limit: Int) async throws(StorageError) -> [SessionSummary]
+
+    /// Stores when sessions were last seen; skips those that have ended.
+    func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError)
+}

@@ -1,0 +1,11 @@
+/// Everything Latchkey stores: the sum of the roles, for the code that puts the use cases together.
+///
+/// A use case takes only the roles it uses, such as `any SessionStore & RefreshTokenStore`. In every role:
+///
+/// - A call is atomic and, once it returns, durable.
+/// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
+///   taken for "signed out".
+public protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, IdentityStore, MaintainedStore,
+    NonceStore, OneTimeRecordStore, ProviderTokenStore, ReceiptStore, RefreshTokenStore, RegistrationStore,
+    SessionStore, SigningKeyStore, SignInStore, UserStore
+{}
