@@ -41,14 +41,14 @@ struct Idempotency: Sendable {
         case replay(Outcome, Turn)
     }
 
-    private let store: any SignInStore
+    private let store: any SignInStore & IdentityStore
     private let clock: WallClock
     private let window: Int64
     private let startedAt: Timestamp
     private let table: IdempotencyTable
 
     /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
-    init(store: any SignInStore, clock: WallClock, window: Int64) {
+    init(store: any SignInStore & IdentityStore, clock: WallClock, window: Int64) {
         self.store = store
         self.clock = clock
         self.window = window

@@ -51,7 +51,7 @@ struct AccountMoveTests {
         arguments: StoreKind.engines)
     func moves(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
-        let token = try Records.hash()
+        let token = Records.hash()
         let profile: Profile = [.name: "Jane Doe"]
         let user = try #require(try await stage.signIn(stage.atA, profile: profile, token: token)).user
         let moved = try #require(
