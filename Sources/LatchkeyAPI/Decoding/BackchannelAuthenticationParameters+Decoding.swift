@@ -3,7 +3,7 @@ import Primitives
 import SignIn
 
 extension BackchannelAuthenticationParameters {
-    /// Reads a server-initiated sign-in from a body's fields (docs/server-initiated.md).
+    /// Reads a server-initiated sign-in from a body's fields (docs/backchannel-authentication.md).
     /// - Throws: 400 that names everything that is missing or malformed.
     init(_ fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)
