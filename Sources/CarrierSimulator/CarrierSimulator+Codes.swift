@@ -50,7 +50,7 @@ extension CarrierSimulator {
         else { throw Refusal("user_not_found", "The carrier has no such user.") }
         let grant = Grant(mccmnc: site.mccmnc, terms: request.terms, user: user, approvedAt: clock.now())
         let code = random.token()
-        withState { $0.grants.insert(code, grant) }
+        withState { $0.grants.put(grant, for: code) }
         return code
     }
 
@@ -58,7 +58,7 @@ extension CarrierSimulator {
     func makeLoginHint(_ site: CarrierSite, userID: String) -> String? {
         guard let user = site.carrier.user(userID) else { return nil }
         let token = random.token()
-        withState { $0.loginHints.insert(token, .init(mccmnc: site.mccmnc, userID: user.id)) }
+        withState { $0.loginHints.put(.init(mccmnc: site.mccmnc, userID: user.id), for: token) }
         return token
     }
 }

@@ -47,7 +47,7 @@ extension CarrierSimulator {
         guard let client = clients[request.terms.clientID] else { return }
         let accessToken = random.token()
         let end = now.advanced(bySeconds: Grant.tokenLifetime)
-        withState { $0.accessTokens.insert(accessToken, .init(grant: grant, expiresAt: end)) }
+        withState { $0.accessTokens.put(.init(grant: grant, expiresAt: end), for: accessToken) }
         let issuer = IDTokenIssuer(simulator: self, site: site, client: client)
         notification.members["scope"] = .text(grant.terms.scopes.joined(separator: " "))
         notification.members["access_token"] = .text(accessToken)

@@ -49,12 +49,15 @@ extension Configuration {
     }
 
     var outboundHTTP: OutboundHTTPConfiguration {
-        OutboundHTTPConfiguration(
-            perHostConnections: outbound.connectionsPerHost,
-            addressPolicy: AddressPolicy(
-                allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks),
-            allowLoopbackHTTP: allowsLoopbackHTTP, caBundle: outbound.certificateAuthorities,
-            userAgent: "latchkey/\(LatchkeyVersion.text)", proxy: outbound.proxy?.exposed)
+        var configuration = OutboundHTTPConfiguration()
+        configuration.perHostConnections = outbound.connectionsPerHost
+        configuration.addressPolicy = AddressPolicy(
+            allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
+        configuration.allowLoopbackHTTP = allowsLoopbackHTTP
+        configuration.caBundle = outbound.certificateAuthorities
+        configuration.userAgent = "latchkey/\(LatchkeyVersion.text)"
+        configuration.proxy = outbound.proxy?.exposed
+        return configuration
     }
 
     var acceptedKeys: APIKeys {
@@ -163,9 +166,9 @@ extension Configuration {
         configuration.urlPolicy = endpointPolicy
         configuration.idTokenRules.clockSkewSeconds = idToken.clockSkew.components.seconds
         configuration.idTokenRules.maximumAgeSeconds = idToken.maximumAgeOfIssue.components.seconds
-        configuration.gate.maximumUnderWay = outbound.requestsPerCarrier
-        configuration.gate.failures = outbound.circuitBreaker.failures
-        configuration.gate.pause = outbound.circuitBreaker.pause.components.seconds
+        configuration.bulkhead.maximumUnderWay = outbound.requestsPerCarrier
+        configuration.bulkhead.failures = outbound.circuitBreaker.failures
+        configuration.bulkhead.pause = outbound.circuitBreaker.pause.components.seconds
         configuration.limits.discoveryTimeout = outbound.timeouts.discovery
         configuration.limits.keysTimeout = outbound.timeouts.keys
         configuration.limits.tokenTimeout = outbound.timeouts.token

@@ -1,17 +1,20 @@
-/// Which addresses a request may be sent to, asked of every socket just before it connects.
+package import Primitives
+
+/// Which addresses requests may be sent to. Checked for every socket just before it connects.
 ///
-/// A URL's host is a name that whoever runs its DNS may point anywhere, and elsewhere a second later. So the policy
-/// looks at the resolved address that is about to be used, not at the URL (server-side request forgery, DNS
-/// rebinding). Private and special ranges are those of RFC 6890 and its registries.
+/// The owner of a host name can point it at any address, and at another one a second later. So the policy checks the
+/// resolved address that is about to be used, not the URL (server-side request forgery, DNS rebinding). Private and
+/// special ranges are those of RFC 6890 and its registries.
 ///
-/// Refused whatever the settings: link-local addresses (cloud metadata services live there), multicast, unspecified,
-/// broadcast and reserved ones.
+/// Always refused: link-local addresses (cloud metadata services use them), multicast, unspecified, broadcast and
+/// reserved ones.
 public struct AddressPolicy: Sendable, Hashable {
     /// Allows 127.0.0.0/8 and ::1.
     public var allowLoopback: Bool
     /// Allows 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 (shared address space) and fc00::/7.
     public var allowPrivateNetworks: Bool
 
+    /// A policy that allows public addresses, and others as named.
     public init(allowLoopback: Bool = false, allowPrivateNetworks: Bool = false) {
         self.allowLoopback = allowLoopback
         self.allowPrivateNetworks = allowPrivateNetworks

@@ -2,22 +2,22 @@ import CLatchkeyCurl
 public import OpenIDConnect
 import Synchronization
 
-/// Requests to carriers, sent by libcurl on a thread of its own.
+/// Sends requests to carriers by libcurl, on its own thread.
 ///
-/// What ``HTTPClient`` asks for holds: certificates and host names are checked (TLS 1.2 at least), redirects are
-/// answers like any other, the deadline runs from the call of ``send(_:)`` and includes waiting, the cap on the body
-/// counts decompressed bytes, and a request goes out once: libcurl's own second try after a reused connection broke
-/// is refused. Connections are kept and used again. HTTP/1.1; no cookies, no credentials from files, no proxy but a
-/// configured one.
+/// It fulfils the demands of ``HTTPClient``: certificates and host names are verified (TLS 1.2 at least), redirects are
+/// not followed, the deadline counts from the call of ``send(_:)`` and includes waiting, the limit on the body counts
+/// decompressed bytes, and a request is sent once: libcurl's second try after a reused connection broke is refused.
+/// Connections are reused. HTTP/1.1; no cookies, no credentials from files, no proxy but a configured one.
 ///
-/// Cancelling the calling task does not end the exchange; its deadline does. The client lives until ``shutdown()`` or
-/// until nobody holds it.
+/// Cancelling the calling task does not end the exchange; its deadline does. The client runs until ``shutdown()`` or
+/// its last reference is gone.
 public final class CurlHTTPClient: HTTPClient {
     private let inbox: Inbox
     private let allowLoopbackHTTP: Bool
     private let underWay = Atomic(0)
 
-    /// - Throws: ``OutboundHTTPStartError`` if libcurl, the file of certificate authorities or a thread is not to be had.
+    /// Starts a client.
+    /// - Throws: ``OutboundHTTPStartError`` if libcurl, the CA bundle or a thread is not available.
     public init(_ configuration: OutboundHTTPConfiguration = OutboundHTTPConfiguration()) throws(OutboundHTTPStartError)
     {
         try configuration.check()
@@ -31,7 +31,7 @@ public final class CurlHTTPClient: HTTPClient {
         inbox.stop()
     }
 
-    /// Sends one request and gives its whole answer.
+    /// Sends one request and returns its whole response.
     ///
     /// - Throws: ``OutboundError``; see its codes.
     public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
@@ -39,7 +39,8 @@ public final class CurlHTTPClient: HTTPClient {
         let deadline = ContinuousClock.now + timeout
         guard request.url.scheme == .https || allowLoopbackHTTP else {
             throw OutboundError(
-                .addressRefused, mayHaveBeenSent: false, reason: "\(request.url.host): plain http is not allowed")
+                .addressRefused, mayHaveBeenSent: false,
+                reason: "\(request.url.host): plain http is not allowed; use https")
         }
         underWay.add(1, ordering: .relaxed)
         defer { underWay.subtract(1, ordering: .relaxed) }
@@ -49,11 +50,11 @@ public final class CurlHTTPClient: HTTPClient {
         return try outcome.get()
     }
 
-    /// Exchanges under way, those that wait for a connection among them.
+    /// How many exchanges are under way, including those that wait for a connection.
     public var exchangesUnderWay: Int { underWay.load(ordering: .relaxed) }
 
-    /// Fails what is under way or waiting, and all that comes later, with `shutDown`; returns when the thread is done
-    /// and all connections are closed. May be called more than once.
+    /// Fails all exchanges, and all later ones, with `shutDown`; returns when the thread has ended and all connections
+    /// are closed. May be called more than once.
     public func shutdown() async {
         inbox.stop()
         await inbox.waitForEnd()

@@ -1,9 +1,10 @@
 import CLatchkeySystem
 
-/// Yields unpredictable bytes. Whatever makes tokens is given one, so that tests can repeat it.
+/// Yields unpredictable bytes. Injected into everything that makes tokens, so that tests can repeat them.
 public struct RandomSource: Sendable {
     private let make: @Sendable (Int) -> [UInt8]
 
+    /// A source that returns as many bytes as it is given.
     public init(_ make: @escaping @Sendable (Int) -> [UInt8]) {
         self.make = make
     }
@@ -20,7 +21,7 @@ public struct RandomSource: Sendable {
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = count
             if csystem_random(buffer.baseAddress, count) == 0 { return }
-            // No answer from the kernel's call: the standard library has a source of its own.
+            // If the kernel's call fails, the standard library has its own source.
             for index in 0..<count { buffer.initializeElement(at: index, to: generator.next()) }
         }
     }

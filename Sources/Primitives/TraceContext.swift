@@ -1,19 +1,19 @@
-/// Where a request stands in a trace that somebody else began (W3C Trace Context, Recommendation of 2021-11-23).
+/// The position of a request in a distributed trace (W3C Trace Context, Recommendation of 2021-11-23).
 ///
-/// It is passed on with ``current``, and costs a request that came without one nothing.
+/// ``current`` carries it along. A request without a trace pays nothing.
 public struct TraceContext: Sendable, Hashable {
     /// 32 hexadecimal digits, not all of them 0.
     public let traceID: String
     /// 16 hexadecimal digits, not all of them 0.
     public let spanID: String
-    /// Of the flags, whether the trace is recorded by whoever began it. The others are none of this version's.
+    /// The `sampled` flag: the caller may have recorded the trace. Version 00 has no other flag.
     public let isSampled: Bool
 
-    /// The one of the request that is being answered; nil if it came without.
+    /// The trace of the request being handled; nil if it has none.
     @TaskLocal public static var current: TraceContext?
 
-    /// Reads a `traceparent` field strictly (section 3.2): in version 00 there is nothing behind the flags, in a later one
-    /// whatever that version has after a hyphen. Version ff, ids of zeros alone, and digits in upper case are invalid.
+    /// Reads a `traceparent` field strictly (section 3.2). In version 00 nothing follows the flags; in a later one,
+    /// anything after a hyphen. Version ff, ids of only zeros, and upper-case digits are invalid.
     public init?(traceparent text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
@@ -38,16 +38,15 @@ public struct TraceContext: Sendable, Hashable {
         self.isSampled = isSampled
     }
 
-    /// A new span below this one.
+    /// A new child span.
     public func child(_ random: RandomSource = .system) -> TraceContext {
         var bytes = random.bytes(8)
-        // All zeros are no id.
+        // An id of only zeros is invalid.
         if bytes.allSatisfy({ $0 == 0 }), !bytes.isEmpty { bytes[0] = 1 }
-        let span = bytes.reduce(into: "") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
-        return TraceContext(traceID: traceID, spanID: span, isSampled: isSampled)
+        return TraceContext(traceID: traceID, spanID: bytes.hexadecimal, isSampled: isSampled)
     }
 
-    /// As a `traceparent` field has it.
+    /// The value of a `traceparent` field.
     public var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
 
     private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String? {

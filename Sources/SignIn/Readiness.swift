@@ -1,56 +1,21 @@
 import Primitives
 import StorageModel
-import Synchronization
 
-/// Says whether the store can be used, asking it at most once a second and one time at once, however often it is asked
-/// itself: anybody may ask.
+/// Whether the store can be used. The store is asked at most once a second, because anyone may ask for readiness.
 public final class Readiness: Sendable {
-    private struct State {
-        var last: (time: Timestamp, isReady: Bool)?
-        var look: Task<Bool, Never>?
-    }
-
-    private enum Step {
-        case known(Bool)
-        case looked(Task<Bool, Never>)
-    }
-
-    private let store: any MaintainedStore
-    private let clock: WallClock
-    private let state = Mutex(State())
+    private let check: CachedRead<Bool, Never>
 
     init(store: any MaintainedStore, clock: WallClock) {
-        self.store = store
-        self.clock = clock
-    }
-
-    public func isReady() async -> Bool {
-        let now = clock.now()
-        switch next(at: now) {
-        case .known(let isReady): return isReady
-        case .looked(let look): return await look.value
+        check = CachedRead(lifetime: 1, clock: clock) {
+            do {
+                try await store.check()
+                return true
+            } catch {
+                return false
+            }
         }
     }
 
-    private func next(at now: Timestamp) -> Step {
-        state.withLock { state in
-            if let last = state.last, last.time == now { return .known(last.isReady) }
-            if let look = state.look { return .looked(look) }
-            let look = Task { await self.look(at: now) }
-            state.look = look
-            return .looked(look)
-        }
-    }
-
-    private func look(at now: Timestamp) async -> Bool {
-        let isReady: Bool
-        do {
-            try await store.check()
-            isReady = true
-        } catch {
-            isReady = false
-        }
-        state.withLock { $0 = State(last: (now, isReady)) }
-        return isReady
-    }
+    /// Whether the store answered its check within this second.
+    public func isReady() async -> Bool { await check() }
 }

@@ -19,7 +19,7 @@ struct BackchannelAuthenticationEndpoint: Sendable {
             if site.has(.backchannelUserUnsupported) {
                 throw CarrierSimulator.Refusal("user_unsupported", "The user cannot be asked.")
             }
-            simulator.withState { $0.serverInitiated.insert(started.id, started) }
+            simulator.withState { $0.serverInitiated.put(started, for: started.id) }
             if site.has(.notificationBeforeResponse) { _ = try await simulator.answer(started.id, .approved) }
             return .json(answer(started, site, correlationID: try parameters.get()["correlation_id"]))
         } catch let refusal as CarrierSimulator.Refusal {

@@ -48,13 +48,12 @@ extension SimulatorState {
         if let next {
             token.isSpent = true
             refreshTokens.update(shown, token)
-            refreshTokens.insert(next, RefreshToken(grant: token.grant, family: token.family))
+            refreshTokens.put(RefreshToken(grant: token.grant, family: token.family), for: next)
         }
-        accessTokens.insert(
-            accessToken,
+        accessTokens.put(
             AccessToken(
                 grant: token.grant, expiresAt: now.advanced(bySeconds: carrier.accessTokenLifetime),
-                family: token.family))
+                family: token.family), for: accessToken)
         return token.grant
     }
 

@@ -62,7 +62,7 @@ struct TokenEndpoint: Sendable {
                 accessToken: accessToken, of: grant, code: request.code, lifetime: lifetime, family: refreshToken,
                 now: now)
             guard !site.carrier.isCarrier else { return }
-            state.refreshTokens.insert(refreshToken, .init(grant: grant, family: refreshToken))
+            state.refreshTokens.put(.init(grant: grant, family: refreshToken), for: refreshToken)
         }
         let issuer = IDTokenIssuer(simulator: simulator, site: site, client: request.client)
         var answer: JSONMembers = [

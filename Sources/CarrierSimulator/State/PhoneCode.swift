@@ -89,11 +89,10 @@ extension SimulatorState {
         // There are a thousand at most, so a free one is near.
         let numbers = (0...phoneCodes.count).lazy.map { Self.number(first + $0) }
         let number = numbers.first { waitingHandle(number: $0, at: now) == nil } ?? Self.number(first)
-        phoneCodes.insert(
-            handle,
+        phoneCodes.put(
             PhoneCode(
                 number: number, picture: PhoneCode.Picture(seed: handle), parameters: parameters,
-                expiresAt: now.advanced(bySeconds: PhoneCode.lifetime)))
+                expiresAt: now.advanced(bySeconds: PhoneCode.lifetime)), for: handle)
     }
 
     private static func number(_ value: Int) -> String {

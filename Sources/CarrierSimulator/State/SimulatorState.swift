@@ -8,19 +8,19 @@ struct SimulatorState: Sendable {
     /// How often each carrier's keys were rotated.
     var keyGenerations: [String: Int] = [:]
     /// Grants by authorization code, the redeemed ones too: a second use must be recognised.
-    var grants = BoundedTable<Grant>(capacity: 10_000)
+    var grants = BoundedCache<String, Grant>(capacity: 10_000, age: .insertion)
     /// Grants by access token, with the end of the token's life.
-    var accessTokens = BoundedTable<AccessToken>(capacity: 10_000)
+    var accessTokens = BoundedCache<String, AccessToken>(capacity: 10_000, age: .insertion)
     /// Grants by refresh token, the spent ones too: a second use must be recognised.
-    var refreshTokens = BoundedTable<RefreshToken>(capacity: 10_000)
+    var refreshTokens = BoundedCache<String, RefreshToken>(capacity: 10_000, age: .insertion)
     /// What `login_hint_token`s stand for.
-    var loginHints = BoundedTable<LoginHint>(capacity: 1000)
+    var loginHints = BoundedCache<String, LoginHint>(capacity: 1000, age: .insertion)
     /// Sign-ins on devices without a SIM, by what the waiting device knows them by.
-    var phoneCodes = BoundedTable<PhoneCode>(capacity: 1000)
+    var phoneCodes = BoundedCache<String, PhoneCode>(capacity: 1000, age: .insertion)
     /// The `jti`s of client assertions that were good, with their client: none is good twice.
-    var assertionIDs = BoundedTable<Void>(capacity: 10_000)
+    var assertionIDs = BoundedCache<String, Void>(capacity: 10_000, age: .insertion)
     /// Server-initiated requests by their `auth_req_id`.
-    var serverInitiated = BoundedTable<BackchannelAuthenticationRequest>(capacity: 1000)
+    var serverInitiated = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
     /// The `sid` of each provider's latest ID token.
     var latestSessionIDs: [String: String] = [:]
     var log = CarrierSimulator.RequestLog()
@@ -69,9 +69,8 @@ struct SimulatorState: Sendable {
     mutating func keep(
         accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?, now: Timestamp
     ) {
-        accessTokens.insert(
-            accessToken,
-            AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family))
+        accessTokens.put(
+            AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family), for: accessToken)
         guard var grant = grants[code] else { return }
         grant.accessToken = accessToken
         grants.update(code, grant)

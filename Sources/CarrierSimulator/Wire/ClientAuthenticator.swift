@@ -91,7 +91,7 @@ struct ClientAuthenticator: Sendable {
         let key = "\(site.mccmnc) \(client.id) \(id)"
         return simulator.withState { state in
             guard state.assertionIDs[key] == nil else { return false }
-            state.assertionIDs.insert(key, ())
+            state.assertionIDs.put((), for: key)
             return true
         }
     }

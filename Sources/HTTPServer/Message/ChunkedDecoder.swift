@@ -1,3 +1,5 @@
+import Primitives
+
 /// Undoes the chunked coding (RFC 9112 section 7.1), however its bytes are cut into pieces. A pure value.
 struct ChunkedDecoder {
     private enum State {
@@ -89,7 +91,7 @@ struct ChunkedDecoder {
     private mutating func parseSize() throws(RequestError) -> Int {
         var size = 0
         var digits = 0
-        while digits < line.count, let value = ASCII.hexadecimalValue(line[digits]) {
+        while digits < line.count, let value = line[digits].hexadecimalValue {
             digits += 1
             guard digits <= ChunkedDecoder.maximumSizeDigits else { throw .chunkSize }
             let (shifted, overflow) = size.multipliedReportingOverflow(by: 16)

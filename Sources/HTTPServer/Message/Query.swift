@@ -1,3 +1,5 @@
+import Primitives
+
 /// Percent-decoded parameters of a query or of a form (`application/x-www-form-urlencoded`), in the order they came.
 public struct Query: Sendable, Hashable {
     public struct Item: Sendable, Hashable {

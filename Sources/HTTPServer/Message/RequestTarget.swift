@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// The target of a request line (RFC 9112 section 3.2).
 struct RequestTarget {
@@ -31,8 +32,8 @@ struct RequestTarget {
         while index < range.upperBound {
             let byte = bytes[index]
             if byte == UInt8(ascii: "%") {
-                guard index + 2 < range.upperBound, let high = ASCII.hexadecimalValue(bytes[index + 1]),
-                    let low = ASCII.hexadecimalValue(bytes[index + 2])
+                guard index + 2 < range.upperBound, let high = bytes[index + 1].hexadecimalValue,
+                    let low = bytes[index + 2].hexadecimalValue
                 else { throw .target }
                 guard high | low != 0 else { throw .path }
             } else if !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range) {

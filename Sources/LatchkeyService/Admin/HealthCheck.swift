@@ -13,9 +13,10 @@ public enum HealthCheck {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
             throw Failure(description: "\(text) is not an https URL, nor an http one on a loopback address")
         }
-        let client = try CurlHTTPClient(
-            OutboundHTTPConfiguration(
-                addressPolicy: AddressPolicy(allowLoopback: true, allowPrivateNetworks: true), allowLoopbackHTTP: true))
+        var configuration = OutboundHTTPConfiguration()
+        configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
+        configuration.allowLoopbackHTTP = true
+        let client = try CurlHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)
         let result: Result<Int, Failure>
         do throws(OutboundError) {

@@ -1,30 +1,33 @@
 import Primitives
 
-/// How long providers' metadata and keys are kept, and how often they are asked for. Times are in seconds.
+/// How long providers' metadata and keys are kept, and how often they are fetched. Times are in seconds.
 public struct CacheRules: Sendable, Hashable {
-    /// The bounds for what a provider's Cache-Control asks; `no-store` and `no-cache` mean the shortest.
+    /// The shortest lifetime, whatever the Cache-Control field says; also that of `no-store` and `no-cache`.
     public var minimumLifetime: Int64 = 60
+    /// The longest lifetime, whatever the Cache-Control field says.
     public var maximumLifetime: Int64 = 86_400
-    /// For an answer without Cache-Control.
+    /// The lifetime of a response without Cache-Control.
     public var defaultLifetime: Int64 = 3_600
-    /// How long metadata and keys stay in use after their time if newer ones cannot be had.
+    /// How long metadata and keys stay in use after their lifetime if newer ones cannot be fetched.
     public var staleLifetime: Int64 = 86_400
-    /// How long after a failed refresh what is known serves on before a sign-in tries again.
+    /// How long known metadata and keys serve after a failed fetch before a sign-in tries again.
     public var retryInterval: Int64 = 60
-    /// How many refreshes before their time are under way at once.
+    /// How many background refreshes may run at once.
     public var maximumRefreshes = 8
-    /// How long a network that discovery does not know is answered without asking again.
+    /// For how long discovery is not asked again about a network that it does not know.
     public var unknownNetworkLifetime: Int64 = 30
     /// How many networks are kept.
     public var maximumNetworks = 1024
-    /// Key sets are fetched at most so many times at once, and then once in ``keyFetchInterval``: enough for keys
-    /// rotated seconds after a fetch, and little enough for a flood of tokens with unknown key ids or bad signatures.
+    /// How often a key set may be fetched in a row, before ``keyFetchInterval`` counts: enough for keys rotated seconds
+    /// after a fetch, and few enough for a flood of tokens with unknown key ids or bad signatures.
     public var keyFetchBurst: Int64 = 3
+    /// How long it takes until a key set may be fetched once more.
     public var keyFetchInterval: Int64 = 10
 
+    /// The defaults.
     public init() {}
 
-    /// The lifetime an answer's Cache-Control field (RFC 9111 section 5.2) gives it, within the bounds.
+    /// The lifetime by a response's Cache-Control field (RFC 9111 section 5.2), within the bounds.
     func lifetime(cacheControl: String?) -> Int64 {
         guard let cacheControl else { return bounded(defaultLifetime) }
         guard cacheControl.isASCII else { return minimumLifetime }
@@ -34,21 +37,20 @@ public struct CacheRules: Sendable, Hashable {
             if text == "no-store" || text == "no-cache" { return minimumLifetime }
             guard text.hasPrefix("max-age=") else { continue }
             let digits = text.dropFirst("max-age=".count)
-            // More digits than fit mean "very long" (RFC 9111 section 1.2.2); what is no number means "stale".
-            let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (48...57).contains($0) }
-            let seconds = isNumber ? Int64(digits) ?? .max : 0
+            // A number that does not fit means "very long" (RFC 9111 section 1.2.2); anything else means "stale".
+            let seconds = digits.isDecimal ? Int64(digits) ?? .max : 0
             lifetime = min(lifetime ?? .max, seconds)
         }
         return bounded(lifetime ?? defaultLifetime)
     }
 
-    /// When in its life something in use is refreshed in the background: at a random point between three quarters and
-    /// nine tenths of it, so that what came together is not asked for together.
+    /// When a document in use is refreshed in the background: at a random point between three quarters and nine tenths
+    /// of its lifetime, so that documents that came together are not fetched together.
     func refreshDelay(of lifetime: Int64, _ random: RandomSource) -> Int64 {
         Int64(Double(lifetime) * (0.75 + 0.15 * Self.fraction(random)))
     }
 
-    /// When a background refresh that failed is tried again: before a sign-in would have to.
+    /// When a background refresh that failed is tried again: before a sign-in would try.
     func retryDelay(_ random: RandomSource) -> Int64 {
         Int64(Double(retryInterval) * (0.5 + 0.4 * Self.fraction(random)))
     }

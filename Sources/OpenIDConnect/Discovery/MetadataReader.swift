@@ -1,6 +1,6 @@
 import Primitives
 
-/// Reads the fields of a discovery document, each with its rule.
+/// Reads the fields of a discovery document, each by its rule.
 struct MetadataReader {
     let document: JSONObject
     let requirements: ProviderMetadata.Requirements
@@ -19,13 +19,14 @@ struct MetadataReader {
         return url
     }
 
-    /// Nil if the field is absent or null; what is given must be right.
+    /// Nil if the field is absent or null.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` if it is there and not valid.
     func optionalEndpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL? {
         guard let value = document["\(name)"], !value.isNull else { return nil }
         return try endpoint(name)
     }
 
-    /// Those of ours that the provider signs with; all of ours if it does not say.
+    /// The supported algorithms that the provider signs with; all of them if it lists none.
     func signingAlgorithms() throws(OIDCError) -> Set<SigningAlgorithm> {
         let name: StaticString = "id_token_signing_alg_values_supported"
         guard let listed = try list(name) else { return Set(SigningAlgorithm.allCases) }
@@ -34,20 +35,20 @@ struct MetadataReader {
         return known
     }
 
-    /// Those of a list that we know; nil if there is no list. Which one is needed depends on the client.
+    /// The known values of a list; nil if there is no list. Which value is needed depends on the client.
     func known<Value: RawRepresentable & Hashable>(
         _ name: StaticString
     ) throws(OIDCError) -> Set<Value>? where Value.RawValue == String {
         try list(name).map { Set($0.compactMap(Value.init(rawValue:))) }
     }
 
-    /// A list that is given must have the value we depend on.
+    /// A list, if there is one, must contain the value.
     func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
         guard let listed = try list(name) else { return }
         guard listed.contains(value) else { throw Self.refused(name) }
     }
 
-    /// A carrier may name its network as a text or, without leading zeros then, as a number.
+    /// A carrier may name its network as a text, or as a number without leading zeros.
     func checkNetwork(_ network: MCCMNC) throws(OIDCError) {
         switch document["mccmnc"] {
         case nil, .null: return

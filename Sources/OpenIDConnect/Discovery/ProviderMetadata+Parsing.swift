@@ -1,7 +1,7 @@
 import Primitives
 
 extension ProviderMetadata {
-    /// Of a provider without ID tokens.
+    /// The endpoints of a provider without ID tokens.
     init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
         self.init(
             issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
@@ -10,7 +10,7 @@ extension ProviderMetadata {
             namesIssuerInResponses: false, endSessionEndpoint: nil)
     }
 
-    /// What a provider's metadata must satisfy beside being well-formed.
+    /// Which URLs metadata may contain.
     struct Requirements: Sendable {
         let urlPolicy: EndpointURL.Policy
         let trustedHosts: TrustedHosts
@@ -18,7 +18,7 @@ extension ProviderMetadata {
 
     /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
     ///
-    /// - Parameter network: The network asked for, if one was; a document that names one must name this one.
+    /// - Parameter network: The network asked about, if any. A document that names a network must name this one.
     /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
     init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
         let reader = MetadataReader(document: document, requirements: requirements)
@@ -33,9 +33,16 @@ extension ProviderMetadata {
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
-        // Logouts alone need it: nobody is kept from signing in because it is bad. Carriers have no such logout.
+        // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
         endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil
         try reader.checkList("response_types_supported", includes: "code")
         if let network { try reader.checkNetwork(network) }
+    }
+}
+
+extension RelyingParty.Configuration {
+    /// What metadata must satisfy.
+    var metadataRequirements: ProviderMetadata.Requirements {
+        .init(urlPolicy: urlPolicy, trustedHosts: trustedHosts)
     }
 }

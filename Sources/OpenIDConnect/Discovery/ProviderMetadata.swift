@@ -1,27 +1,31 @@
-/// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it; or, of a
+/// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it; for a
 /// provider without ID tokens, what was configured in its place.
 ///
-/// What has one was checked: the issuer and every endpoint are on trusted hosts, and the provider can do what we need.
+/// It is checked: the issuer and every endpoint are on trusted hosts, and the provider supports what a sign-in needs.
 public struct ProviderMetadata: Sendable, Hashable {
-    /// As the provider spells it; an ID token's `iss` must be the same to the byte.
+    /// As the provider spells it. An ID token's `iss` must be the same, byte for byte.
     public let issuer: String
+    /// Where browsers are sent to sign in.
     public let authorizationEndpoint: EndpointURL
+    /// Where codes are exchanged for tokens.
     public let tokenEndpoint: EndpointURL
+    /// Where a user's attributes are; nil if the provider has none.
     public let userInfoEndpoint: EndpointURL?
-    /// Nil for a provider without ID tokens.
+    /// Where the signing keys are; nil for a provider without ID tokens.
     public let jwksURI: EndpointURL?
-    /// What says who a user is where no ID token does; nil for a provider with ID tokens.
+    /// The endpoint that names the user; nil for a provider with ID tokens.
     public let userEndpoint: UserEndpoint?
+    /// ZenKey's server-initiated authorization endpoint; nil if the carrier has none.
     public let backchannelAuthenticationEndpoint: EndpointURL?
-    /// The algorithms both sides know.
+    /// The supported algorithms that the provider signs with.
     public let signingAlgorithms: Set<SigningAlgorithm>
-    /// How a client may prove who it is at the token endpoint: the listed ones that we know. Nil if none are listed,
-    /// which to the letter means `client_secret_basic`; carriers that take others leave the list out all the same.
+    /// The client authentication methods that the provider lists and this module supports. Nil without a list, which by
+    /// Discovery section 3 means `client_secret_basic`; but carriers that accept others leave the list out, too.
     public let clientAuthenticationMethods: Set<ClientAuthenticationMethod>?
-    /// How client assertions may be signed: the listed ones that we know; nil if none are listed.
+    /// The algorithms for client assertions that the provider lists and this module supports; nil without a list.
     public let assertionAlgorithms: Set<SigningAlgorithm>?
     /// Whether every authorization response names its issuer (RFC 9207 section 3).
     public let namesIssuerInResponses: Bool
-    /// Where a browser goes to end its session with the provider (RP-Initiated Logout section 2.1).
+    /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
     public let endSessionEndpoint: EndpointURL?
 }

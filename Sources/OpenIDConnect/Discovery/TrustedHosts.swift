@@ -1,11 +1,11 @@
-/// Which hosts a carrier's issuer and endpoints may be on.
+/// The hosts that a carrier's issuer and endpoints may be on.
 public struct TrustedHosts: Sendable, Hashable {
-    /// One host (`login.example.com`), or all below a name (`*.example.com`, but not `example.com` itself).
+    /// One host (`login.example.com`), or all subdomains of a name (`*.example.com`, without `example.com` itself).
     public struct Pattern: Sendable, Hashable {
         let host: String
         let coversSubdomains: Bool
 
-        /// The pattern, or nil if the text is not one: `*.` may stand only in front of a name of two or more labels.
+        /// A pattern, or nil if the text is not one. `*.` is allowed only before a name of two or more labels.
         public init?(_ text: String) {
             coversSubdomains = text.hasPrefix("*.")
             guard let host = Self.normalized(coversSubdomains ? text.dropFirst(2) : text[...]) else { return nil }
@@ -17,7 +17,7 @@ public struct TrustedHosts: Sendable, Hashable {
         private static func normalized(_ text: Substring) -> String? {
             guard text.utf8.contains(UInt8(ascii: ":")) else { return HostName.normalized(text) }
             let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
-            return IPv6Text.normalized(isBracketed ? text.dropFirst().dropLast() : text)
+            return HostName.normalizedIPv6(isBracketed ? text.dropFirst().dropLast() : text)
         }
 
         func covers(_ candidate: String) -> Bool {
@@ -29,24 +29,25 @@ public struct TrustedHosts: Sendable, Hashable {
     private let patterns: [Pattern]
     private var areAll = false
 
+    /// The hosts that at least one pattern covers.
     public init(_ patterns: [Pattern]) {
         self.patterns = patterns
     }
 
-    /// Every host there is: for metadata that its issuer alone answers for.
+    /// Every host: for metadata that comes from its issuer.
     static let all = {
         var hosts = TrustedHosts([])
         hosts.areAll = true
         return hosts
     }()
 
-    /// Whether one of the patterns covers a host given as ``EndpointURL/host`` has it.
+    /// Whether a pattern covers a host, spelled as ``EndpointURL/host``.
     public func contains(_ host: String) -> Bool {
         areAll || patterns.contains { $0.covers(host) }
     }
 
-    /// Whether two trusted hosts are of one operator, as far as their names tell: both the same, both loopback, both
-    /// below a name that a pattern covers, or, where none covers the second, both in the same domain.
+    /// Whether two trusted hosts belong to one operator by their names: they are equal, both loopback, both covered by
+    /// the same wildcard pattern, or, if no wildcard covers the second, in the same domain.
     func areOfOneOperator(_ host: String, _ other: String) -> Bool {
         if host == other || HostName.isLoopback(host) && HostName.isLoopback(other) { return true }
         let realms = patterns.filter { $0.coversSubdomains && $0.covers(other) }

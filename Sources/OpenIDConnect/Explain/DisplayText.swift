@@ -1,10 +1,10 @@
 import Primitives
 
-/// Values of a token as an explanation shows them: on one line, and cut where they are long.
+/// Values of a token as an explanation shows them: on one line, and cut off if they are long.
 enum DisplayText {
     private static let maximumCharacters = 120
 
-    /// A text between guillemets; for other values what they are.
+    /// A text between guillemets; the kind of any other value.
     static func value(_ value: JSONValue?) -> String {
         switch value {
         case nil: "absent"
@@ -17,13 +17,13 @@ enum DisplayText {
         }
     }
 
-    /// What kind of value stands there, and how long it is: for values that are personal.
+    /// The kind of a value and its length, for values that are personal.
     static func shape(_ value: JSONValue?) -> String {
         guard case .string(let text) = value else { return value == nil ? "absent" : Self.value(value) }
         return text.utf8.count == 1 ? "1 byte long" : "\(text.utf8.count) bytes long"
     }
 
-    /// A text without what could end the line or command a terminal.
+    /// A text without characters that could end the line or control a terminal.
     static func line(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(maximumCharacters) {

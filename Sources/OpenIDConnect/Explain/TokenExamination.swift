@@ -1,6 +1,15 @@
 import Primitives
 
-/// A token that is explained: what is looked at whatever its kind, namely its form, its header and its signature.
+/// One rule of a list that validation and explanation walk alike.
+protocol ValidationRule: Sendable {
+    associatedtype Check: TokenCheck
+    associatedtype Context
+    var check: Check { get }
+    var isMet: @Sendable (Context) -> Bool { get }
+    var found: @Sendable (Context) -> String { get }
+}
+
+/// The explanation of a token: the steps that all kinds of token have in common.
 struct TokenExamination<Check: TokenCheck> {
     typealias Step = TokenExplanation<Check>.Step
 
@@ -55,17 +64,17 @@ struct TokenExamination<Check: TokenCheck> {
         }
         switch keys {
         case .success(let keys):
-            let evidence = SignatureValidationContext(token, keys: keys)
+            let context = SignatureValidationContext(token, keys: keys)
             return SignatureRule.all.map { rule in
-                if rule.check == .signature, evidence.candidates.isEmpty {
+                if rule.check == .signature, context.candidates.isEmpty {
                     return notPossible(rule.check, "there is no key to check it with")
                 }
                 return Step(
-                    check: named(rule.check), verdict: TokenVerdict(rule.isMet(evidence)), found: rule.found(evidence))
+                    check: named(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
             }
         case .failure(let error):
             return SignatureRule.all.map { rule in
-                // The provider has keys, and none of them is one to believe.
+                // The provider has keys, and none of them can be trusted.
                 guard rule.check == error.check else { return notPossible(rule.check, error.reason) }
                 return Step(check: named(rule.check), verdict: .failed, found: error.reason)
             }
@@ -76,6 +85,17 @@ struct TokenExamination<Check: TokenCheck> {
         guard compact?.payload != nil else { return notPossible(.claims, "the payload cannot be read") }
         let found = claims.map { "\($0.members.count) claims" } ?? "the payload is not one strict JSON object"
         return Step(check: named(.claims), verdict: TokenVerdict(claims != nil), found: found)
+    }
+
+    /// - Parameter context: Nil if the claims cannot be read.
+    func claimSteps<Rule: ValidationRule>(_ rules: [Rule], _ context: Rule.Context?) -> [Step]
+    where Rule.Check == Check {
+        rules.map { rule in
+            guard let context else {
+                return Step(check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
+            }
+            return Step(check: rule.check, verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
+        }
     }
 
     private func notPossible(_ check: IDTokenCheck, _ why: String) -> Step {

@@ -1,15 +1,19 @@
 public import Primitives
 
-/// A rule by its name, which stays as it is.
+/// A check of a token. The raw value is its stable name.
 public protocol TokenCheck: RawRepresentable<String>, Sendable, Hashable {
-    /// What the check demands, as a sentence for an error answer.
+    /// What the check demands, or what is wrong if it fails: one sentence for an error response.
     var demand: String { get }
 }
 
-/// What became of each check of a token: of all of them, where whoever believes it ends at the first that fails.
+/// The result of every check of a token. Validation ends at the first check that fails; an explanation makes all of
+/// them.
 public struct TokenExplanation<Check: TokenCheck>: Sendable {
+    /// The result of one check.
     public struct Step: Sendable, Hashable {
+        /// The check.
         public let check: Check
+        /// Its result.
         public let verdict: TokenVerdict
         /// What was found, on one line; nothing personal.
         public let found: String
@@ -17,36 +21,37 @@ public struct TokenExplanation<Check: TokenCheck>: Sendable {
 
     /// In the order in which the checks are made.
     public let steps: [Step]
-    /// What the header says, if it can be read; not to be believed.
+    /// The header, if it can be read; not to be trusted.
     public let header: JSONObject?
-    /// What the token claims, if it can be read; personal, and not to be believed unless ``isAccepted``.
+    /// The claims, if they can be read; personal, and not to be trusted unless ``isAccepted``.
     public let claims: JSONObject?
 
-    /// Whether the token would be believed.
+    /// Whether validation would accept the token.
     public var isAccepted: Bool { steps.allSatisfy { $0.verdict == .passed } }
 
     /// Whether a check failed, rather than could not be made.
     public var isRefused: Bool { steps.contains { $0.verdict == .failed } }
 }
 
-/// What became of one check.
+/// The result of one check.
 public enum TokenVerdict: String, Sendable, Hashable {
+    /// The token satisfies the check.
     case passed
+    /// The token does not satisfy the check.
     case failed
-    /// What the check looks at cannot be read, or is not at hand.
+    /// What the check looks at cannot be read, or is not available.
     case notPossible = "not_possible"
 
     init(_ isMet: Bool) { self = isMet ? .passed : .failed }
 }
 
-/// Of an ID token, as a sign-in checks it.
+/// Of an ID token, by the checks of a sign-in.
 public typealias IDTokenExplanation = TokenExplanation<IDTokenCheck>
 
-/// Of a logout token, as a back-channel logout checks it.
+/// Of a logout token, by the checks of a back-channel logout.
 public typealias LogoutTokenExplanation = TokenExplanation<LogoutTokenCheck>
 
-extension TokenExplanation: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "TokenExplanation(isAccepted: \(isAccepted))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["steps": steps]) }
+extension TokenExplanation: Redacted {
+    /// The steps and whether all passed.
+    public var shown: [Mirror.Child] { [("isAccepted", isAccepted), ("steps", steps)] }
 }

@@ -1,10 +1,10 @@
 import Primitives
 
-/// One rule for the claims of an ID token. A sign-in and an explanation walk the same list.
-struct ClaimRule: Sendable {
+/// One rule for the claims of an ID token. Validation and explanation walk the same list.
+struct ClaimRule: ValidationRule {
     let check: IDTokenCheck
     let isMet: @Sendable (ClaimValidationContext) -> Bool
-    /// What there is, for an explanation: nothing personal, and no nonce.
+    /// What the token has, for an explanation: nothing personal, and no nonce.
     let found: @Sendable (ClaimValidationContext) -> String
 
     private init(
@@ -16,13 +16,13 @@ struct ClaimRule: Sendable {
         self.found = found
     }
 
-    /// In the order in which a sign-in is refused by them.
+    /// All rules, in the order in which a sign-in is refused by them.
     static let all: [ClaimRule] = [
         ClaimRule(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
         ClaimRule(.subject, { $0.hasSubject }, found: { "sub is \(DisplayText.shape($0.claims["sub"]))" }),
         ClaimRule(.audience, { $0.hasAudience }, found: { $0.foundClient("aud") }),
         ClaimRule(
-            .authorizedParty, { $0.claims["azp"] == nil || $0.isClient($0.claims["azp"]) },
+            .authorizedParty, { $0.claims["azp"] == nil || $0.isClient($0.claims["azp"]?.string) },
             found: { $0.claims["azp"] == nil ? "azp is absent" : $0.foundClient("azp") }),
         ClaimRule(.expiry, { $0.isNotExpired }, found: { $0.foundExpiry }),
         ClaimRule(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),

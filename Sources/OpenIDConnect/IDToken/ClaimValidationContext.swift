@@ -1,22 +1,15 @@
-import Crypto
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// An ID token's claims beside all that they are held against: what a ``ClaimRule`` looks at.
+/// An ID token's claims and what they are checked against: what a ``ClaimRule`` looks at.
 struct ClaimValidationContext: IssuedClaims {
     let claims: JSONObject
     let rules: IDTokenRules
-    /// The provider's, as its metadata spells it.
+    /// As the provider's metadata spells it.
     let issuer: String
     let expectation: IDTokenExpectation
     let now: Timestamp
 
-    // Nil where the claim is absent or no NumericDate.
+    // Nil if the claim is absent or not a NumericDate.
     let expiresAt: Timestamp?
     let issuedAt: Timestamp?
     let authTime: Timestamp?
@@ -43,22 +36,15 @@ struct ClaimValidationContext: IssuedClaims {
     }
 
     var hasSubject: Bool {
-        guard let subject = claims["sub"]?.string else { return false }
-        return (1...255).contains(subject.utf8.count) && subject.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true
     }
 
-    /// Stricter than the specification on purpose: no second audience, trusted or not.
-    var hasAudience: Bool {
-        var audience = claims["aud"]
-        if case .array(let several) = audience { audience = several.count == 1 ? several.first : nil }
-        return isClient(audience)
-    }
+    /// Stricter than OpenID Connect Core section 3.1.3.7: no second audience, trusted or not.
+    var hasAudience: Bool { isClient(claims.onlyAudience) }
 
-    func isClient(_ value: JSONValue?) -> Bool {
-        value?.string?.hasSameBytes(as: expectation.clientID.text) == true
-    }
+    func isClient(_ text: String?) -> Bool { text?.hasSameBytes(as: expectation.clientID.text) == true }
 
-    /// A token that ends before it begins is refused by its expiry, if its issue is not what is wrong with it.
+    /// A token that expires before it was issued is refused for its expiry, unless its time of issue is wrong too.
     var isNotExpired: Bool {
         guard let expiresAt, now < expiresAt.advanced(bySeconds: rules.clockSkewSeconds) else { return false }
         guard let issuedAt, wasIssuedJustNow else { return true }
@@ -75,7 +61,7 @@ struct ClaimValidationContext: IssuedClaims {
     /// The claim of CIBA Core section 10.3.1.
     var requestID: JSONValue? { claims["urn:openid:params:jwt:claim:auth_req_id"] }
 
-    /// A token of a notification need not name its request, and names no other.
+    /// A token that came with a notification need not name its request, and must not name another.
     var hasRequestID: Bool {
         guard let expected = expectation.requestID, let requestID else { return true }
         return requestID.string?.hasSameBytesInConstantTime(as: expected.exposed) == true
@@ -87,7 +73,7 @@ struct ClaimValidationContext: IssuedClaims {
         return expectation.acrValues.contains(where: acr.hasSameBytes(as:))
     }
 
-    /// When the user's authentication may be only so old, it must be known how old it is.
+    /// If a maximum age was requested, `auth_time` is required (OpenID Connect Core section 2).
     var hasAuthTime: Bool {
         guard claims["auth_time"] == nil || authTime != nil else { return false }
         guard let maximumAge = expectation.maximumAuthenticationAge else { return true }
@@ -96,14 +82,13 @@ struct ClaimValidationContext: IssuedClaims {
         return authTime >= now.advanced(bySeconds: -age)
     }
 
-    /// OpenID Connect Core section 3.1.3.8: base64url of the left half of the access token's hash, SHA-256 for both
-    /// algorithms we know.
+    /// OpenID Connect Core section 3.1.3.8: base64url of the left half of the access token's hash, which is SHA-256 for
+    /// both algorithms that are allowed.
     var hasAccessTokenHash: Bool {
         guard let claim = claims["at_hash"] else { return true }
         guard let named = claim.string else { return false }
         guard let accessToken = expectation.accessToken else { return true }
-        let half = Array(SHA256.hash(data: Array(accessToken.exposed.utf8))).prefix(16)
-        return named.hasSameBytes(as: Base64URL.encode(half))
+        return named.hasSameBytes(as: Base64URL.encode(accessToken.sha256.prefix(16)))
     }
 
     var hasContext: Bool {

@@ -1,19 +1,13 @@
 import Crypto
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// A JWT in compact form (RFC 7515 section 7.1), taken apart at its first two dots: each part as far as it can be read.
+/// A JWT in compact form (RFC 7515 section 7.1), split at its first two dots, with each part as far as it can be read.
 struct CompactToken: Sendable {
     /// Nil if the part is not base64url of a strict JSON object.
     let header: JSONObject?
-    /// Nil if the part is empty or no base64url. Not to be read before the signature holds.
+    /// Nil if the part is empty or not base64url. Not to be read before the signature verifies.
     let payload: [UInt8]?
-    /// Nil if the part is empty or no base64url: a further dot is none.
+    /// Nil if the part is empty or not base64url, for instance because of a further dot.
     let signature: [UInt8]?
     /// Of everything before the second dot.
     let digest: SHA256.Digest
@@ -21,7 +15,7 @@ struct CompactToken: Sendable {
     /// Nil if the text has more bytes than allowed, or fewer than two dots.
     init?(_ text: Secret, maximumBytes: Int) {
         var text = text.exposed
-        // Counted before anything is decoded: a large token costs nothing.
+        // Checked before anything is decoded, so that a large token costs nothing.
         guard text.utf8.count <= maximumBytes else { return nil }
         guard let token = text.withUTF8({ CompactToken($0) }) else { return nil }
         self = token

@@ -1,21 +1,22 @@
 import Primitives
 
-/// One rule for the header of an ID token. A sign-in and an explanation walk the same list.
+/// One rule for the header of a token. Validation and explanation walk the same list.
 struct HeaderRule: Sendable {
     let check: IDTokenCheck
     let isMet: @Sendable (_ header: JSONObject, _ allows: (SigningAlgorithm) -> Bool) -> Bool
-    /// What the header has there, for an explanation.
+    /// What the header has, for an explanation.
     let found: @Sendable (_ header: JSONObject) -> String
 
-    /// In the order in which a sign-in is refused by them.
+    /// All rules for an ID token, in the order in which a sign-in is refused by them.
     static let all: [HeaderRule] = [
-        // RFC 7515 section 4.1.11: an extension that must be understood, and we understand none. RFC 7797's b64 would
-        // change what is signed.
+        // RFC 7515 section 4.1.11: crit lists extensions that must be understood, and none is supported. RFC 7797's b64
+        // changes what is signed.
         HeaderRule(check: .criticalHeader) { header, _ in
             header["crit"] == nil && header["b64"] == nil
         } found: { header in
             let present = ["crit", "b64"].filter { header[$0] != nil }
-            return present.isEmpty ? "neither crit nor b64 is there" : present.joined(separator: " and ") + " is there"
+            return present.isEmpty
+                ? "neither crit nor b64 is present" : present.joined(separator: " and ") + " is present"
         },
         HeaderRule(naming: .idToken),
         HeaderRule(check: .algorithm) { header, allows in
@@ -28,7 +29,7 @@ struct HeaderRule: Sendable {
 }
 
 extension HeaderRule {
-    /// RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) does not pass for this one.
+    /// RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) is not accepted as this one.
     fileprivate init(naming type: TokenType) {
         self.init(check: .type) { header, _ in
             type.isNamed(by: header["typ"])
@@ -39,7 +40,7 @@ extension HeaderRule {
 }
 
 extension TokenType {
-    /// What a header of a token of this kind has to meet, in the order in which it is refused.
+    /// The rules for the header of a token of this kind, in the order in which it is refused by them.
     var headerRules: [HeaderRule] {
         switch self {
         case .idToken: HeaderRule.all

@@ -1,55 +1,74 @@
 /// The checks an ID token must pass: those of OpenID Connect Core section 3.1.3.7 and RFC 8725, in the order in which
-/// they are made. The raw values are stable names for error answers, logs and metrics.
+/// they are made. The raw values are stable names for error responses, logs and metrics.
 public enum IDTokenCheck: String, TokenCheck, CaseIterable {
+    /// Strict compact form (RFC 7515 section 7.1), of at most the allowed size.
     case format
+    /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
+    /// `typ` is absent or `JWT`.
     case type
+    /// An allowed algorithm.
     case algorithm
+    /// A signing key of the provider that fits.
     case key
+    /// The signature verifies.
     case signature
+    /// A strict JSON object.
     case claims
+    /// The provider's issuer, byte for byte.
     case issuer
+    /// 1 to 255 visible ASCII characters.
     case subject
+    /// Our client alone.
     case audience
+    /// `azp` is absent or our client.
     case authorizedParty = "authorized_party"
+    /// `exp` is in the future and after `iat`.
     case expiry
+    /// `iat` is not in the future, and not older than allowed.
     case issuedAt = "issued_at"
+    /// `nbf` is absent or over.
     case notBefore = "not_before"
+    /// The nonce of this sign-in.
     case nonce
+    /// The `auth_req_id` of this request, or none (CIBA Core section 10.3.1).
     case requestID = "auth_req_id"
+    /// One of the requested authentication contexts.
     case acr
+    /// `auth_time` is as recent as requested.
     case authTime = "auth_time"
+    /// `at_hash` is absent or matches the access token.
     case accessTokenHash = "at_hash"
+    /// The text that the user was asked to approve.
     case context
+    /// The userinfo response has the same subject (OpenID Connect Core section 5.3.2).
     case userInfoSubject = "userinfo_subject"
+    /// The user who is already signed in.
     case sameUser = "same_user"
 
-    /// What the check demands, as a sentence for an error answer.
     public var demand: String {
         switch self {
-        case .format:
-            "The ID token must be a signed JWT in compact form with a strict JSON header, of at most the allowed size."
-        case .criticalHeader:
-            "The ID token's header must not have extensions that change how the token is read (crit, b64)."
-        case .type: "The ID token's header, if it names a type, must name JWT."
-        case .algorithm: "The ID token must be signed with an allowed algorithm that fits the key."
+        case .format: "The ID token must be a signed JWT in compact form, of at most the allowed size."
+        case .criticalHeader: "The ID token's header must not contain crit or b64."
+        case .type: "The ID token's typ must be JWT or absent."
+        case .algorithm: "The ID token must be signed with an allowed algorithm."
         case .key: "The ID token must be signed with exactly one of the provider's current signing keys."
-        case .signature: "The ID token's signature must hold."
-        case .claims: "The ID token's claims must be a strict JSON object."
-        case .issuer: "The ID token must be issued by the provider that was asked."
-        case .subject: "The ID token must have a subject of 1 to 255 visible ASCII characters."
-        case .audience: "The ID token must be meant for this client and no other."
-        case .authorizedParty: "The ID token's authorized party, if it names one, must be this client."
-        case .expiry: "The ID token must have an expiry time, after its issue, that is not over."
-        case .issuedAt: "The ID token must have been issued just now."
-        case .notBefore: "The ID token must be valid already."
-        case .nonce: "The ID token must carry the nonce of this sign-in."
-        case .requestID: "The ID token must be of the server-initiated request that it came for."
-        case .acr: "The ID token must name one of the authentication contexts that were asked for."
-        case .authTime: "The user must have authenticated as recently as was asked for."
-        case .accessTokenHash: "The ID token's at_hash, if it has one, must match the access token."
-        case .context: "The ID token must carry the context that was asked for."
-        case .userInfoSubject: "The userinfo answer must be about the ID token's subject."
+        case .signature: "The ID token's signature does not verify."
+        case .claims: "The ID token's claims must be a JSON object without duplicate names."
+        case .issuer: "The ID token's iss must be the provider's issuer."
+        case .subject: "The ID token must have a sub of 1 to 255 visible ASCII characters."
+        case .audience: "The ID token's aud must be this client alone."
+        case .authorizedParty: "The ID token's azp must be this client or absent."
+        case .expiry: "The ID token has expired, or has no valid exp."
+        case .issuedAt: "The ID token was issued too long ago, or in the future, or has no valid iat."
+        case .notBefore: "The ID token is not valid yet, or its nbf is not valid."
+        case .nonce: "The ID token must contain the nonce of this sign-in."
+        case .requestID: "The ID token's auth_req_id must be that of the request it came for."
+        case .acr: "The ID token's acr must be one of the requested acr_values."
+        case .authTime: "The ID token's auth_time is missing or older than the requested max_age allows."
+        case .accessTokenHash: "The ID token's at_hash does not match the access token."
+        case .context: "The ID token's context must be the requested one."
+        case .userInfoSubject: "The userinfo response must have the same sub as the ID token."
         case .sameUser: "The ID token must be about the user who is signed in."
         }
     }

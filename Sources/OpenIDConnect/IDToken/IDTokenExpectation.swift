@@ -2,25 +2,26 @@ public import Primitives
 
 /// What one sign-in demands of its ID token, beside ``IDTokenRules``.
 public struct IDTokenExpectation: Sendable {
-    /// The client the token must be meant for.
+    /// The client that the token must be for.
     public var clientID: ClientID
-    /// The nonce sent with the authorization request; nil if none was, and then a nonce in the token is ignored.
+    /// The nonce sent with the authorization request. Nil if none was sent; a nonce in the token is ignored then.
     public var nonce: String?
-    /// Whether a token without a nonce will do where one was sent: a token that came with a notification is bound to its
-    /// request by the notification token already, and not every carrier repeats the nonce there.
+    /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
+    /// bound to its request by the notification token, and not every carrier repeats the nonce there.
     public var nonceMayBeMissing = false
-    /// The carrier's name for the request, which a token that came with a notification may repeat (CIBA Core section
+    /// The carrier's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).
     public var requestID: Secret?
-    /// The authentication contexts asked for, any of which will do; empty if none was asked for.
+    /// The requested authentication contexts, one of which the token must have; empty if none was requested.
     public var acrValues: [String]
-    /// How many seconds ago the user may have authenticated at most; nil if it was not asked.
+    /// How long ago the user may have authenticated, in seconds (`max_age`); nil if it was not limited.
     public var maximumAuthenticationAge: Int64?
-    /// The text the user was asked to approve; nil if none was.
+    /// The text the user was asked to approve; nil if there was none.
     public var context: String?
     /// The access token that came with the ID token, for `at_hash`.
     public var accessToken: Secret?
 
+    /// An expectation of the client and of what was requested.
     public init(
         clientID: ClientID, nonce: String? = nil, acrValues: [String] = [], maximumAuthenticationAge: Int64? = nil,
         context: String? = nil, accessToken: Secret? = nil

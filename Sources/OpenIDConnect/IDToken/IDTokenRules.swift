@@ -1,14 +1,15 @@
-/// What is demanded of every ID token, whoever asks.
+/// What is demanded of every ID token.
 public struct IDTokenRules: Sendable, Hashable {
-    /// The algorithms accepted; a token's header chooses among them and nothing else.
+    /// The accepted algorithms. A token's header selects one of them and nothing else.
     public var algorithms: Set<SigningAlgorithm> = [.rs256, .es256]
     /// How far the provider's clock may be off, in seconds.
     public var clockSkewSeconds: Int64 = 60
     /// How long ago a token may have been issued, in seconds, beside the clock skew.
     public var maximumAgeSeconds: Int64 = 600
-    /// The longest token that is looked at, in bytes.
+    /// The longest token that is read, in bytes.
     public var maximumBytes = 16 * 1024
 
+    /// The defaults.
     public init() {}
 }
 

@@ -1,7 +1,7 @@
 package import Primitives
 
 extension IDTokenValidator {
-    /// Goes through every rule, also after one that is not met.
+    /// Applies every rule, also after one that is not met.
     ///
     /// - Parameter keys: The provider's, or why there are none.
     package func explain(
@@ -9,16 +9,9 @@ extension IDTokenValidator {
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
         let token = TokenExamination(text, .idToken, rules) { $0 }
-        let evidence = token.claims.map { self.evidence($0, expectation, now) }
-        let claimSteps = ClaimRule.all.map { (rule: ClaimRule) -> IDTokenExplanation.Step in
-            guard let evidence else {
-                return IDTokenExplanation.Step(
-                    check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
-            }
-            return .init(check: rule.check, verdict: TokenVerdict(rule.isMet(evidence)), found: rule.found(evidence))
-        }
+        let context = token.claims.map { self.context($0, expectation, now) }
         return token.explanation(
             [token.formatStep] + token.headerSteps(allows) + token.signatureSteps(keys) + [token.claimsStep]
-                + claimSteps)
+                + token.claimSteps(ClaimRule.all, context))
     }
 }

@@ -1,13 +1,13 @@
 import Primitives
 
-/// What a token claims of who issued it and when, beside what that is held against.
+/// The claims about a token's issuer and time of issue, and what they are checked against.
 protocol IssuedClaims {
     var claims: JSONObject { get }
     var rules: IDTokenRules { get }
-    /// The provider's, as its metadata spells it.
+    /// As the provider's metadata spells it.
     var issuer: String { get }
     var now: Timestamp { get }
-    /// Nil where the claim is absent or no NumericDate.
+    /// Nil if the claim is absent or not a NumericDate.
     var issuedAt: Timestamp? { get }
 }
 
@@ -31,7 +31,7 @@ extension IssuedClaims {
     }
 }
 
-// What an explanation tells of them.
+// What an explanation shows of them.
 extension IssuedClaims {
     var foundIssuer: String {
         let named = "iss is \(DisplayText.value(claims["iss"]))"
@@ -47,7 +47,7 @@ extension IssuedClaims {
     func foundTime(_ name: String) -> String {
         guard let value = claims[name] else { return "\(name) is absent" }
         guard let moment = ClaimValidationContext.numericDate(value) else {
-            return "\(name) is no time: \(DisplayText.value(value))"
+            return "\(name) is not a NumericDate: \(DisplayText.value(value))"
         }
         let (difference, overflow) = moment.secondsSinceEpoch.subtractingReportingOverflow(now.secondsSinceEpoch)
         let text = "\(name) is \(UTCTime.text(moment))"

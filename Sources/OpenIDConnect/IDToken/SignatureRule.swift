@@ -1,29 +1,28 @@
-/// One rule for the signature of an ID token. A sign-in and an explanation walk the same list.
-struct SignatureRule: Sendable {
+/// One rule for the signature of a token. Validation and explanation walk the same list.
+struct SignatureRule: ValidationRule {
     let check: IDTokenCheck
     let isMet: @Sendable (SignatureValidationContext) -> Bool
-    /// What there is, for an explanation.
+    /// What the token has, for an explanation.
     let found: @Sendable (SignatureValidationContext) -> String
 
-    /// In the order in which a sign-in is refused by them.
+    /// All rules, in the order in which a token is refused by them.
     static let all: [SignatureRule] = [
-        SignatureRule(check: .key) { evidence in
-            !evidence.candidates.isEmpty
-        } found: { evidence in
-            let named = evidence.token.keyID.map { "kid is «\(DisplayText.line($0))»" } ?? "the token has no kid"
-            return "\(named); the provider's usable keys: \(evidence.keys.summary)"
+        SignatureRule(check: .key) { context in
+            !context.candidates.isEmpty
+        } found: { context in
+            let named = context.token.keyID.map { "kid is «\(DisplayText.line($0))»" } ?? "the token has no kid"
+            return "\(named); the provider's usable keys: \(context.keys.summary)"
         },
-        SignatureRule(check: .signature) { evidence in
-            evidence.candidates.contains { $0.verifies(evidence.token.signature, for: evidence.token.digest) }
-        } found: { evidence in
-            let count = evidence.token.signature.count
-            return
-                "\(count) bytes by \(evidence.token.algorithm.rawValue), tried with \(evidence.candidates.count) of them"
+        SignatureRule(check: .signature) { context in
+            context.verifies
+        } found: { context in
+            let size = "\(context.token.signature.count) bytes by \(context.token.algorithm.rawValue)"
+            return "\(size), checked with \(context.candidates.count) of the keys"
         },
     ]
 }
 
-/// A signature beside the keys that may have made it.
+/// A signature and the keys that may have made it.
 struct SignatureValidationContext {
     let token: SignedToken
     let keys: JSONWebKeySet
@@ -34,6 +33,9 @@ struct SignatureValidationContext {
         self.keys = keys
         candidates = keys.candidates(for: token)
     }
+
+    /// Whether one of the candidates verifies the signature.
+    var verifies: Bool { candidates.contains { $0.verifies(token.signature, for: token.digest) } }
 }
 
 extension JSONWebKeySet {

@@ -1,16 +1,10 @@
 import Crypto
 package import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// A signed JWT whose header was read, and which is not yet believed.
+/// A signed JWT whose header is read and whose signature is not checked yet.
 ///
-/// Of its header only what chooses the key is kept; its payload is not read before the signature holds. What a header
-/// says about where keys are to be had (`jku`, `jwk`, `x5u`, `x5c`) is never looked at.
+/// Of its header, only what selects the key is kept. The payload is not read before the signature verifies. The
+/// header's `jku`, `jwk`, `x5u` and `x5c`, which name or contain keys, are never used.
 package struct SignedToken: Sendable {
     let algorithm: SigningAlgorithm
     let keyID: String?
@@ -19,7 +13,7 @@ package struct SignedToken: Sendable {
     let signature: [UInt8]
     let payload: [UInt8]
 
-    /// Takes a token apart, if it is in strict compact form and its header asks for nothing out of the ordinary.
+    /// Reads a token in strict compact form whose header meets every ``HeaderRule`` of its type.
     ///
     /// - Throws: ``IDTokenCheck/format``, or the check of the ``HeaderRule`` that is not met.
     package init(
@@ -29,13 +23,12 @@ package struct SignedToken: Sendable {
             let header = compact.header
         else { throw .failed(.format) }
         for rule in type.headerRules where !rule.isMet(header, allows) { throw .failed(rule.check) }
-        // No rule lets a header without a known algorithm pass.
+        // The rules refuse a header without a known algorithm.
         guard let token = SignedToken(compact) else { throw .failed(.algorithm) }
         self = token
     }
 
-    /// What is needed to look at the signature, whatever else is wrong with the header; nil if something of it is
-    /// missing.
+    /// What is needed to check the signature, even if the header breaks a rule; nil if something of it is missing.
     init?(_ compact: CompactToken) {
         guard compact.isWellFormed, let header = compact.header, let payload = compact.payload,
             let signature = compact.signature,
@@ -50,7 +43,7 @@ package struct SignedToken: Sendable {
 }
 
 extension CompactToken {
-    /// Whether all three parts can be read; a key id, if there is one, has to be a text.
+    /// Whether all three parts can be read. A key id must be a text.
     var isWellFormed: Bool {
         guard let header, payload != nil, signature != nil else { return false }
         guard let keyID = header["kid"] else { return true }

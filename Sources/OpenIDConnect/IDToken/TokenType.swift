@@ -1,14 +1,14 @@
 package import Primitives
 
-/// The kinds of JWT that are checked with a provider's keys. Each has rules of its own, and none passes for another
+/// The kinds of JWT that are checked with a provider's keys. Each has its own rules, and none is accepted as another
 /// (RFC 8725 section 3.11).
 package enum TokenType: Sendable {
     /// `typ` is `JWT`, or absent.
     case idToken
     /// `typ` is `port_token+jwt`.
     case portToken
-    /// `typ` is `logout+jwt`, also with the `application/` that may be left out (RFC 7515 section 4.1.9), `JWT`, or absent:
-    /// older providers name no type of its own.
+    /// `typ` is `logout+jwt`, with or without `application/` (RFC 7515 section 4.1.9). Older providers write `JWT` or
+    /// none.
     case logoutToken
 
     /// Whether a header's `typ` says that a token is of this kind.
@@ -21,8 +21,7 @@ package enum TokenType: Sendable {
         }
     }
 
-    /// What a token looks like that nobody has said the kind of: a logout token if it says so in its header or has the event of
-    /// one, and else an ID token.
+    /// Guesses the kind of a token: a logout token if its header says so or it has the event of one, else an ID token.
     package init(lookOf text: Secret, maximumBytes: Int) {
         let compact = CompactToken(text, maximumBytes: maximumBytes)
         let claims = compact?.payload.flatMap(IDTokenValidator.claims)

@@ -2,23 +2,23 @@ import Primitives
 
 /// A provider's signing keys (RFC 7517 section 5), ready to verify with.
 package struct JSONWebKeySet: Sendable {
-    /// Larger sets are refused: no provider signs with so many.
+    /// Larger sets are refused. No provider signs with so many keys.
     static let maximumKeys = 100
-    /// How many keys are tried for one token at most, when several bear its key id.
+    /// How many keys with the same key id are tried for one token.
     static let maximumCandidates = 4
 
     let keys: [PublicKey]
 
     package var count: Int { keys.count }
 
-    /// Reads a key set. Entries we cannot use are passed over, as RFC 7517 section 5 wants, so that it may have no key;
-    /// nil if it is no key set, or has too many entries, or none.
+    /// Reads a key set. Entries that cannot be used are ignored (RFC 7517 section 5), so the set may have no key. Nil
+    /// if it is not a key set, or has too many entries, or none.
     package init?(parsing body: [UInt8]) {
         guard let entries = Self.entries(of: body) else { return nil }
         keys = entries.compactMap { entry in entry.object.flatMap { try? PublicKey($0) } }
     }
 
-    /// The entries of a key set, of which there must be some, and not too many.
+    /// The entries of a key set, 1 to ``maximumKeys``.
     static func entries(of body: [UInt8]) -> [JSONValue]? {
         guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
             (1...maximumKeys).contains(entries.count)
@@ -26,8 +26,8 @@ package struct JSONWebKeySet: Sendable {
         return entries
     }
 
-    /// The keys that may have signed a token: of its key id if it names one, and never another then; otherwise the only
-    /// one there is for its algorithm.
+    /// The keys that may have signed a token: those with its key id if it names one, else the only key for its
+    /// algorithm.
     func candidates(for token: SignedToken) -> [PublicKey] {
         var candidates: [PublicKey] = []
         for key in keys where key.algorithm == token.algorithm {

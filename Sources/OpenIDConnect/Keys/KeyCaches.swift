@@ -1,8 +1,8 @@
 import Primitives
 import Synchronization
 
-/// The key caches of all providers, one for each issuer and key set URL: a provider that names another's keys does not
-/// share that one's allowance of fetches.
+/// The key caches of all providers, one for each issuer and key set URL: a provider that names another's key set URL
+/// does not use up the other's fetches.
 final class KeyCaches: Sendable {
     private struct Name: Hashable, Sendable {
         let issuer: String
@@ -15,7 +15,7 @@ final class KeyCaches: Sendable {
     private let rules: CacheRules
     private let random: RandomSource
     private let observer: RelyingPartyObserver
-    private let caches: Mutex<BoundedTable<Name, KeyCache>>
+    private let caches: Mutex<BoundedCache<Name, KeyCache>>
 
     init(
         http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules, random: RandomSource,
@@ -27,12 +27,12 @@ final class KeyCaches: Sendable {
         self.clock = clock
         self.limits = limits
         self.rules = rules
-        caches = Mutex(BoundedTable(capacity: rules.maximumNetworks))
+        caches = Mutex(BoundedCache(capacity: rules.maximumNetworks))
     }
 
     func cache(of provider: ProviderMetadata) throws(OIDCError) -> KeyCache {
         guard let url = provider.jwksURI else {
-            throw OIDCError(.keysUnavailable, reason: "The provider has no ID tokens, and no keys for them.")
+            throw OIDCError(.keysUnavailable, reason: "The provider has no ID tokens, so it has no keys for them.")
         }
         return cache(of: provider.issuer, at: url)
     }
@@ -55,7 +55,7 @@ final class KeyCaches: Sendable {
         return all.compactMap { $0.cache.status(of: $0.issuer) }
     }
 
-    /// Those that are due to be refreshed in the background, so many at most.
+    /// The caches that are due to be refreshed in the background, at most so many.
     func due(now: Timestamp, limit: Int) -> [KeyCache] {
         let all = caches.withLock { caches in caches.entries.map(\.value) }
         return Array(all.lazy.filter { $0.isRefreshDue(now: now) }.prefix(limit))

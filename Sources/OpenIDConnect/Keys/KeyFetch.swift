@@ -1,7 +1,7 @@
-/// What becomes of somebody's need for signing keys that are not at hand.
+/// Marks a wait for a provider's signing keys.
 public enum KeyFetch: Sendable {
-    /// They are waited for from now on.
+    /// The wait begins, because the keys are not cached.
     case began
-    /// They are not any more, whether or not they came.
+    /// The wait ends, with or without keys.
     case ended
 }

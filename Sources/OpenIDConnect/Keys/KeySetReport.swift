@@ -1,23 +1,23 @@
 import Primitives
 
-/// All entries of a key set, with why each that is not used is passed over: for whoever has to find out.
+/// All entries of a key set, with the reason why an entry is not used. For operators.
 package struct KeySetReport: Sendable {
     package struct Entry: Sendable, Hashable {
-        /// Fit to be printed on one line; nil if there is none, or it is no text.
+        /// The key id on one line; nil if there is none, or it is not a text.
         package let keyID: String?
-        /// What the entry says it is: `RSA`, `EC P-256`, …
+        /// The `kty` and `crv`: `RSA`, `EC P-256`, …
         package let kind: String
-        /// Nil for a key that cannot be used.
+        /// Nil if the key cannot be used.
         package let algorithm: SigningAlgorithm?
-        /// Of the modulus, or of the curve.
+        /// The size of the modulus, or of the curve.
         package let bits: Int?
-        /// Why it cannot be used.
+        /// Why the key cannot be used.
         package let refusal: PublicKey.Refusal?
     }
 
     package let entries: [Entry]
 
-    /// Nil if it is no key set, or has too many entries, or none.
+    /// Nil if it is not a key set, or has too many entries, or none.
     package init?(parsing body: [UInt8]) {
         guard let values = JSONWebKeySet.entries(of: body) else { return nil }
         entries = values.map(Entry.init)

@@ -4,17 +4,17 @@
     import Foundation
 #endif
 
-/// One block of a PEM text (RFC 7468): what stands between its BEGIN and its END line.
+/// One block of a PEM text (RFC 7468): the lines between its BEGIN and its END line.
 struct PEMBlock: Sendable {
     let label: String
     private let lines: [Substring]
 
-    /// The blocks of a text, in order; what stands around them counts for nothing. A block that does not end is none.
+    /// The blocks of a text, in order. Text around them is ignored, and so is a block without an END line.
     static func all(in text: String) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
         var content: [Substring] = []
-        // Over bytes: CR LF is one Character.
+        // Split by bytes, because CR LF is one Character.
         for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             let line = trimmed(Substring(line))
             if let begun = boundary("BEGIN", line) {
@@ -29,7 +29,7 @@ struct PEMBlock: Sendable {
         return blocks
     }
 
-    /// By its label (RFC 5958), or by the header fields of RFC 1421 that OpenSSL writes.
+    /// Whether the label (RFC 5958) or the header fields of RFC 1421, which OpenSSL writes, say so.
     var isEncrypted: Bool {
         label.hasPrefix("ENCRYPTED") || lines.contains { $0.hasPrefix("Proc-Type:") && $0.hasSuffix("ENCRYPTED") }
     }

@@ -8,21 +8,21 @@ import Primitives
     import Foundation
 #endif
 
-/// A public key for signatures, ready to verify with, as read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
+/// A public key that verifies signatures, read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
 package struct PublicKey: Sendable {
     /// Why an entry of a key set is not used.
     package enum Refusal: String, Error, Sendable, Hashable {
-        /// Its `use` or `key_ops` say that it is for something else than verifying.
+        /// Its `use` or `key_ops` does not allow verifying.
         case purpose
-        /// Its `kty` or `crv` is none we know.
+        /// Its `kty` or `crv` is not supported.
         case kind
-        /// Its `alg` is not the one that goes with its kind.
+        /// Its `alg` does not fit its `kty`.
         case algorithm
-        /// Its `kid` is no text.
+        /// Its `kid` is not a text.
         case keyID = "key_id"
-        /// An RSA modulus of fewer than 2048 or more than 8192 bits.
+        /// Its RSA modulus has fewer than 2048 or more than 8192 bits.
         case size
-        /// Its numbers are not those of a proper key.
+        /// Its numbers do not make a valid key.
         case numbers
     }
 
@@ -32,11 +32,11 @@ package struct PublicKey: Sendable {
     }
 
     let keyID: String?
-    /// The one algorithm the key is good for: by its type, and confirmed by its `alg` if it has one.
+    /// The only algorithm that fits the key's type, and its `alg` if it has one.
     let algorithm: SigningAlgorithm
     private let material: Material
 
-    /// - Throws: Why the entry is not a signature key of a kind, size and shape we accept.
+    /// - Throws: Why the entry is not a supported key for signatures.
     init(_ entry: JSONObject) throws(Refusal) {
         guard Self.isForVerifying(entry) else { throw .purpose }
         let (material, algorithm) = try Self.material(of: entry)
@@ -53,7 +53,7 @@ package struct PublicKey: Sendable {
         self.material = material
     }
 
-    /// Of the modulus, or of the curve.
+    /// The size of the modulus, or of the curve.
     var bits: Int {
         switch material {
         case .rsa(let key, _): key.keySizeInBits
@@ -64,7 +64,7 @@ package struct PublicKey: Sendable {
     func verifies(_ signature: [UInt8], for digest: SHA256.Digest) -> Bool {
         switch material {
         case .rsa(let key, let modulusBytes):
-            // RFC 8017 section 8.2.2: as long as the modulus, or no signature.
+            // RFC 8017 section 8.2.2: a signature is as long as the modulus.
             guard signature.count == modulusBytes else { return false }
             return key.isValidSignature(
                 .init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
@@ -74,7 +74,7 @@ package struct PublicKey: Sendable {
         }
     }
 
-    /// RFC 7517 sections 4.2 and 4.3: neither `use` nor `key_ops` may say otherwise.
+    /// Whether `use` and `key_ops`, if there are any, allow verifying (RFC 7517 sections 4.2 and 4.3).
     private static func isForVerifying(_ entry: JSONObject) -> Bool {
         if let use = entry["use"], use.string != "sig" { return false }
         if let operations = entry["key_ops"] {
@@ -91,7 +91,7 @@ package struct PublicKey: Sendable {
         }
     }
 
-    /// 2048 to 8192 bits (RFC 7518 section 3.3; the upper bound limits what a signature costs), an odd modulus, and an
+    /// 2048 to 8192 bits (RFC 7518 section 3.3; the upper bound limits the cost of a signature), an odd modulus, and an
     /// odd exponent of 65537 or more in at most 32 bits.
     private static func rsa(_ entry: JSONObject) throws(Refusal) -> Material {
         guard let modulus = integer(entry["n"], maximumBytes: 1024), modulus.count >= 256 else { throw .size }
@@ -106,8 +106,8 @@ package struct PublicKey: Sendable {
         return .rsa(key, modulusBytes: modulus.count)
     }
 
-    /// A point of P-256, each coordinate in exactly 32 bytes (RFC 7518 section 6.2.1.2). That it lies on the curve is
-    /// checked where the key is made.
+    /// A point of P-256, each coordinate in exactly 32 bytes (RFC 7518 section 6.2.1.2). The initialiser of the key
+    /// checks that the point is on the curve.
     private static func p256(_ entry: JSONObject) throws(Refusal) -> Material {
         guard entry["crv"]?.string == "P-256" else { throw .kind }
         guard let x = bytes(entry["x"], maximum: 32), x.count == 32,
@@ -117,7 +117,7 @@ package struct PublicKey: Sendable {
         return .p256(key)
     }
 
-    /// A Base64urlUInt without its leading zeros (which RFC 7518 section 2 forbids, and some encoders write).
+    /// A Base64urlUInt without leading zeros. RFC 7518 section 2 forbids them, but some encoders write them.
     private static func integer(_ value: JSONValue?, maximumBytes: Int) -> [UInt8]? {
         guard let bytes = bytes(value, maximum: maximumBytes + 1) else { return nil }
         let significant = bytes.drop { $0 == 0 }

@@ -1,11 +1,11 @@
 import Primitives
 
-/// One rule for the claims of a logout token (OpenID Connect Back-Channel Logout sections 2.4 and 2.6). A logout and an
+/// One rule for the claims of a logout token (OpenID Connect Back-Channel Logout sections 2.4 and 2.6). Validation and
 /// explanation walk the same list.
-struct LogoutRule: Sendable {
+struct LogoutRule: ValidationRule {
     let check: LogoutTokenCheck
     let isMet: @Sendable (LogoutValidationContext) -> Bool
-    /// What there is, for an explanation: nothing personal.
+    /// What the token has, for an explanation: nothing personal.
     let found: @Sendable (LogoutValidationContext) -> String
 
     private init(
@@ -17,7 +17,7 @@ struct LogoutRule: Sendable {
         self.found = found
     }
 
-    /// In the order in which a logout is refused by them.
+    /// All rules, in the order in which a logout token is refused by them.
     static let all: [LogoutRule] = [
         LogoutRule(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
         LogoutRule(.audience, { $0.hasAudience }, found: { $0.foundAudience }),

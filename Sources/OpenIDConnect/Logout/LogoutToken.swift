@@ -1,23 +1,22 @@
 public import Primitives
 
-/// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) that has passed every check: the provider says that
-/// a session, or all of a user's sessions, are over.
+/// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) that has passed every check: the provider
+/// reports that one session, or all of a user's sessions, have ended.
 ///
-/// The subject is personal: neither `print` nor interpolation nor reflection shows it.
+/// The subject is personal, so only the issuer is printed and reflected.
 public struct LogoutToken: Sendable, Hashable {
+    /// The provider.
     public let issuer: String
-    /// Whose sessions are over; nil if only ``sessionID`` says which.
+    /// The user whose sessions have ended; nil if only ``sessionID`` names the session.
     public let subject: String?
-    /// The provider's id of the session that is over; nil for all of the subject's.
+    /// The provider's id of the session that has ended; nil for all sessions of the subject.
     public let sessionID: String?
-    /// Unique within the issuer: the token is good once.
+    /// The `jti`, unique within the issuer: the token is valid once.
     public let id: String
-    /// When the token is worth nothing any more, whoever brings it.
+    /// From then on the token is refused for its age.
     public let refusedFrom: Timestamp
 }
 
-extension LogoutToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "LogoutToken(issuer: \(issuer))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["issuer": issuer]) }
+extension LogoutToken: Redacted {
+    public var shown: [Mirror.Child] { [("issuer", issuer)] }
 }

@@ -1,52 +1,68 @@
-/// The checks a logout token must pass (Back-Channel Logout section 2.6), in the order in which they are made: those that
-/// need no keys come first. The raw values are stable names for error answers and logs.
+/// The checks a logout token must pass (Back-Channel Logout section 2.6), in the order in which they are made: those
+/// that need no keys come first. The raw values are stable names for error responses and logs.
 public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
+    /// Strict compact form, of at most the allowed size.
     case format
+    /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
+    /// `typ` is absent, `JWT` or `logout+jwt`.
     case type
+    /// An allowed algorithm.
     case algorithm
+    /// A strict JSON object.
     case claims
+    /// The provider.
     case issuer
+    /// One of our clients, and no other audience.
     case audience
+    /// Not in the future, and not older than allowed.
     case issuedAt = "issued_at"
+    /// Not over, if the token has an `exp`.
     case expiry
+    /// Begun, if the token has an `nbf`.
     case notBefore = "not_before"
+    /// A `jti`.
     case tokenID = "jti"
+    /// The event of back-channel logout.
     case event
+    /// No `nonce`, which would make it an ID token.
     case nonce
+    /// A `sub`, a `sid`, or both.
     case subject
+    /// A signing key of the provider that fits.
     case key
+    /// The signature verifies.
     case signature
 
-    /// The check of an ID token that is one of logout tokens, too: of form, header and signature.
+    /// The check of an ID token that applies to logout tokens, too: of form, header and signature.
     init(_ check: IDTokenCheck) { self = LogoutTokenCheck(rawValue: check.rawValue) ?? .format }
 
-    /// What the check demands, as a sentence for an error answer.
     public var demand: String {
         switch self {
         case .format: "The logout token must be a signed JWT in compact form, of at most the allowed size."
-        case .criticalHeader: "The logout token's header must not have extensions (crit, b64)."
-        case .type: "The logout token's header, if it names a type, must name logout+jwt."
+        case .criticalHeader: "The logout token's header must not contain crit or b64."
+        case .type: "The logout token's typ must be logout+jwt, JWT or absent."
         case .algorithm: "The logout token must be signed with an allowed algorithm."
-        case .claims: "The logout token's claims must be a strict JSON object."
-        case .issuer: "The logout token must be issued by this provider."
-        case .audience: "The logout token must be meant for one of this provider's clients, and for no other."
-        case .issuedAt: "The logout token must have been issued just now."
-        case .expiry: "The logout token's expiry time must not be over."
-        case .notBefore: "The logout token must be valid already."
+        case .claims: "The logout token's claims must be a JSON object without duplicate names."
+        case .issuer: "The logout token's iss must be this provider's issuer."
+        case .audience: "The logout token's aud must be one of this provider's clients alone."
+        case .issuedAt: "The logout token was issued too long ago, or in the future, or has no valid iat."
+        case .expiry: "The logout token has expired, or its exp is not valid."
+        case .notBefore: "The logout token is not valid yet, or its nbf is not valid."
         case .tokenID: "The logout token must have a jti of 1 to 255 visible ASCII characters."
-        case .event: "The logout token's events must have the back-channel logout event, an object."
+        case .event: "The logout token's events must contain the back-channel logout event, as an object."
         case .nonce: "The logout token must not have a nonce."
         case .subject: "The logout token must have a sub or a sid, of 1 to 255 visible ASCII characters."
         case .key: "The logout token must be signed with one of the provider's current signing keys."
-        case .signature: "The logout token's signature must hold."
+        case .signature: "The logout token's signature does not verify."
         }
     }
 }
 
-/// Why a logout token ends nothing.
+/// Why a logout token ends no session.
 public enum LogoutTokenRefusal: Error, Sendable {
+    /// The token failed a check.
     case failed(LogoutTokenCheck)
-    /// It cannot be told whether it is good: metadata or keys are not to be had.
+    /// The token cannot be verified: metadata or keys are not available.
     case unknown(OIDCError)
 }

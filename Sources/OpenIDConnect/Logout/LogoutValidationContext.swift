@@ -1,6 +1,6 @@
 import Primitives
 
-/// A logout token's claims beside all that they are held against: what a ``LogoutRule`` looks at.
+/// A logout token's claims and what they are checked against: what a ``LogoutRule`` looks at.
 struct LogoutValidationContext: IssuedClaims {
     static let event = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -20,11 +20,9 @@ struct LogoutValidationContext: IssuedClaims {
         clients = requirements.clients
     }
 
-    /// As of an ID token: one audience only.
+    /// One audience only, as of an ID token.
     var hasAudience: Bool {
-        var audience = claims["aud"]
-        if case .array(let several) = audience { audience = several.count == 1 ? several.first : nil }
-        guard let audience = audience?.string else { return false }
+        guard let audience = claims.onlyAudience else { return false }
         return clients.contains { audience.hasSameBytes(as: $0.text) }
     }
 
@@ -37,24 +35,33 @@ struct LogoutValidationContext: IssuedClaims {
 
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
 
-    /// One of the two at least, and none that is not a text.
+    /// One of the two at least, and both valid.
     var hasSubject: Bool {
         let named = ["sub", "sid"].filter { claims[$0] != nil }
         return !named.isEmpty && named.allSatisfy { visibleText($0) != nil }
     }
 
     /// A claim of 1 to 255 visible ASCII characters.
-    func visibleText(_ name: String) -> String? { claims[name].flatMap(Self.visibleText) }
+    func visibleText(_ name: String) -> String? { claims[name]?.visibleText }
+}
 
-    static func visibleText(_ value: JSONValue) -> String? {
-        guard let text = value.string, (1...255).contains(text.utf8.count),
-            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        return text
+extension JSONValue {
+    /// A text of 1 to 255 visible ASCII characters.
+    var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
+}
+
+extension JSONObject {
+    /// The `aud` claim if it names one audience, as a text or as an array of one text (RFC 7519 section 4.1.3).
+    var onlyAudience: String? {
+        switch self["aud"] {
+        case .string(let audience): audience
+        case .array(let several) where several.count == 1: several.first?.string
+        default: nil
+        }
     }
 }
 
-// What an explanation tells of the claims. Subject, session and the token's own id are told by their length alone.
+// What an explanation shows of the claims: of subject, session and the token's own id, the length alone.
 extension LogoutValidationContext {
     var foundAudience: String {
         let named = "aud is \(DisplayText.value(claims["aud"]))"

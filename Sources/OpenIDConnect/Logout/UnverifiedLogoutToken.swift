@@ -1,6 +1,6 @@
 import Primitives
 
-/// A logout token whose signature nobody has looked at yet. Made without network and keys, so that junk costs nothing.
+/// A logout token whose signature is not checked yet. Reading it needs neither network nor keys, so that junk is cheap.
 struct UnverifiedLogoutToken: Sendable {
     let token: SignedToken
     let logout: LogoutToken
@@ -21,34 +21,32 @@ struct UnverifiedLogoutToken: Sendable {
             throw .failed(error.check.map(LogoutTokenCheck.init) ?? .format)
         }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
-        let evidence = LogoutValidationContext(claims, requirements)
-        for rule in LogoutRule.all where !rule.isMet(evidence) { throw .failed(rule.check) }
-        // The rules have seen to it that neither is missing.
-        guard let issuedAt = evidence.issuedAt else { throw .failed(.issuedAt) }
-        guard let id = evidence.visibleText("jti") else { throw .failed(.tokenID) }
+        let context = LogoutValidationContext(claims, requirements)
+        for rule in LogoutRule.all where !rule.isMet(context) { throw .failed(rule.check) }
+        // The rules make sure that neither is missing.
+        guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
+        guard let id = context.visibleText("jti") else { throw .failed(.tokenID) }
         // An expiry, which older providers leave out, can only make it earlier.
         logout = LogoutToken(
-            issuer: requirements.issuer, subject: evidence.visibleText("sub"), sessionID: evidence.visibleText("sid"),
+            issuer: requirements.issuer, subject: context.visibleText("sub"), sessionID: context.visibleText("sid"),
             id: id, refusedFrom: issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
     }
 
-    /// Goes through every rule, also after one that is not met.
+    func checkSignature(_ keys: JSONWebKeySet) throws(LogoutTokenRefusal) {
+        let context = SignatureValidationContext(token, keys: keys)
+        for rule in SignatureRule.all where !rule.isMet(context) { throw .failed(LogoutTokenCheck(rule.check)) }
+    }
+
+    /// Applies every rule, also after one that is not met.
     /// - Parameter keys: The provider's, or why there are none.
     static func explain(
         _ text: Secret, _ requirements: Requirements, keys: Result<JSONWebKeySet, OIDCError>,
         allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
         let token = TokenExamination(text, .logoutToken, requirements.rules, named: LogoutTokenCheck.init)
-        let evidence = token.claims.map { LogoutValidationContext($0, requirements) }
-        let claimSteps = LogoutRule.all.map { (rule: LogoutRule) -> LogoutTokenExplanation.Step in
-            guard let evidence else {
-                return LogoutTokenExplanation.Step(
-                    check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
-            }
-            return .init(check: rule.check, verdict: TokenVerdict(rule.isMet(evidence)), found: rule.found(evidence))
-        }
+        let context = token.claims.map { LogoutValidationContext($0, requirements) }
         return token.explanation(
-            [token.formatStep] + token.headerSteps(allows) + [token.claimsStep] + claimSteps
-                + token.signatureSteps(keys))
+            [token.formatStep] + token.headerSteps(allows) + [token.claimsStep]
+                + token.claimSteps(LogoutRule.all, context) + token.signatureSteps(keys))
     }
 }

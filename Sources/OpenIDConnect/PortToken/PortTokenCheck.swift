@@ -1,5 +1,5 @@
-/// The checks a port token must pass before it moves an account, in the order in which they are made. The raw values are
-/// stable names for logs and metrics.
+/// The checks a port token must pass before it moves an account, in the order in which they are made. The raw values
+/// are stable names for logs and metrics.
 public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     /// Strict compact form, of at most the allowed size.
     case format
@@ -9,7 +9,7 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     case type
     /// An allowed algorithm.
     case algorithm
-    /// A `kid`, which picks the key.
+    /// A `kid`, which selects the key.
     case keyID = "key_id"
     /// A strict JSON object.
     case claims
@@ -17,23 +17,23 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     case issuer
     /// 1 to 255 visible ASCII characters.
     case subject
-    /// Our client, and nobody else.
+    /// Our client alone.
     case audience
-    /// Not from the future, and no older than carriers give port tokens for.
+    /// Not in the future, and not older than carriers' port tokens can be.
     case issuedAt = "issued_at"
-    /// Not over, where the token says when it ends.
+    /// Not over, if the token has an `exp`.
     case expiry
-    /// Begun, where the token says when it begins.
+    /// Begun, if the token has an `nbf`.
     case notBefore = "not_before"
     /// Not of more issuers than are asked for one sign-in.
     case issuerCount = "issuer_count"
-    /// The issuer's OpenID configuration can be had and is its own.
+    /// The issuer's OpenID configuration is available and names the issuer.
     case metadata
-    /// The issuer's keys can be had.
+    /// The issuer's keys are available.
     case keys
     /// One of them has the token's `kid` and fits its algorithm.
     case key
-    /// The signature holds.
+    /// The signature verifies.
     case signature
 }
 
@@ -41,7 +41,7 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
 public struct PortTokenRefusal: Error, Sendable, Hashable {
     /// The check that failed.
     public let check: PortTokenCheck
-    /// The carrier that is said to have issued the token, if it is one that is trusted.
+    /// The carrier that the token names as its issuer, if it is a trusted one.
     public let issuer: String?
 
     init(_ check: PortTokenCheck, issuer: String? = nil) {
@@ -49,7 +49,7 @@ public struct PortTokenRefusal: Error, Sendable, Hashable {
         self.issuer = issuer
     }
 
-    /// For a check of the header, which is made of all tokens alike.
+    /// For a check of the header, which all kinds of token have in common.
     init(header error: OIDCError) {
         self.init(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
     }

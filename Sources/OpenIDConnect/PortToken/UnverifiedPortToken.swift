@@ -1,16 +1,15 @@
-import Primitives
+public import Primitives
 
-/// A port token whose signature nobody has looked at yet: it says that a user of a former carrier has gone to another.
+/// A port token whose signature is not checked yet: it says that a user of a former carrier has moved to another.
 ///
-/// Its claims are read before the signature, because they name the issuer that has the key. They are good for nothing
-/// but to decide whether a signature is worth asking for; ``RelyingParty/verify(_:)`` tells whether it
-/// holds.
+/// Its claims are read before the signature is checked, because they name the issuer that has the key. They only decide
+/// whether to check the signature; ``RelyingParty/verify(_:)`` does.
 ///
-/// The subject is personal: neither `print` nor interpolation nor reflection shows it.
+/// The subject is personal, so only the issuer is printed and reflected.
 public struct UnverifiedPortToken: Sendable {
     /// The former carrier.
     public let issuer: String
-    /// Whom it knew the user as.
+    /// The former carrier's subject of the user.
     public let subject: String
     let issuerURL: EndpointURL
     let issuedAt: Timestamp
@@ -34,39 +33,20 @@ public struct UnverifiedPortToken: Sendable {
             throw PortTokenRefusal(header: error)
         }
         guard token.keyID != nil else { throw PortTokenRefusal(.keyID) }
-        guard let claims = (try? JSONValue(parsing: token.payload))?.object else { throw PortTokenRefusal(.claims) }
-        issuerURL = try Self.issuer(claims, requirements.metadata)
-        issuer = issuerURL.text
-        subject = try Self.subject(claims, issuer)
-        try Self.checkAudience(claims, requirements.clientID, issuer)
-        issuedAt = try Self.issuedAt(claims, requirements, issuer)
-        try Self.checkValidity(claims, requirements, issuer)
-    }
-
-    private static func issuer(
-        _ claims: JSONObject, _ requirements: ProviderMetadata.Requirements
-    ) throws(PortTokenRefusal) -> EndpointURL {
-        guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: requirements.urlPolicy),
-            requirements.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
+        guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenRefusal(.claims) }
+        guard let text = claims["iss"]?.string,
+            let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
+            requirements.metadata.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
         else { throw PortTokenRefusal(.issuer) }
-        return url
-    }
-
-    private static func subject(_ claims: JSONObject, _ issuer: String) throws(PortTokenRefusal) -> String {
-        guard let subject = claims["sub"]?.string, (1...255).contains(subject.utf8.count),
-            subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw PortTokenRefusal(.subject, issuer: issuer) }
-        return subject
-    }
-
-    private static func checkAudience(
-        _ claims: JSONObject, _ clientID: ClientID, _ issuer: String
-    ) throws(PortTokenRefusal) {
-        var audience = claims["aud"]
-        if case .array(let several) = audience { audience = several.count == 1 ? several.first : nil }
-        guard let named = audience?.string, named.hasSameBytes(as: clientID.text) else {
+        issuerURL = url
+        issuer = url.text
+        guard let subject = claims["sub"]?.visibleText else { throw PortTokenRefusal(.subject, issuer: issuer) }
+        self.subject = subject
+        guard claims.onlyAudience?.hasSameBytes(as: requirements.clientID.text) == true else {
             throw PortTokenRefusal(.audience, issuer: issuer)
         }
+        issuedAt = try Self.issuedAt(claims, requirements, issuer)
+        try Self.checkValidity(claims, requirements, issuer)
     }
 
     private static func issuedAt(
@@ -80,29 +60,24 @@ public struct UnverifiedPortToken: Sendable {
         return issued
     }
 
-    /// Carriers' port tokens have neither `exp` nor `nbf`; one that has is held to it.
+    /// Carriers' port tokens have neither `exp` nor `nbf`. If a token has one, it counts.
     private static func checkValidity(
         _ claims: JSONObject, _ requirements: Requirements, _ issuer: String
     ) throws(PortTokenRefusal) {
-        let skew = requirements.idTokenRules.clockSkewSeconds
+        let (now, skew) = (requirements.now, requirements.idTokenRules.clockSkewSeconds)
         if let claim = claims["exp"] {
-            guard let end = ClaimValidationContext.numericDate(claim), requirements.now < end.advanced(bySeconds: skew)
-            else {
-                throw PortTokenRefusal(.expiry, issuer: issuer)
-            }
+            let end = ClaimValidationContext.numericDate(claim)
+            guard let end, now < end.advanced(bySeconds: skew) else { throw PortTokenRefusal(.expiry, issuer: issuer) }
         }
         if let claim = claims["nbf"] {
-            guard let start = ClaimValidationContext.numericDate(claim),
-                start <= requirements.now.advanced(bySeconds: skew)
-            else {
+            let start = ClaimValidationContext.numericDate(claim)
+            guard let start, start <= now.advanced(bySeconds: skew) else {
                 throw PortTokenRefusal(.notBefore, issuer: issuer)
             }
         }
     }
 }
 
-extension UnverifiedPortToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "UnverifiedPortToken(issuer: \(issuer))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["issuer": issuer]) }
+extension UnverifiedPortToken: Redacted {
+    public var shown: [Mirror.Child] { [("issuer", issuer)] }
 }

@@ -1,17 +1,43 @@
+extension HTTPClient {
+    /// Sends a request; a failure of the transport becomes that of a protocol step.
+    /// - Parameters:
+    ///   - what: Names the request in the error.
+    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure; nil if it may be where the
+    ///     request may have been sent.
+    func send(
+        _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?
+    ) async throws(OIDCError) -> OutboundResponse {
+        do throws(OutboundError) {
+            return try await send(request)
+        } catch {
+            throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
+        }
+    }
+}
+
+extension OutboundRequest {
+    /// A request for a JSON document that needs no authentication.
+    init(documentAt url: EndpointURL, timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil) {
+        self.init(
+            method: .get, url: url, headers: [("Accept", "application/json")], timeout: timeout,
+            maximumBodyBytes: maximumBodyBytes, destination: destination)
+    }
+}
+
 extension OIDCError {
     /// What a transport failure means for the step that sent the request.
     init(_ error: OutboundError, of what: StaticString, codeMayBeSpent: Bool) {
         let (code, fault): (Code, StaticString) =
             switch error.code {
-            case .timedOut: (.timedOut, "was not answered in time")
-            case .unreachable: (.unreachable, "found no server")
-            case .addressRefused: (.unreachable, "went to an address that requests must not be sent to")
-            case .tls: (.unreachable, "found no server with a valid certificate")
-            case .malformed: (.unusableResponse, "was not answered in proper HTTP")
-            case .tooLarge: (.unusableResponse, "was answered with too much")
-            case .overloaded: (.overloaded, "had to wait for too many others")
-            case .suspended: (.suspended, "was not sent: there was no answer to the last ones")
-            case .shutDown: (.overloaded, "came while the server was shutting down")
+            case .timedOut: (.timedOut, "got no response in time")
+            case .unreachable: (.unreachable, "reached no server")
+            case .addressRefused: (.unreachable, "was not sent: the address policy does not allow the host's address")
+            case .tls: (.unreachable, "reached no server with a valid certificate")
+            case .malformed: (.unusableResponse, "got a response that is not valid HTTP")
+            case .tooLarge: (.unusableResponse, "got a response that is too large")
+            case .overloaded: (.overloaded, "was not sent: too many requests to the provider are under way")
+            case .suspended: (.suspended, "was not sent: the provider has not responded to the last requests")
+            case .shutDown: (.overloaded, "was not finished: the server is shutting down")
             }
         self.init(code, codeMayBeSpent: codeMayBeSpent, retryAfter: error.retryAfter, reason: "\(what) \(fault).")
     }

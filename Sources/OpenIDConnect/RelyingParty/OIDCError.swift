@@ -1,52 +1,59 @@
+import Primitives
+
 /// Why a step of the protocol failed. Two errors are equal when code and check are.
 ///
-/// Its texts are safe to log and to answer: no secret, code, token, subject or claim value is ever in them.
+/// Its texts are safe to log and to send to clients: they contain no secret, code, token, subject or claim value.
 public struct OIDCError: Error, Sendable {
+    /// What failed.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Discovery knows no carrier for the network, or sends the user to choose one.
         case unknownNetwork = "unknown_network"
-        /// Discovery answered with an error of its own, named by ``OIDCError/carrierError``.
+        /// Discovery responded with an error of its own, named by ``OIDCError/carrierError``.
         case discoveryRefused = "discovery_refused"
         /// The provider's metadata cannot be used or must not be trusted.
         case metadataRefused = "metadata_refused"
-        /// The provider's signing keys cannot be had.
+        /// The provider's signing keys are not available.
         case keysUnavailable = "keys_unavailable"
         /// The token endpoint refused the code, with ``OIDCError/carrierError``.
         case carrierRefused = "carrier_refused"
-        /// The provider does not accept us as a client, or says in its metadata that it will not: our configuration is at
+        /// The provider does not accept our client, or its metadata says that it will not. Our configuration is at
         /// fault, not the user.
         case clientRefused = "client_refused"
-        /// The ID token, or the userinfo answer beside it, failed the check named by ``OIDCError/check``.
+        /// The ID token, or the userinfo response beside it, failed the check named by ``OIDCError/check``.
         case invalidIDToken = "invalid_id_token"
-        /// The provider's answer is not what the protocol prescribes.
+        /// The provider's response is not what the protocol prescribes.
         case unusableResponse = "unusable_answer"
+        /// The provider did not respond in time.
         case timedOut = "timed_out"
+        /// No connection to the provider, or none with a valid certificate.
         case unreachable
-        /// Too much is under way with this provider, or this process is shutting down.
+        /// Too many requests to this provider are under way, or this process is shutting down.
         case overloaded
-        /// The provider has not answered lately, and is not asked for a while.
+        /// The circuit breaker is open: the provider has not responded lately.
         case suspended
     }
 
+    /// What failed.
     public let code: Code
     /// The check that failed, when ``code`` is ``Code/invalidIDToken``.
     public let check: IDTokenCheck?
-    /// The provider's error code, if it sent one that reads like one: 1 to 64 of letters, digits, `_`, `.`, `-`.
+    /// The provider's error code, if it sent one of 1 to 64 letters, digits, `_`, `.` and `-`.
     public let carrierError: String?
     /// True if the authorization code may have been used up, so that it must not be sent again.
     public let codeMayBeSpent: Bool
-    /// Seconds after which another try makes sense, if that is known.
+    /// Seconds after which another try makes sense, if known.
     public let retryAfter: Int64?
-    /// A sentence without values.
+    /// One sentence for developers, without values that a provider or client sent.
     public let reason: String
 
+    /// An error; a carrier's error code that does not look like one is left out.
     public init(
         _ code: Code, check: IDTokenCheck? = nil, carrierError: String? = nil, codeMayBeSpent: Bool = false,
         retryAfter: Int64? = nil, reason: String
     ) {
         self.code = code
         self.check = check
-        self.carrierError = carrierError.flatMap { Self.isErrorToken($0) ? $0 : nil }
+        self.carrierError = carrierError.flatMap { Self.isErrorCode($0) ? $0 : nil }
         self.codeMayBeSpent = codeMayBeSpent
         self.retryAfter = retryAfter
         self.reason = reason
@@ -57,19 +64,26 @@ public struct OIDCError: Error, Sendable {
         OIDCError(.invalidIDToken, check: check, codeMayBeSpent: true, reason: check.demand)
     }
 
-    private static func isErrorToken(_ text: String) -> Bool {
+    /// A response, to the request that spends the code or a later one, that is not what the protocol prescribes.
+    static func unusable(_ reason: String) -> OIDCError {
+        OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
+    }
+
+    private static func isErrorCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
     }
 }
 
 extension OIDCError: Equatable {
+    /// Compares ``code`` and ``check``.
     public static func == (left: OIDCError, right: OIDCError) -> Bool {
         left.code == right.code && left.check == right.check
     }
 }
 
 extension OIDCError: CustomStringConvertible {
+    /// `code (check) [carrier error]: reason`
     public var description: String {
         var text = code.rawValue
         if let check { text += " (\(check.rawValue))" }

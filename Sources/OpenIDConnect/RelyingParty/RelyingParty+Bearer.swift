@@ -1,9 +1,9 @@
 import Primitives
 
 extension RelyingParty {
-    /// Gets what an access token opens (RFC 6750 section 2.1).
+    /// Gets what an access token gives access to (RFC 6750 section 2.1).
     /// - Parameters:
-    ///   - bytes: The most that the answer may have.
+    ///   - bytes: The longest body to accept.
     ///   - what: Names the request in an error.
     func get(
         _ url: EndpointURL, bearing accessToken: Secret, from provider: ProviderMetadata,
@@ -14,10 +14,6 @@ extension RelyingParty {
             headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
             destination: .init(carrier: provider.issuer, step: step))
-        do throws(OutboundError) {
-            return try await http.send(request)
-        } catch {
-            throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent)
-        }
+        return try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent)
     }
 }

@@ -1,12 +1,12 @@
 public import Primitives
 
 extension RelyingParty {
-    /// Goes through every check that ``validate(idToken:expecting:provider:keyFetch:)`` makes, and tells what became of each.
+    /// Makes every check of ``validate(idToken:expecting:provider:keyFetch:)``, and reports the result of each.
     ///
-    /// The token is sent nowhere; the provider's keys are fetched when they are not at hand, and where they cannot be
-    /// had, the checks that need them say so.
+    /// The token is sent nowhere. The provider's keys are fetched if they are not cached; if they cannot be fetched,
+    /// the checks that need them are reported as not possible.
     ///
-    /// - Parameter moment: The time to hold the token's times against, now or another.
+    /// - Parameter moment: The time to check the token's times against.
     public func explain(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
     ) async -> IDTokenExplanation {
@@ -16,8 +16,10 @@ extension RelyingParty {
             expecting: expectation, now: moment)
     }
 
-    /// As ``explain(idToken:expecting:provider:at:)``, by the checks of ``verify(logoutToken:for:)``. Whether the token was
-    /// used before is none of them.
+    /// Makes every check of ``verify(logoutToken:for:)``, and reports the result of each. Whether the token was used
+    /// before is not checked.
+    ///
+    /// - Parameter moment: The time to check the token's times against.
     public func explain(
         logoutToken: Secret, for clients: Set<ClientID>, provider: ProviderMetadata, at moment: Timestamp
     ) async -> LogoutTokenExplanation {
@@ -45,7 +47,7 @@ extension RelyingParty {
 }
 
 extension IDTokenRules {
-    /// Whether a provider's tokens may be signed so: we accept it, and the provider says that it does it.
+    /// Whether a provider's tokens may be signed with an algorithm: we accept it, and the provider's metadata lists it.
     func allows(_ algorithm: SigningAlgorithm, at provider: ProviderMetadata) -> Bool {
         algorithms.contains(algorithm) && provider.signingAlgorithms.contains(algorithm)
     }

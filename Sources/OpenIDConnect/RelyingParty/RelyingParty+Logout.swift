@@ -1,12 +1,13 @@
 public import Primitives
+import Synchronization
 
-/// Logout: a provider says that sessions are over, or is asked to end its own.
+/// Logout: a provider reports that sessions have ended, or is asked to end its own.
 extension RelyingParty {
-    /// Checks a logout token that somebody brought (OpenID Connect Back-Channel Logout section 2.6).
+    /// Verifies a logout token (OpenID Connect Back-Channel Logout section 2.6).
     ///
-    /// Whoever brings it is nobody known. So what needs no keys is checked first; and keys that are at hand already are
-    /// asked for anew, for the sake of logout tokens, once a minute at most.
-    /// - Parameter clients: Those of ours at this provider.
+    /// The caller is unauthenticated, so the checks that need no keys run first, and cached keys are fetched again on
+    /// behalf of logout tokens once a minute at most.
+    /// - Parameter clients: Our clients at this provider.
     public func verify(
         logoutToken text: Secret, for clients: Set<ClientID>
     ) async throws(LogoutTokenRefusal) -> LogoutToken {
@@ -31,27 +32,17 @@ extension RelyingParty {
             throw .unknown(error)
         }
         do throws(LogoutTokenRefusal) {
-            try Self.check(unverified, held.keys)
+            try unverified.checkSignature(held.keys)
         } catch {
-            guard logoutKeyFetches.take(now: clock.now()), let newer = await cache.newer(than: held) else {
-                throw error
-            }
-            try Self.check(unverified, newer.keys)
+            let mayFetch = logoutKeyFetches.withLock { $0.take(now: clock.now()) }
+            guard mayFetch, let newer = await cache.newer(than: held) else { throw error }
+            try unverified.checkSignature(newer.keys)
         }
         return unverified.logout
     }
 
-    private static func check(
-        _ unverified: UnverifiedLogoutToken, _ keys: JSONWebKeySet
-    ) throws(LogoutTokenRefusal) {
-        let evidence = SignatureValidationContext(unverified.token, keys: keys)
-        for rule in SignatureRule.all where !rule.isMet(evidence) {
-            throw .failed(LogoutTokenCheck(rule.check))
-        }
-    }
-
-    /// Where a browser goes so that the provider ends its own session, too (OpenID Connect RP-Initiated Logout section 2);
-    /// nil if the provider has no such place.
+    /// Where to send a browser so that the provider ends its own session (OpenID Connect RP-Initiated Logout section
+    /// 2); nil if the provider has no such endpoint.
     /// - Parameter returnURL: Where the provider sends the browser back to, with `state`.
     public func endSessionURL(
         clientID: ClientID, returnURL: String, state: Secret, correlationID: CorrelationID

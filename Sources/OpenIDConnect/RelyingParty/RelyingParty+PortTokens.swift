@@ -1,27 +1,24 @@
 public import Primitives
 
-/// Account migration: port tokens, by which a former carrier vouches for a user who has gone to another.
+/// Account migration: port tokens, with which a former carrier vouches for a user who moved to another.
 extension RelyingParty {
-    /// Takes the port tokens of an ID token apart, in their order. Nothing is fetched, and nothing is to be believed yet.
+    /// Reads the port tokens of an ID token, in their order. Nothing is fetched, and no result can be trusted yet.
     public func read(
         portTokens: [Secret], for clientID: ClientID
     ) -> [Result<UnverifiedPortToken, PortTokenRefusal>] {
         let requirements = UnverifiedPortToken.Requirements(
             rules: configuration.portTokenRules, idTokenRules: configuration.idTokenRules,
-            metadata: ProviderMetadata.Requirements(
-                urlPolicy: configuration.urlPolicy, trustedHosts: configuration.trustedHosts),
-            clientID: clientID, now: clock.now())
+            metadata: configuration.metadataRequirements, clientID: clientID, now: clock.now())
         return portTokens.map { text in
             Result { () throws(PortTokenRefusal) in try UnverifiedPortToken(text, requirements) }
         }
     }
 
-    /// Looks at the signatures, all at the same time, so that a carrier that hangs costs no more than one that does. The
-    /// results are in the order of the tokens.
+    /// Verifies the signatures of all tokens concurrently, so that several carriers that hang cost no more time than
+    /// one. The results are in the order of the tokens.
     ///
-    /// For each issuer, at most ``PortTokenRules/maximumIssuers`` of them, its OpenID configuration and its keys are
-    /// fetched where they are not at hand: one request of each kind, and one more for the keys if the token's is not
-    /// among those held, or is another now.
+    /// For each of at most ``PortTokenRules/maximumIssuers`` issuers, the OpenID configuration and the keys are fetched
+    /// if they are not cached; the keys once more if the token's key is missing or its signature does not verify.
     public func verify(
         _ portTokens: [UnverifiedPortToken]
     ) async -> [Result<VerifiedPortToken, PortTokenRefusal>] {

@@ -1,22 +1,23 @@
 import Primitives
 
 extension RelyingParty {
-    /// What a round of refreshes came to.
+    /// The result of a round of background refreshes.
     public struct Refreshed: Sendable, Hashable {
+        /// How many documents were replaced by newer ones.
         public var renewed: Int
-        /// What was known serves on.
+        /// How many refreshes failed. The known documents serve on.
         public var failed: Int
 
+        /// The result of so many refreshes.
         public init(renewed: Int = 0, failed: Int = 0) {
             self.renewed = renewed
             self.failed = failed
         }
     }
 
-    /// Asks anew for metadata and keys that are in use and near the end of their time, so that no sign-in has to wait
-    /// for them. To be called every few seconds; returns when what it began has ended, after a request's longest time at
-    /// most. No more than ``CacheRules/maximumRefreshes`` run at once, and each shares its request with the sign-ins that
-    /// need the same.
+    /// Fetches metadata and keys again that are in use and near the end of their lifetime, so that no sign-in has to
+    /// wait for them. Call it every few seconds; it returns when its requests have ended. At most
+    /// ``CacheRules/maximumRefreshes`` run at once, and each is shared with the sign-ins that need the same document.
     public func refreshDue() async -> Refreshed {
         let limit = max(1, configuration.cache.maximumRefreshes)
         var steps = discovery.refreshes(now: clock.now(), limit: limit)

@@ -1,33 +1,37 @@
 public import Primitives
 
-/// Whether requests of a destination are sent (see `CarrierBulkhead`).
+/// The state of the circuit breaker of one endpoint of a carrier.
 public enum CarrierStatus: Sendable, Hashable, CaseIterable {
-    case asked
-    /// One request is under way, to see whether there is an answer again.
-    case tried
-    case leftAlone
+    /// Requests are sent.
+    case closed
+    /// One request is under way, to find out whether the endpoint responds again.
+    case halfOpen
+    /// No request is sent.
+    case open
 }
 
-/// One issuer's signing keys as they are at hand.
+/// The cached signing keys of one issuer.
 public struct KeyStatus: Sendable, Hashable {
+    /// As the issuer's metadata spells it.
     public let issuer: String
+    /// When the keys came.
     public let fetchedAt: Timestamp
-    /// Until when no newer ones are needed.
+    /// Until then no new fetch is needed.
     public let freshUntil: Timestamp
-    /// How many of them can be used.
+    /// How many of the keys can be used.
     public let count: Int
 }
 
-/// How a relying party's dealings with its providers stand. For operators.
+/// A relying party's state, for operators.
 extension RelyingParty {
-    /// Requests under way.
-    public var requestsUnderWay: Int { gate.underWay }
+    /// How many requests to providers are under way.
+    public var requestsUnderWay: Int { bulkhead.underWay }
 
-    /// The destinations that are not asked without more ado.
+    /// The destinations whose circuit breaker is not closed.
     public var failingDestinations: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {
-        gate.statuses
+        bulkhead.statuses
     }
 
-    /// The keys at hand, one set for each issuer and place that it has them at.
+    /// The cached keys, one set for each issuer and key set URL.
     public var keyStatuses: [KeyStatus] { keyCaches.statuses }
 }

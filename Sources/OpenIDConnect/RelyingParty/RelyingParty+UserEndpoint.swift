@@ -1,10 +1,10 @@
 public import Primitives
 
 extension RelyingParty {
-    /// Asks a provider without ID tokens who the user is that an access token was given for.
+    /// Asks a provider without ID tokens for the user of an access token.
     ///
-    /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens, or a
-    ///   transport code. The code is spent in every case.
+    /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
+    ///   or a transport code. The code is spent in every case.
     public func user(accessToken: Secret, provider: ProviderMetadata) async throws(OIDCError) -> ProviderUser {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")

@@ -1,40 +1,48 @@
 public import Primitives
+import Synchronization
 
-/// The relying party's side of a sign-in with mobile carriers, or with one OpenID provider: discovery, token request, ID
-/// token, userinfo.
+/// The relying party of sign-ins with mobile carriers, or with one OpenID provider: discovery, token request, ID token,
+/// userinfo.
 ///
 /// ```swift
 /// let carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
 /// let tokens = try await relyingParty.exchange(code: code, …, provider: carrier, correlationID: correlation)
 /// let user = try await relyingParty.validate(idToken: tokens.idToken, expecting: expectation, provider: carrier)
-/// // user.issuer and user.subject are who signed in.
+/// // user.issuer and user.subject identify the user.
 /// ```
 ///
-/// Safe to share; keeps providers' metadata and keys.
+/// Caches providers' metadata and keys. Use one instance for all sign-ins.
 public final class RelyingParty: Sendable {
+    /// Which provider, and by which rules.
     public struct Configuration: Sendable {
         /// How a provider's metadata is found.
         public enum Discovery: Sendable, Hashable {
-            /// Asked here, with `client_id` and `mccmnc`: carriers.
+            /// From this discovery service, with `client_id` and `mccmnc`: carriers.
             case byNetwork(EndpointURL)
-            /// Asked of the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
+            /// From the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
             case ofIssuer(EndpointURL)
-            /// Known beforehand: a provider without ID tokens, which has no metadata to ask for.
+            /// Configured: a provider without ID tokens, which publishes no metadata.
             case fixed(ProviderMetadata)
         }
 
+        /// How a provider's metadata is found.
         public var discovery: Discovery
-        /// What the carriers' URLs may be besides https.
+        /// Which schemes the carriers' URLs may have.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
         public var trustedHosts: TrustedHosts = .zenKeyCarriers
-        /// Issuers known beforehand. Other networks are held to the issuer first seen.
+        /// The issuers of networks. A network that is not listed keeps the issuer first seen.
         public var pinnedIssuers: [MCCMNC: String] = [:]
+        /// What is demanded of ID tokens.
         public var idTokenRules = IDTokenRules()
+        /// What is demanded of port tokens.
         public var portTokenRules = PortTokenRules()
+        /// Timeouts and sizes of requests.
         public var limits = OutboundLimits()
+        /// How long metadata and keys are kept.
         public var cache = CacheRules()
-        public var gate = CarrierBulkheadRules()
+        /// How many requests a carrier may keep under way, and when its circuit breakers open.
+        public var bulkhead = CarrierBulkheadRules()
 
         /// For carriers.
         public init(discoveryURL: EndpointURL) {
@@ -42,7 +50,7 @@ public final class RelyingParty: Sendable {
         }
 
         /// For one provider without ID tokens.
-        /// - Parameter issuer: Stands for the provider in identities: nothing that it says names it.
+        /// - Parameter issuer: Names the provider in identities, because its responses do not name it.
         public init(
             issuer: EndpointURL, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
             userEndpoint: UserEndpoint
@@ -53,7 +61,7 @@ public final class RelyingParty: Sendable {
                     userEndpoint: userEndpoint))
         }
 
-        /// For one OpenID provider. Its endpoints may be on any host: its issuer says which, and nobody else.
+        /// For one OpenID provider. Its endpoints may be on any host, because the issuer itself names them.
         public init(issuer: EndpointURL) {
             discovery = .ofIssuer(issuer)
             trustedHosts = .all
@@ -61,56 +69,58 @@ public final class RelyingParty: Sendable {
     }
 
     let configuration: Configuration
-    let gate: CarrierBulkhead
-    var http: any HTTPClient { gate }
+    let bulkhead: CarrierBulkhead
     let clock: WallClock
     let random: RandomSource
     let discovery: ProviderDiscovery
     let keyCaches: KeyCaches
     let issuerConfigurations: IssuerConfigurations
-    /// Of fetches of newer keys for the sake of logout tokens.
-    let logoutKeyFetches: SharedBucket
+    /// Limits the fetches of newer keys on behalf of logout tokens.
+    let logoutKeyFetches: Mutex<TokenBucket>
 
+    /// A relying party with empty caches.
+    /// - Parameter http: Sends the requests.
     public init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
         observer: RelyingPartyObserver = .none
     ) {
-        let http = CarrierBulkhead(http: http, clock: clock, rules: configuration.gate, observer: observer)
+        let http = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.configuration = configuration
-        gate = http
+        bulkhead = http
         self.clock = clock
         self.random = random
         discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
         keyCaches = KeyCaches(
             http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random,
             observer: observer)
-        logoutKeyFetches = SharedBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
-        issuerConfigurations = IssuerConfigurations(configuration: configuration, http: http, clock: clock)
+        logoutKeyFetches = Mutex(TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now()))
+        issuerConfigurations = IssuerConfigurations(
+            configuration: configuration, http: http, clock: clock, random: random)
     }
 
-    /// Whether this is about carriers, which are found by network, know what correlation ids are, and vouch for each
+    /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
     /// other's users.
     public var isOfCarriers: Bool {
         guard case .byNetwork = configuration.discovery else { return false }
         return true
     }
 
-    /// The carrier that serves a network, or the one OpenID provider, whatever the network: from the cache, or by
-    /// discovery, which is told the correlation id as the query item `correlation_id` where it is the carriers'.
+    /// The carrier that serves a network, or the one provider, whatever the network: from the cache, or by discovery.
+    /// The carriers' discovery receives the correlation id as the query item `correlation_id`.
     ///
     /// - Throws: ``OIDCError/Code/unknownNetwork``, ``OIDCError/Code/discoveryRefused``,
-    ///   ``OIDCError/Code/clientRefused``, ``OIDCError/Code/metadataRefused``, ``OIDCError/Code/unusableResponse``, or a
-    ///   transport code. The authorization code is untouched in every case.
+    ///   ``OIDCError/Code/clientRefused``, ``OIDCError/Code/metadataRefused``, ``OIDCError/Code/unusableResponse``, or
+    ///   a transport code. The authorization code is untouched in every case.
     public func provider(
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
     }
 
-    /// Exchanges an authorization code for tokens, by one request that is never repeated.
+    /// Exchanges an authorization code for tokens (RFC 6749 section 4.1.3), by one request that is never repeated.
     ///
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
-    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata says that it does not take the client's
+    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
     ///   authentication method, and nothing was sent; ``OIDCError/Code/unusableResponse``, or a transport code.
     ///   ``OIDCError/codeMayBeSpent`` says whether the code may be sent again.
     public func exchange(
@@ -139,18 +149,15 @@ public final class RelyingParty: Sendable {
         }
         let outbound = try request.outbound(
             to: provider, limits: configuration.limits, now: clock.now(), random: random)
-        do throws(OutboundError) {
-            return try await http.send(outbound)
-        } catch {
-            throw OIDCError(error, of: "The token request", codeMayBeSpent: error.mayHaveBeenSent)
-        }
+        return try await bulkhead.send(outbound, "The token request", codeMayBeSpent: nil)
     }
 
-    /// Checks an ID token with the provider's keys, which are fetched when they are not at hand.
+    /// Validates an ID token (OpenID Connect Core section 3.1.3.7) with the provider's keys, which are fetched if they
+    /// are not cached.
     ///
-    /// - Parameter keyFetch: Is told where keys have to be waited for.
+    /// - Parameter keyFetch: Is called when a wait for keys begins and ends.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
-    ///   transport code if there are no keys to check it with.
+    ///   transport code if there are no keys.
     public func validate(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata,
         keyFetch: (KeyFetch) -> Void = { _ in }
@@ -169,12 +176,12 @@ public final class RelyingParty: Sendable {
         }
     }
 
-    /// The attributes of the user an ID token is about. A carrier's endpoint is told the correlation id as the query
-    /// item `correlation_id`: proxies drop header fields with an underscore. An OpenID provider that has no userinfo
-    /// endpoint has said what it tells in the ID token.
+    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A carrier's endpoint receives the
+    /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
+    /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
-    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the answer is not about the
-    ///   same subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
+    ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, about idToken: VerifiedIDToken, provider: ProviderMetadata, correlationID: CorrelationID
@@ -193,7 +200,7 @@ public final class RelyingParty: Sendable {
 }
 
 extension OIDCError {
-    /// A key that is not among those held may have been published since; and one that is may have been replaced under its
-    /// id, of which a signature that does not hold is the only sign.
+    /// A missing key may have been published since. A key may also have been replaced under the same id, which shows
+    /// only as a signature that does not verify.
     fileprivate var suggestsNewKeys: Bool { check == .key || check == .signature }
 }

@@ -1,17 +1,19 @@
-/// Is told what a relying party's requests to providers come to, as they end. What is called here has to be quick.
+/// Is called when a relying party's requests to providers end. The closures must return quickly.
 public struct RelyingPartyObserver: Sendable {
     /// How a request to a provider ended.
     public enum Ending: Sendable, Hashable {
-        /// With an answer of this status.
+        /// With a response of this status.
         case answered(Int)
+        /// Without a response.
         case failed(OutboundError.Code)
     }
 
-    /// A request has ended, or was not sent because there are too many or the provider has not answered lately.
+    /// A request ended after some nanoseconds, or was not sent because of the carrier's limit or circuit breaker.
     public let request: @Sendable (_ destination: OutboundRequest.Destination, Ending, _ nanoseconds: UInt64) -> Void
-    /// An issuer's keys were asked for, and there are new ones, or not.
+    /// An issuer's keys were fetched, or the fetch failed.
     public let keyRefresh: @Sendable (_ issuer: String, _ wentWell: Bool) -> Void
 
+    /// An observer of requests and of key fetches.
     public init(
         request: @escaping @Sendable (OutboundRequest.Destination, Ending, UInt64) -> Void,
         keyRefresh: @escaping @Sendable (String, Bool) -> Void
@@ -20,5 +22,6 @@ public struct RelyingPartyObserver: Sendable {
         self.keyRefresh = keyRefresh
     }
 
+    /// Observes nothing.
     public static let none = RelyingPartyObserver(request: { _, _, _ in }, keyRefresh: { _, _ in })
 }

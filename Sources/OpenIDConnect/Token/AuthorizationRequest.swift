@@ -1,29 +1,36 @@
 public import Primitives
 
-/// What a browser is sent to a carrier or another provider with, to ask its user for a sign-in (OpenID Connect Core
-/// section 3.1.2.1, RFC 7636 section 4.3, and ZenKey's parameters).
+/// The authorization request that a browser takes to a carrier or another provider (OpenID Connect Core section
+/// 3.1.2.1, RFC 7636 section 4.3, and ZenKey's parameters).
 public struct AuthorizationRequest: Sendable {
+    /// The client.
     public var clientID: ClientID
     /// Where the provider sends the browser back to.
     public var redirectURI: String
+    /// The requested scopes.
     public var scopes: [String]
+    /// Comes back with the response, and binds it to the browser (RFC 6749 section 10.12).
     public var state: Secret
-    /// Nil for a provider without ID tokens, which would not repeat it.
+    /// Comes back in the ID token; nil for a provider without ID tokens.
     public var nonce: Secret?
-    /// The S256 challenge of the code verifier.
+    /// The S256 challenge of the code verifier (RFC 7636 section 4.2).
     public var codeChallenge: String
-    /// For carriers; nil for a provider that knows none.
+    /// For carriers; nil for a provider that does not accept one.
     public var correlationID: CorrelationID?
-    /// The carrier's own word for the user, from the discovery of a secondary device.
+    /// The carrier's token for the user, from the discovery of a secondary device.
     public var loginHintToken: String?
+    /// Which user to ask.
     public var loginHint: String?
+    /// The requested authentication contexts.
     public var acrValues: [String] = []
     /// The text the user is asked to approve.
     public var context: String?
+    /// Whether to ask the user again, such as `login`.
     public var prompt: String?
-    /// How the answer comes back: `form_post`, or the provider's own way if nil.
+    /// How the response comes back: `form_post`, or the provider's default if nil.
     public var responseMode: String?
 
+    /// A request without optional parameters.
     public init(
         clientID: ClientID, redirectURI: String, scopes: [String], state: Secret, nonce: Secret?, codeChallenge: String,
         correlationID: CorrelationID? = nil
@@ -37,7 +44,7 @@ public struct AuthorizationRequest: Sendable {
         self.correlationID = correlationID
     }
 
-    /// The URL for the browser. It names no secret but `state` and `nonce`, which travel this way by design.
+    /// The URL for the browser. Its only secrets are `state` and `nonce`, which are sent this way by design.
     public func url(at endpoint: EndpointURL) -> EndpointURL {
         var items: [(name: String, value: String)] = [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
@@ -58,18 +65,23 @@ public struct AuthorizationRequest: Sendable {
     }
 }
 
-/// What a browser is sent to the discovery UI with, where its user says which carrier is theirs.
+/// The request that a browser takes to the discovery UI, where the user chooses the carrier.
 public struct CarrierChoiceRequest: Sendable {
+    /// The client.
     public var clientID: ClientID
+    /// Where the discovery UI sends the browser back to.
     public var redirectURI: String
+    /// Comes back with the response.
     public var state: Secret
 
+    /// A request.
     public init(clientID: ClientID, redirectURI: String, state: Secret) {
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.state = state
     }
 
+    /// The URL for the browser.
     public func url(at discoveryUI: EndpointURL) -> EndpointURL {
         discoveryUI.appending(query: [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("state", state.exposed),

@@ -1,22 +1,22 @@
 import Primitives
 
-/// The JWT with which a client proves who it is (RFC 7523 sections 2.2 and 3, OpenID Connect Core section 9).
+/// The JWT that authenticates a client (RFC 7523 sections 2.2 and 3, OpenID Connect Core section 9).
 struct ClientAssertion {
     static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-    /// In seconds. One request is sent with it, at once.
+    /// In seconds. Short, because it is sent with one request at once.
     static let lifetime: Int64 = 60
 
     let clientID: ClientID
     let audience: String
     let now: Timestamp
-    /// Never the same twice: a provider refuses the second use.
+    /// Unique: a provider refuses a second use.
     let id: String
 
     func signed(by key: ClientKey) throws(OIDCError) -> Secret {
         var claims = JSONObjectWriter()
         claims.add("iss", clientID.text)
         claims.add("sub", clientID.text)
-        // Beside the standard's claims: ZenKey's carriers ask for it.
+        // Not in the specification: ZenKey's carriers require it.
         claims.add("client_id", clientID.text)
         claims.add("aud", audience)
         claims.add("jti", id)

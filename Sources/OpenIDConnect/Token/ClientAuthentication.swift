@@ -1,10 +1,10 @@
 public import Primitives
 
-/// How we prove at a token endpoint who we are, with what proves it (OpenID Connect Core section 9).
+/// How a client authenticates at the token endpoint, with its credential (OpenID Connect Core section 9).
 ///
-/// A client has one of them, so that no request can carry two (RFC 6749 section 2.3).
+/// A client has one method, so that no request can use two (RFC 6749 section 2.3).
 public enum ClientAuthentication: Sendable, Hashable {
-    /// HTTP Basic with client id and secret, each form-urlencoded first (RFC 6749 section 2.3.1).
+    /// HTTP Basic with client id and secret, each form-urlencoded before (RFC 6749 section 2.3.1).
     case clientSecretBasic(Secret)
     /// Client id and secret in the form (RFC 6749 section 2.3.1).
     case clientSecretPost(Secret)
@@ -13,6 +13,7 @@ public enum ClientAuthentication: Sendable, Hashable {
     /// As `client_secret_post`, with a secret that we sign.
     case signedClientSecret(SignedClientSecret)
 
+    /// The method's registered name.
     public var method: ClientAuthenticationMethod {
         switch self {
         case .clientSecretBasic: .clientSecretBasic
@@ -24,14 +25,19 @@ public enum ClientAuthentication: Sendable, Hashable {
 
 /// The methods by name, as a provider lists them in `token_endpoint_auth_methods_supported`.
 public enum ClientAuthenticationMethod: String, Sendable, Hashable, CaseIterable {
+    /// HTTP Basic.
     case clientSecretBasic = "client_secret_basic"
+    /// The secret in the form.
     case clientSecretPost = "client_secret_post"
+    /// A signed assertion.
     case privateKeyJWT = "private_key_jwt"
 }
 
-/// Whom a client assertion is for. RFC 7523 section 3 allows either; OpenID Connect Core section 9 recommends the token
-/// endpoint, and newer profiles take nothing but the issuer.
+/// The audience of a client assertion. RFC 7523 section 3 allows both; OpenID Connect Core section 9 recommends the
+/// token endpoint, and newer profiles accept the issuer only.
 public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
+    /// The token endpoint's URL.
     case tokenEndpoint = "token_endpoint"
+    /// The provider's issuer.
     case issuer
 }

@@ -1,8 +1,9 @@
-/// The identifier a provider knows us by (RFC 6749 section 2.2): 1 to 255 printable ASCII characters (its VSCHAR).
+/// A client identifier (RFC 6749 section 2.2): 1 to 255 printable ASCII characters (VSCHAR).
 public struct ClientID: Sendable, Hashable, CustomStringConvertible {
+    /// The identifier.
     public let text: String
 
-    /// The identifier, or nil if it is empty, too long, or has a character that RFC 6749 appendix A.1 does not allow.
+    /// An identifier, or nil if it is empty, too long, or has a character that RFC 6749 appendix A.1 does not allow.
     public init?(_ text: String) {
         guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             return nil

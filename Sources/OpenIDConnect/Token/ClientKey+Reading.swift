@@ -8,30 +8,30 @@ public import Primitives
     import Foundation
 #endif
 
-/// Why a text is not a key we can sign with. Says nothing of the text.
+/// Why a text is not a private key that can sign. Does not repeat the text.
 public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
     /// Neither PEM nor a JSON Web Key.
     case notAKey
     /// A public key, or a certificate.
     case notPrivate
-    /// Protected by a pass phrase.
+    /// Encrypted with a passphrase.
     case encrypted
-    /// RSA of fewer than 2048 or more than 8192 bits, another curve than P-256, another kind or use.
+    /// RSA of fewer than 2048 or more than 8192 bits, a curve other than P-256, another type or use.
     case unsupported
     /// An RSA key without its primes `p` and `q`.
     case primesMissing
-    /// Its numbers do not make a key.
+    /// Its numbers do not make a valid key.
     case malformed
 
-    /// What is wrong, after the name of the thing.
+    /// The fault, as the rest of a sentence that begins with the key's name.
     public var reason: String {
         switch self {
         case .notAKey: "is neither PEM nor a JSON Web Key"
-        case .notPrivate: "has a public key or a certificate and no private key"
-        case .encrypted: "is protected by a pass phrase"
-        case .unsupported: "is not a signing key of RSA with 2048 to 8192 bits or of P-256"
+        case .notPrivate: "contains a public key or a certificate, but no private key"
+        case .encrypted: "is encrypted with a passphrase; store it decrypted"
+        case .unsupported: "is not an RSA key of 2048 to 8192 bits or a P-256 key for signatures"
         case .primesMissing: "is an RSA key without its primes p and q"
-        case .malformed: "has numbers that make no key"
+        case .malformed: "contains numbers that do not make a valid key"
         }
     }
 }
@@ -84,7 +84,7 @@ extension ClientKey {
             let p = number(entry["p"]), let q = number(entry["q"])
         else { throw .malformed }
         guard n.count >= 256, n.count <= 1024 else { throw .unsupported }
-        // What RFC 8017 section 3.2 says of primes, as far as the arithmetic below relies on it.
+        // The properties of primes (RFC 8017 section 3.2) that the arithmetic of the initialiser relies on.
         guard e.count <= 8, d.count <= n.count, isLikePrime(p), isLikePrime(q) else { throw .malformed }
         guard let key = try? _RSA.Signing.PrivateKey(n: n, e: e, d: d, p: p, q: q) else { throw .malformed }
         guard isAccepted(key) else { throw .unsupported }
@@ -109,7 +109,7 @@ extension ClientKey {
         (2048...8192).contains(key.keySizeInBits)
     }
 
-    /// A Base64urlUInt without leading zeros; nil if it is none, or zero.
+    /// A Base64urlUInt without leading zeros; nil if it is not one, or is zero.
     private static func number(_ value: JSONValue?) -> [UInt8]? {
         guard let bytes = value?.string.flatMap(Base64URL.decode) else { return nil }
         let significant = bytes.drop { $0 == 0 }

@@ -1,6 +1,6 @@
 import Crypto
 import CryptoExtras
-package import Primitives
+public import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -8,20 +8,21 @@ package import Primitives
     import Foundation
 #endif
 
-/// A private key of ours that providers know the public half of: RSA of 2048 to 8192 bits for RS256, or P-256 for ES256.
+/// A client's private key, whose public half providers know: RSA of 2048 to 8192 bits for RS256, or P-256 for ES256.
 ///
-/// It prints and reflects without its content.
+/// It prints and reflects as `‹redacted›`.
 public struct ClientKey: Sendable {
     enum Material: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
         case p256(P256.Signing.PrivateKey)
     }
 
-    /// The `kid` under which providers know the key, if it is known.
+    /// The `kid` under which providers know the key, if it has one.
     public let keyID: String?
+    /// The only algorithm that fits the key's type.
     public let algorithm: SigningAlgorithm
     private let material: Material
-    /// SubjectPublicKeyInfo in DER: what makes two keys the same.
+    /// SubjectPublicKeyInfo in DER. Equal keys have the same.
     private let publicKey: [UInt8]
 
     init(_ material: Material, keyID: String?) {
@@ -37,7 +38,7 @@ public struct ClientKey: Sendable {
         }
     }
 
-    /// The key under another `kid`.
+    /// The same key under another `kid`.
     public func named(_ keyID: String) -> ClientKey { ClientKey(material, keyID: keyID) }
 
     /// A signed JWT in compact form (RFC 7515 section 7.1).
@@ -71,6 +72,7 @@ public struct ClientKey: Sendable {
 }
 
 extension ClientKey: Hashable {
+    /// Compares the public halves and the `kid`s.
     public static func == (left: ClientKey, right: ClientKey) -> Bool {
         left.keyID == right.keyID && left.publicKey == right.publicKey
     }
@@ -81,8 +83,4 @@ extension ClientKey: Hashable {
     }
 }
 
-extension ClientKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "‹redacted›" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension ClientKey: Redacted {}

@@ -1,18 +1,11 @@
-import Crypto
 public import Primitives
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A PKCE code verifier (RFC 7636 section 4.1): 43 to 128 unreserved characters.
 public struct CodeVerifier: Sendable, Hashable {
-    /// The text, which must reach only the token endpoint.
+    /// The text. Only the token endpoint may receive it.
     public let secret: Secret
 
-    /// The verifier, or nil if the text is not one.
+    /// A verifier, or nil if the text has another length or other characters.
     public init?(_ text: String) {
         guard Self.isValid(text) else { return nil }
         secret = Secret(text)
@@ -27,13 +20,13 @@ public struct CodeVerifier: Sendable, Hashable {
         CodeVerifier(unchecked: source.token(bytes: 32))
     }
 
-    /// Whether a text has the length and the characters of a verifier.
+    /// Whether a text has the length and the characters of a verifier (RFC 7636 section 4.1).
     public static func isValid(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved)
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
     public var challenge: String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(secret.exposed.utf8))))
+        Base64URL.encode(secret.sha256)
     }
 }

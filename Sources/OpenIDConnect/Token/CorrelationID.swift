@@ -1,11 +1,12 @@
 public import Primitives
 
-/// A name for one sign-in that the client, this server and the carrier all log: 1 to 128 visible ASCII characters
-/// without quotation marks and backslashes, so that it stands in a header, a query and a log line as it is.
+/// Names one sign-in in the logs of the client, this server and the carrier: 1 to 128 visible ASCII characters without
+/// quotation marks and backslashes, so that it needs no escaping in a header, a query or a log line.
 public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {
+    /// The id.
     public let text: String
 
-    /// The id a client gave, or nil if it cannot be one.
+    /// A client's id, or nil if it has another length or other characters.
     public init?(_ text: String) {
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.text = text
@@ -15,7 +16,7 @@ public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// A new id of 128 random bits, for a client that gave none.
+    /// A new id of 128 random bits, for a client that sent none.
     public static func random(from source: RandomSource) -> CorrelationID {
         CorrelationID(unchecked: source.token(bytes: 16))
     }

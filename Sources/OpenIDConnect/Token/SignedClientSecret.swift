@@ -1,18 +1,21 @@
 import Primitives
 
-/// A client secret that is a JWT which we sign, as Sign in with Apple has it: sent like any other secret, in the form.
+/// A client secret that is a JWT signed by the client, as in Sign in with Apple. It is sent in the form like any
+/// secret.
 ///
-/// A new one is made for each request; providers allow longer ones, and this way there is none to be renewed.
+/// A new one is made for each request, so that none has to be renewed before it expires.
 public struct SignedClientSecret: Sendable, Hashable {
     /// In seconds.
     static let lifetime: Int64 = 300
 
-    /// Its `iss`: who signs, in the provider's words (with Apple, the team's id).
+    /// Its `iss`: the provider's id of the signer (with Apple, the team's id).
     public let issuer: String
     /// Its `aud`: the provider.
     public let audience: String
+    /// Signs it.
     public let key: ClientKey
 
+    /// The parameters of the secrets.
     public init(issuer: String, audience: String, key: ClientKey) {
         self.issuer = issuer
         self.audience = audience

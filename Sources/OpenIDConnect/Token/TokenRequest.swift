@@ -8,7 +8,7 @@ import Primitives
 
 /// A request to the token endpoint.
 struct TokenRequest {
-    /// What tokens are asked for with.
+    /// What is exchanged for tokens.
     enum Grant {
         /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
         case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
@@ -18,11 +18,11 @@ struct TokenRequest {
 
     let grant: Grant
     let client: ClientCredentials
-    /// Nil for a provider that knows none.
+    /// For carriers; nil for a provider that does not accept one.
     let correlationID: CorrelationID?
 
-    /// - Parameter provider: Takes the client's way to prove who it is.
-    /// - Throws: What ``ClientKey`` throws if it cannot sign.
+    /// - Parameter provider: Accepts the client's authentication method.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
     func outbound(
         to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
@@ -32,7 +32,7 @@ struct TokenRequest {
         ]
         switch client.authentication {
         case .clientSecretBasic(let secret):
-            // The form has no client_id then: one carrier refuses it beside Basic.
+            // Without client_id in the form: one carrier refuses it beside Basic.
             headers.append(("Authorization", basic(secret)))
         case .clientSecretPost(let secret):
             form += [("client_id", client.clientID.text), ("client_secret", secret.exposed)]
@@ -65,7 +65,7 @@ struct TokenRequest {
         }
     }
 
-    /// RFC 6749 section 2.3.1: each encoded first, so that a colon in the id stays in the id.
+    /// RFC 6749 section 2.3.1: id and secret are encoded before, so that a colon in the id does not end it.
     private func basic(_ secret: Secret) -> String {
         var pair: [UInt8] = []
         PercentEncoding.append(client.clientID.text, to: &pair)
@@ -83,13 +83,14 @@ extension ProviderMetadata {
         }
     }
 
-    /// A provider that lists what it takes is believed; of one that lists nothing the operator knows it.
+    /// Checks the client's authentication against what the provider lists. If it lists nothing, the configuration
+    /// counts.
     package func check(_ authentication: ClientAuthentication) throws(OIDCError) {
         let method = authentication.method
         guard clientAuthenticationMethods?.contains(method) ?? true else {
             throw OIDCError(
                 .clientRefused,
-                reason: "The provider does not list \(method.rawValue) among its authentication methods.")
+                reason: "The provider does not list \(method.rawValue) in token_endpoint_auth_methods_supported.")
         }
         guard case .privateKeyJWT(let key, _) = authentication else { return }
         guard assertionAlgorithms?.contains(key.algorithm) ?? true else {

@@ -1,18 +1,18 @@
 import Primitives
 import Synchronization
 
-/// Stands between the relying party and the network, so that a carrier which hangs costs no other carrier anything, and
-/// its own users little: each carrier may have only so many requests under way, and one whose endpoint did not answer
-/// several times in a row is not asked for a while.
+/// Isolates carriers from each other: each may have only so many requests under way, and one whose endpoint did not
+/// respond several times in a row is not asked for a while. A carrier that hangs costs no other carrier anything, and
+/// its own users little.
 ///
-/// What is refused here was not sent. Nothing is refused that answers, be it an error: only silence opens a
-/// ``CircuitBreaker``, so that nobody can lock a carrier out by making it answer badly.
+/// A refused request was not sent. Only silence opens a ``CircuitBreaker``, not an error response: otherwise anyone who
+/// can make a carrier respond with errors could lock it out.
 final class CarrierBulkhead: HTTPClient {
     private struct State {
-        /// Requests under way, by carrier; who has none is not in it.
+        /// Requests under way, by carrier; a carrier without any has no entry.
         var underWay: [String: Int] = [:]
-        /// Those with failures to remember. Bounded, because networks are named by whoever asks.
-        var breakers = BoundedTable<OutboundRequest.Destination, CircuitBreaker>(capacity: 4096)
+        /// The breakers with failures to remember. Bounded, because clients name networks.
+        var breakers = BoundedCache<OutboundRequest.Destination, CircuitBreaker>(capacity: 4096)
     }
 
     private let http: any HTTPClient
@@ -31,26 +31,16 @@ final class CarrierBulkhead: HTTPClient {
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard let destination = request.destination else { return try await http.send(request) }
         let stopwatch = Stopwatch()
+        var ticket: CircuitBreaker.Ticket?
         do throws(OutboundError) {
-            let response = try await send(request, in: destination)
+            ticket = try enter(destination)
+            let response = try await http.send(request)
+            leave(destination, ticket, .answered)
             observer.request(destination, .answered(response.status), stopwatch.nanoseconds)
             return response
         } catch {
-            observer.request(destination, .failed(error.code), stopwatch.nanoseconds)
-            throw error
-        }
-    }
-
-    private func send(
-        _ request: OutboundRequest, in destination: OutboundRequest.Destination
-    ) async throws(OutboundError) -> OutboundResponse {
-        let ticket = try enter(destination)
-        do throws(OutboundError) {
-            let response = try await http.send(request)
-            leave(destination, ticket, .answered)
-            return response
-        } catch {
             leave(destination, ticket, CircuitBreaker.Outcome(error.code))
+            observer.request(destination, .failed(error.code), stopwatch.nanoseconds)
             throw error
         }
     }
@@ -58,11 +48,11 @@ final class CarrierBulkhead: HTTPClient {
     /// How many requests are under way.
     var underWay: Int { state.withLock { $0.underWay.values.reduce(0, +) } }
 
-    /// The destinations that are not as they should be: left alone for a while, or being tried.
+    /// The destinations whose circuit breaker is not closed.
     var statuses: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {
         state.withLock { state in
             state.breakers.entries.compactMap { destination, breaker in
-                breaker.status == .asked ? nil : (destination, breaker.status)
+                breaker.status == .closed ? nil : (destination, breaker.status)
             }
         }
     }
@@ -80,7 +70,7 @@ final class CarrierBulkhead: HTTPClient {
             switch breaker.admit(now: now) {
             case .refuse(let seconds):
                 throw OutboundError(
-                    .suspended, mayHaveBeenSent: false, reason: "the carrier has not answered lately",
+                    .suspended, mayHaveBeenSent: false, reason: "the circuit breaker of the carrier is open",
                     retryAfter: seconds)
             case .pass(let ticket):
                 if !breaker.isPristine { state.breakers.put(breaker, for: destination) }
@@ -90,9 +80,11 @@ final class CarrierBulkhead: HTTPClient {
         }
     }
 
+    /// - Parameter ticket: Nil for a request that was not let in.
     private func leave(
-        _ destination: OutboundRequest.Destination, _ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome
+        _ destination: OutboundRequest.Destination, _ ticket: CircuitBreaker.Ticket?, _ outcome: CircuitBreaker.Outcome
     ) {
+        guard let ticket else { return }
         let now = clock.now()
         state.withLock { state in
             let left = (state.underWay[destination.carrier] ?? 1) - 1
@@ -110,21 +102,22 @@ final class CarrierBulkhead: HTTPClient {
     }
 }
 
-/// How much a carrier may keep this server busy.
+/// How many requests one carrier may keep under way, and when its circuit breakers open.
 public struct CarrierBulkheadRules: Sendable, Hashable {
-    /// Requests to one carrier under way at once, those that wait for a connection among them.
+    /// Requests to one carrier under way at once, including those that wait for a connection.
     public var maximumUnderWay = 256
-    /// Times without an answer in a row after which an endpoint of a carrier is not asked for a while.
+    /// How many requests in a row without a response open the circuit breaker of an endpoint.
     public var failures = 5
-    /// The first such while, in seconds; each failed try after it doubles it, up to a minute.
+    /// How long the circuit breaker stays open at first, in seconds. Each failed probe doubles it, up to a minute.
     public var pause: Int64 = 5
 
+    /// The defaults.
     public init() {}
 
     var breaker: CircuitBreaker.Rules { CircuitBreaker.Rules(failures: failures, pause: pause) }
 
-    /// Steps that end a sign-in already begun may use as much again: its code is spent. What is fetched for users who are
-    /// signed in leaves half of it to those who want to be.
+    /// The limit that counts for a request of a step. Steps that finish a sign-in may use twice the limit, because its
+    /// code is spent. Resources for signed-in users may use half of it, and leave the rest to sign-ins.
     func limit(for step: OutboundRequest.Destination.Step) -> Int {
         switch step {
         case .resource: max(1, maximumUnderWay / 2)
@@ -135,7 +128,7 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
 }
 
 extension CircuitBreaker.Outcome {
-    /// What a transport failure says of whoever was asked.
+    /// What a transport failure says about the server.
     init(_ code: OutboundError.Code) {
         switch code {
         case .timedOut, .unreachable, .tls, .malformed: self = .failed

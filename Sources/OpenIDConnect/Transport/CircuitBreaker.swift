@@ -1,10 +1,10 @@
 package import Primitives
 
-/// Whether somebody who did not answer lately is asked again: not for a while, and then once, to see.
+/// Decides whether to ask a server that did not respond lately.
 ///
-/// A value without clock and network. *Closed*, everybody passes, and failures without a success between are counted.
-/// *Open*, nobody passes for a pause. *Half open*, one probe passes, and its end decides: an answer closes the breaker,
-/// a failure opens it for twice as long as before.
+/// A value without clock and network. *Closed*: every request passes, and failures in a row are counted. *Open*: no
+/// request passes for a pause. *Half open*: one probe passes, and its end decides: a response closes the breaker, a
+/// failure opens it for twice as long as before.
 package struct CircuitBreaker: Sendable {
     package struct Rules: Sendable, Hashable {
         /// Failures in a row after which the breaker opens.
@@ -12,7 +12,7 @@ package struct CircuitBreaker: Sendable {
         /// The first pause and the longest, in seconds.
         package var pause: Int64
         package var longestPause: Int64
-        /// Seconds after which a probe that has not ended counts as lost.
+        /// After how many seconds a probe that has not ended counts as lost.
         package var probeLimit: Int64
 
         package init(failures: Int = 5, pause: Int64 = 5, longestPause: Int64 = 60, probeLimit: Int64 = 120) {
@@ -24,13 +24,13 @@ package struct CircuitBreaker: Sendable {
     }
 
     package enum Admission: Sendable, Hashable {
-        /// The request may go; how it ended is told with the ticket.
+        /// The request may be sent. Its end is reported with the ticket.
         case pass(Ticket)
-        /// Seconds after which it makes sense to come again, 1 at least.
+        /// After how many seconds another try makes sense, 1 at least.
         case refuse(retryAfter: Int64)
     }
 
-    /// When a request was let through: one of before the last change says nothing of after it.
+    /// The period in which a request passed. The end of a request of an earlier period does not count.
     package struct Ticket: Sendable, Hashable {
         fileprivate let period: Int
     }
@@ -38,7 +38,7 @@ package struct CircuitBreaker: Sendable {
     package enum Outcome: Sendable, Hashable {
         case answered
         case failed
-        /// It says nothing of whoever was asked: the request did not get that far.
+        /// The request did not reach the server, so its end says nothing about it.
         case unknown
     }
 
@@ -56,7 +56,7 @@ package struct CircuitBreaker: Sendable {
         self.rules = rules
     }
 
-    /// As good as new: there is nothing to remember. One that ever opened has its period to remember.
+    /// Whether there is nothing to remember. A breaker that was open before remembers its period.
     package var isPristine: Bool {
         guard case .closed(failures: 0) = state, period == 0 else { return false }
         return true
@@ -64,9 +64,9 @@ package struct CircuitBreaker: Sendable {
 
     var status: CarrierStatus {
         switch state {
-        case .closed: .asked
-        case .open: .leftAlone
-        case .halfOpen: .tried
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
         }
     }
 
@@ -78,7 +78,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Takes note of how a request that was let through ended.
+    /// Notes how a request that passed ended.
     package mutating func end(_ ticket: Ticket, _ outcome: Outcome, now: Timestamp) {
         guard ticket.period == period else { return }
         switch (state, outcome) {
@@ -101,7 +101,7 @@ package struct CircuitBreaker: Sendable {
         return true
     }
 
-    /// Lets a probe through once `wait` seconds are over; also when the clock was set back, rather than wait for ever.
+    /// Lets a probe pass once `wait` seconds are over, or when the clock was set back: it might not catch up for long.
     private mutating func admit(
         after wait: Int64, since: Timestamp, pause: Int64, _ now: Timestamp
     ) -> Admission {

@@ -1,12 +1,16 @@
-/// A URL that a request may be sent to: absolute, https (or http to loopback where that was allowed), without user
+import Primitives
+
+/// A URL that a request may be sent to: absolute, https (or http to loopback where that is allowed), without user
 /// information or fragment.
 ///
-/// Made once at the edge, from a configuration or a provider's metadata; what has one need not look again.
+/// Text from a configuration or a provider's metadata is checked once, when the value is made.
 public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
+    /// The scheme of a URL.
     public enum Scheme: String, Sendable { case http, https }
 
-    /// What may be reached besides https.
+    /// Which schemes are allowed.
     public enum Policy: Sendable, Hashable {
+        /// No plain http.
         case httpsOnly
         /// Also plain http, but only to 127.0.0.0/8, ::1 and localhost: for development and tests.
         case allowLoopbackHTTP
@@ -15,25 +19,28 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     /// The longest text accepted, in bytes.
     public static let maximumBytes = 2048
 
+    /// The URL as it was written.
     public let text: String
+    /// https, or http where the policy allowed it.
     public let scheme: Scheme
     /// In lower case; an IPv6 address without its brackets.
     public let host: String
+    /// The port; 443 or 80 if the URL names none.
     public let port: UInt16
 
     public var description: String { text }
 
-    /// All else follows from the text.
+    /// Compares the texts, from which everything else follows.
     public static func == (left: EndpointURL, right: EndpointURL) -> Bool { left.text == right.text }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-    /// Whether ``host`` is loopback by its own spelling: `localhost`, 127.0.0.0/8 or `::1`.
+    /// Whether ``host`` is spelled as loopback: `localhost`, 127.0.0.0/8 or `::1`.
     public var isLoopback: Bool { HostName.isLoopback(host) }
 
-    /// The URL a text is, or nil if it is not absolute, not of an allowed scheme, has user information, a fragment,
-    /// white space or any character that RFC 3986 section 2 does not allow, names no proper host, or a port outside
-    /// 1 to 65535, or is longer than ``maximumBytes``.
+    /// Reads a URL. Nil if it is not absolute, its scheme is not allowed, it has user information, a fragment, or a
+    /// character that RFC 3986 section 2 does not allow, its host is not valid, its port is outside 1 to 65535, or it
+    /// is longer than ``maximumBytes``.
     public init?(_ text: String, policy: Policy) {
         guard text.utf8.count <= Self.maximumBytes, Self.hasOnlyURLCharacters(text) else { return nil }
         guard let (scheme, rest) = Self.splitScheme(text) else { return nil }
@@ -54,7 +61,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The URL with items added to its query, names and values percent-encoded. ``text`` may then be longer than
-    /// ``maximumBytes``: the items are ours and bounded where they were made.
+    /// ``maximumBytes``: the items are ours, and bounded by their own types.
     public func appending(query items: [(name: String, value: String)]) -> EndpointURL {
         guard !items.isEmpty else { return self }
         var bytes = Array(text.utf8)
@@ -92,7 +99,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
             guard rest.isEmpty || rest.utf8.first == UInt8(ascii: ":") else { return nil }
             hasPort = !rest.isEmpty
             port = rest.dropFirst()
-            guard let address = IPv6Text.normalized(host) else { return nil }
+            guard let address = HostName.normalizedIPv6(host) else { return nil }
             return parsePort(port, given: hasPort, default: defaultPort).map { (address, $0) }
         }
         if let colon = authority.utf8.firstIndex(of: UInt8(ascii: ":")) {
@@ -106,18 +113,18 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
 
     private static func parsePort(_ text: Substring, given: Bool, default port: UInt16) -> UInt16? {
         guard given else { return port }
-        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }),
+        guard (1...5).contains(text.utf8.count), text.isDecimal,
             let value = UInt16(text), value > 0
         else { return nil }
         return value
     }
 
-    /// Letters, digits and the reserved and unreserved signs of RFC 3986, without `#`; every `%` with two digits.
+    /// Unreserved and reserved characters of RFC 3986 without `#`, and `%` with two hexadecimal digits.
     private static func hasOnlyURLCharacters(_ text: String) -> Bool {
         var digitsDue = 0
         for byte in text.utf8 {
             if digitsDue > 0 {
-                guard isHexadecimal(byte) else { return false }
+                guard byte.hexadecimalValue != nil else { return false }
                 digitsDue -= 1
             } else if byte == UInt8(ascii: "%") {
                 digitsDue = 2
@@ -129,8 +136,4 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let reserved = Array(":/?[]@!$&'()*+,;=".utf8)
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
-    }
 }

@@ -1,44 +1,60 @@
 public import Primitives
 
-/// The one thing this module asks of the network: send a request, get the whole answer.
+/// What this module needs of the network: send a request, get the whole response.
 ///
-/// An implementation must not follow redirects, must check certificates, must end by ``OutboundRequest/timeout`` in
-/// all (not per read), must cut the answer at ``OutboundRequest/maximumBodyBytes`` after decompression, and must not
-/// send a request twice.
+/// An implementation must not follow redirects, must verify certificates, must end by ``OutboundRequest/timeout`` in
+/// all (not per read), must refuse a body longer than ``OutboundRequest/maximumBodyBytes`` after decompression, and
+/// must not send a request twice.
 public protocol HTTPClient: Sendable {
+    /// Sends a request.
+    /// - Throws: ``OutboundError`` if there is no response. A response of any status is none.
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse
 }
 
 /// A request to a carrier or provider.
 public struct OutboundRequest: Sendable {
-    public enum Method: String, Sendable { case get = "GET", post = "POST" }
+    /// The method of a request.
+    public enum Method: String, Sendable {
+        /// RFC 9110 section 9.3.1.
+        case get = "GET"
+        /// RFC 9110 section 9.3.3.
+        case post = "POST"
+    }
 
+    /// The method.
     public var method: Method
+    /// Where the request goes.
     public var url: EndpointURL
-    /// Field names and values, to be sent as they are. Values come from us, never from a carrier or client unchecked.
+    /// Header fields, sent unchanged. Values are ours, or were checked before.
     public var headers: [(name: String, value: String)]
+    /// The content; empty for none.
     public var body: [UInt8]
-    /// For the whole exchange: waiting for a place in the pool, resolution, handshake, request, answer.
+    /// For the whole exchange: waiting for a connection, resolution, handshake, request, response.
     public var timeout: Duration
+    /// The longest response body to accept, in bytes after decompression.
     public var maximumBodyBytes: Int
-    /// Whose request it is, where that is a carrier's: an implementation counts connections to a host by carrier, so
-    /// that two on one host do not wait for each other.
+    /// The carrier's step that the request belongs to; nil for other requests. Connections are limited by carrier, so
+    /// that two carriers on one host do not wait for each other.
     public var destination: Destination?
 
-    /// One step at one carrier: requests of a destination fail for the same reasons.
+    /// One step at one carrier. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {
+        /// What a request is for.
         public enum Step: Sendable, Hashable, CaseIterable { case discovery, keys, token, userInfo, resource }
 
-        /// The issuer, or what else names the carrier.
+        /// The issuer, or another name of the carrier.
         public let carrier: String
+        /// What the request is for.
         public let step: Step
 
+        /// A step at a carrier.
         public init(carrier: String, step: Step) {
             self.carrier = carrier
             self.step = step
         }
     }
 
+    /// A request with limits on time and response.
     public init(
         method: Method, url: EndpointURL, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil
@@ -53,18 +69,24 @@ public struct OutboundRequest: Sendable {
     }
 }
 
-/// A whole answer: of any status; redirects too are answers.
+/// A whole response of any status, redirects included.
 public struct OutboundResponse: Sendable {
+    /// The status code.
     public var status: Int
+    /// The `Content-Type` field.
     public var contentType: String?
+    /// All `Cache-Control` fields, joined by commas.
     public var cacheControl: String?
+    /// The `Retry-After` field.
     public var retryAfter: String?
-    /// Of the answer's `Date` field, if it has one.
+    /// The `Date` field.
     public var date: String?
+    /// The content after decompression.
     public var body: [UInt8]
-    /// When the server's certificate expires, where a client was told to find out and a new connection was made.
+    /// When the server's certificate expires, if the client inspects certificates and made a new connection.
     public var certificateExpiry: Timestamp?
 
+    /// A response.
     public init(
         status: Int, contentType: String? = nil, cacheControl: String? = nil, retryAfter: String? = nil,
         date: String? = nil, body: [UInt8] = [], certificateExpiry: Timestamp? = nil
@@ -79,38 +101,40 @@ public struct OutboundResponse: Sendable {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 public struct OutboundError: Error, Sendable, Hashable {
+    /// What failed.
     public enum Code: String, Sendable, CaseIterable {
-        /// The time for the whole exchange was over.
+        /// The exchange did not end within its timeout.
         case timedOut = "timed_out"
-        /// The name did not resolve, or nothing took the connection.
+        /// The name did not resolve, or no server accepted the connection.
         case unreachable
-        /// The address is one that requests must not be sent to.
+        /// The address policy does not allow the address.
         case addressRefused = "address_refused"
-        /// No TLS session, or a certificate that does not hold.
+        /// The TLS handshake failed, or the certificate is not valid.
         case tls
-        /// What came is not HTTP, or ended before it was whole.
+        /// The response is not HTTP, or ended before it was complete.
         case malformed
-        /// The answer is larger than allowed.
+        /// The response is larger than allowed.
         case tooLarge = "too_large"
         /// Too many requests to this host are under way or waiting.
         case overloaded
-        /// The server has not answered lately and is not asked for a while.
+        /// The circuit breaker is open: the server has not responded lately.
         case suspended
         /// The client was shut down.
         case shutDown = "shut_down"
     }
 
+    /// What failed.
     public let code: Code
     /// True if the request may have reached the server, so that it must not be sent again.
     public let mayHaveBeenSent: Bool
-    /// What the transport said; without the request's or answer's content.
+    /// The transport's text, without content of the request or response.
     public let reason: String
-
-    /// Seconds after which another try makes sense, if that is known.
+    /// Seconds after which another try makes sense, if known.
     public let retryAfter: Int64?
 
+    /// An error of the transport.
     public init(_ code: Code, mayHaveBeenSent: Bool, reason: String, retryAfter: Int64? = nil) {
         self.code = code
         self.mayHaveBeenSent = mayHaveBeenSent

@@ -1,7 +1,9 @@
-/// Host names as URLs carry them.
+import Primitives
+
+/// Host names in URLs.
 enum HostName {
     /// A DNS name (RFC 1123 section 2.1) in lower case, or nil: labels of 1 to 63 letters, digits and inner hyphens,
-    /// 253 bytes in all, no trailing dot. An IPv4 address in dotted decimals is one too.
+    /// 253 bytes in all, no trailing dot. An IPv4 address in dotted decimal counts as one.
     static func normalized(_ text: Substring) -> String? {
         guard (1...253).contains(text.utf8.count) else { return nil }
         for label in text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
@@ -10,14 +12,15 @@ enum HostName {
             else { return nil }
         }
         let lower = text.lowercased()
-        // A name that ends in a number is read as an address by many resolvers, in many notations; one is enough.
+        // Many resolvers read a name that ends in a number as an address, in many notations. Only dotted decimal is
+        // allowed.
         if let last = lower.utf8.split(separator: UInt8(ascii: ".")).last, isNumeric(last) {
             return isIPv4(lower) ? lower : nil
         }
         return lower
     }
 
-    /// Whether a normalized host is a DNS name with a dot in it, rather than an address or a bare label.
+    /// Whether a normalized host is a DNS name with a dot, rather than an address or a single label.
     static func isNameOfSeveralLabels(_ host: String) -> Bool {
         host.utf8.contains(UInt8(ascii: ".")) && !isIPv4(host)
     }
@@ -30,27 +33,31 @@ enum HostName {
             other.utf8.split(separator: dot).suffix(2), by: { $0.elementsEqual($1) })
     }
 
-    /// Whether a normalized host is loopback by its own spelling.
+    /// Whether a normalized host is spelled as loopback: `localhost`, 127.0.0.0/8 or `::1`.
     static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || (isIPv4(host) && host.hasPrefix("127."))
+        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && isIPv4(host))
     }
 
     /// Four decimal numbers up to 255 without leading zeros.
     static func isIPv4(_ text: String) -> Bool {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return false }
-        return parts.allSatisfy { part in
-            guard (1...3).contains(part.count), part.allSatisfy(isDigit) else { return false }
-            guard part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
-            return part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } <= 255
-        }
+        !text.utf8.contains(UInt8(ascii: ":")) && IPAddress(text) != nil
     }
 
-    /// Whether the last label would be taken for a number: digits, or `0x` and hexadecimal digits.
+    /// An IPv6 address (RFC 4291 section 2.2) in lower case, the loopback address as `::1` however it was written; nil
+    /// if the text is not one. A zone (`%eth0`) and a dotted IPv4 tail are refused: no provider needs them.
+    static func normalizedIPv6(_ text: Substring) -> String? {
+        let text = text.lowercased()
+        guard text.utf8.contains(UInt8(ascii: ":")), !text.utf8.contains(UInt8(ascii: ".")),
+            let address = IPAddress(text)
+        else { return nil }
+        return address.high == 0 && address.low == 1 ? "::1" : text
+    }
+
+    /// Whether a resolver may read the last label as a number: digits, or `0x` and hexadecimal digits.
     private static func isNumeric(_ label: Substring.UTF8View) -> Bool {
         if label.allSatisfy(isDigit) { return true }
         guard label.starts(with: "0x".utf8) else { return false }
-        return label.dropFirst(2).allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+        return label.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

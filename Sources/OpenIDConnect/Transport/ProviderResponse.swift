@@ -1,21 +1,21 @@
 import Primitives
 
-/// Reads providers' answers.
+/// Reads providers' responses.
 ///
-/// One policy for labels: JSON is read under any Content-Type or none, because carriers label it variously, except
-/// where the label says that it is a page or a form.
+/// JSON is read under any Content-Type or none, because carriers label it variously, except where the label says that
+/// it is a page or a form.
 enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
         "application/jwt",
     ]
 
-    /// The JSON object that an answer of any status carries, or nil if it carries something else.
+    /// The JSON object in a response of any status; nil if the content is something else.
     static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
         value(response, maximumBytes: maximumBytes)?.object
     }
 
-    /// Whether an answer carries a JSON object or array.
+    /// Whether the content is a JSON object or array.
     static func isDocument(_ response: OutboundResponse, maximumBytes: Int) -> Bool {
         let value = value(response, maximumBytes: maximumBytes)
         return value?.object != nil || value?.array != nil
@@ -32,8 +32,14 @@ enum ProviderResponse {
         response.contentType.flatMap(MediaTypeText.essence)
     }
 
-    /// Error codes that say that the provider does not accept us (RFC 6749 section 5.2).
+    /// Whether an error code says that the provider does not accept our client (RFC 6749 section 5.2).
     static func concernsClient(_ errorCode: String) -> Bool {
         errorCode == "invalid_client" || errorCode == "unauthorized_client"
+    }
+
+    /// A number of seconds, which some carriers write as a text; nil if the value is neither.
+    static func seconds(_ value: JSONValue) -> Int64? {
+        let seconds = value.string.map { $0.isDecimal ? Int64($0) : nil } ?? value.integer
+        return seconds.flatMap { $0 >= 0 ? $0 : nil }
     }
 }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Allows a burst of things, and then one in so many seconds.
+/// Allows a burst of events, and then one in so many seconds.
 struct TokenBucket: Sendable {
     private let capacity: Int64
     private let secondsPerToken: Int64
@@ -14,11 +14,11 @@ struct TokenBucket: Sendable {
         lastRefill = now
     }
 
-    /// Takes a token, or says that there is none.
+    /// Takes a token; false if there is none.
     mutating func take(now: Timestamp) -> Bool {
         let elapsed = now.secondsSinceEpoch - lastRefill.secondsSinceEpoch
         if elapsed < 0 {
-            // The clock was set back; wait anew rather than for ever.
+            // The clock was set back: without this, no token would come until it catches up.
             lastRefill = now
         } else if elapsed >= secondsPerToken {
             let earned = elapsed / secondsPerToken

@@ -1,19 +1,19 @@
 import Primitives
 
 extension UserInfo {
-    /// Reads a userinfo answer (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
+    /// Reads a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
     /// (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with control characters
     /// are left out.
     ///
-    /// - Throws: the check ``IDTokenCheck/userInfoSubject`` unless the answer names the subject of the ID token;
-    ///   ``OIDCError/Code/unusableResponse`` if it is no proper answer at all.
+    /// - Throws: the check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token;
+    ///   ``OIDCError/Code/unusableResponse`` if it is not a userinfo response.
     init(_ response: OutboundResponse, subject: String, limits: OutboundLimits) throws(OIDCError) {
         guard ProviderResponse.mediaType(response) != "application/jwt" else {
-            throw Self.unusable("The userinfo endpoint answered with a JWT, but plain JSON is registered.")
+            throw .unusable("The userinfo response is a JWT. Register the client for plain JSON.")
         }
         guard response.status == 200,
             let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
-        else { throw Self.unusable("The userinfo endpoint did not answer with a JSON object.") }
+        else { throw .unusable("The userinfo response is not status 200 with a JSON object.") }
         guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }
@@ -47,7 +47,7 @@ extension UserInfo {
         }
     }
 
-    /// A text, or the text that is an object's `value`.
+    /// A text, or an object's `value` that is a text.
     private static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
         let plain = value?.object.map { $0["value"] } ?? value
         guard let text = plain?.string, (1...maximumBytes).contains(text.utf8.count),
@@ -56,7 +56,7 @@ extension UserInfo {
         return text
     }
 
-    /// C0 and C1 controls, DEL, and the two separators that some readers take for line ends.
+    /// C0 and C1 controls, DEL, and the two separators that some readers treat as line ends.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
@@ -64,7 +64,7 @@ extension UserInfo {
         }
     }
 
-    /// A boolean, or one in a text as some carriers write it.
+    /// A boolean, which some carriers write as a text.
     private static func flag(_ value: JSONValue?) -> Bool? {
         switch value {
         case .bool(let flag): flag
@@ -80,7 +80,7 @@ extension UserInfo {
         return address?["value"]?.object ?? address
     }
 
-    /// The address as given in one text, or put together from its parts (Core section 5.1.1).
+    /// The address as one text, or joined from its parts (Core section 5.1.1).
     private static func addressText(_ attributes: JSONObject) -> String? {
         if let whole = text(attributes["address"], maximumBytes: 1024) { return whole }
         guard let address = address(attributes) else { return nil }
@@ -93,9 +93,5 @@ extension UserInfo {
     /// Core section 5.1.1 allows line ends in an address.
     private static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: ", ")
-    }
-
-    private static func unusable(_ reason: String) -> OIDCError {
-        OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
     }
 }

@@ -1,7 +1,7 @@
 import CLatchkeyCurl
 import OpenIDConnect
 
-/// What libcurl's results mean to those who asked.
+/// Translates libcurl's results.
 enum CurlFailure {
     static func error(_ result: CURLcode, host: String, mayHaveBeenSent: Bool) -> OutboundError {
         OutboundError(
@@ -9,8 +9,8 @@ enum CurlFailure {
             reason: "\(host): \(text(of: result))")
     }
 
-    /// Results that do not say more than "failed" count by when they came: before the request was sent, nothing was
-    /// reached; after it, the answer was no good.
+    /// A result that says no more than "failed" counts by its time: before the request was sent, the server is
+    /// unreachable; after it, the response is malformed.
     static func code(for result: CURLcode, mayHaveBeenSent: Bool) -> OutboundError.Code {
         switch result {
         case CURLE_OPERATION_TIMEDOUT: .timedOut
@@ -22,13 +22,13 @@ enum CurlFailure {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             .tls
         case CURLE_FILESIZE_EXCEEDED: .tooLarge
-        // libcurl's own bounds on what it gathers, such as one header line, end like this.
+        // libcurl's own limits, such as that on one header line, end like this.
         case CURLE_OUT_OF_MEMORY: mayHaveBeenSent ? .tooLarge : .overloaded
         default: mayHaveBeenSent ? .malformed : .unreachable
         }
     }
 
-    /// libcurl's fixed text for a result: nothing of the exchange is in it.
+    /// libcurl's fixed text for a result, without content of the exchange.
     static func text(of result: CURLcode) -> String {
         guard let text = curl_easy_strerror(result) else { return "error \(result.rawValue)" }
         return String(cString: text)
@@ -36,11 +36,12 @@ enum CurlFailure {
 }
 
 extension Transfer {
-    /// The exchange's outcome, once libcurl is done with it.
+    /// The outcome of an exchange that libcurl has finished.
     func outcome(_ result: CURLcode, of exchange: Exchange) -> Exchange.Outcome {
         guard result == CURLE_OK else { return .failure(failure(result, of: exchange)) }
         guard head.isComplete else {
-            return exchange.failure(.malformed, mayHaveBeenSent: true, "connection ended within the head")
+            return exchange.failure(
+                .malformed, mayHaveBeenSent: true, "the connection ended within the response's head")
         }
         return .success(
             OutboundResponse(
@@ -52,15 +53,21 @@ extension Transfer {
     private func failure(_ result: CURLcode, of exchange: Exchange) -> OutboundError {
         let host = exchange.request.url.host
         let wasSent = sendings > 0
-        if isTooLarge { return OutboundError(.tooLarge, mayHaveBeenSent: wasSent, reason: "\(host): answer too large") }
+        if isTooLarge {
+            return OutboundError(.tooLarge, mayHaveBeenSent: wasSent, reason: "\(host): the response is too large")
+        }
         if sendings > 1 {
-            return OutboundError(.malformed, mayHaveBeenSent: true, reason: "\(host): connection ended without answer")
+            return OutboundError(
+                .malformed, mayHaveBeenSent: true, reason: "\(host): the connection ended without a response")
         }
         if result == CURLE_COULDNT_CONNECT, wasAddressRefused {
-            return OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "\(host): address not allowed")
+            return OutboundError(
+                .addressRefused, mayHaveBeenSent: false,
+                reason: "\(host): the address policy does not allow this address")
         }
         if result == CURLE_OPERATION_TIMEDOUT, !wasSent, ContinuousClock.now < exchange.deadline {
-            return OutboundError(.unreachable, mayHaveBeenSent: false, reason: "\(host): no connection in time")
+            return OutboundError(
+                .unreachable, mayHaveBeenSent: false, reason: "\(host): no connection within the connect timeout")
         }
         let error = CurlFailure.error(result, host: host, mayHaveBeenSent: wasSent)
         guard error.code == .tls, let text = failureText?.text else { return error }

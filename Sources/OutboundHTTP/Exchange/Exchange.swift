@@ -1,13 +1,13 @@
 import OpenIDConnect
 
-/// A request on its way through the client, and who waits for its answer.
+/// A request on its way through the client, and the continuation that gets its response.
 ///
-/// It has one owner at a time: the inbox, then a host's line, then a transfer. Whoever holds it last finishes it, once.
-/// A class, since a value of so many parts would be copied part by part at each step of that way.
+/// It has one owner at a time: the inbox, then a host's queue, then a transfer. The last owner finishes it, once. A
+/// class, because a value with so many members would be copied member by member at each step.
 final class Exchange: Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 
-    /// Longer waits are cut to this, so that no sum of times can overflow.
+    /// The upper bound of timeouts, so that no sum of times can overflow.
     static let longestTimeout = Duration.seconds(3600)
 
     let request: OutboundRequest
@@ -30,10 +30,10 @@ final class Exchange: Sendable {
     }
 }
 
-/// What shares a limit of connections.
+/// The exchanges of one key share a limit of connections.
 struct HostKey: Hashable, Sendable {
     let name: String
     let port: UInt16
-    /// Two carriers on one host have a limit each.
+    /// Carriers on the same host have separate limits.
     let carrier: String?
 }

@@ -1,6 +1,6 @@
 import CLatchkeyCurl
 
-/// The buffer in which libcurl tells more of a failure than its code does, such as what is wrong with a certificate.
+/// The buffer for libcurl's details of a failure, such as what is wrong with a certificate.
 final class FailureText {
     private let buffer: UnsafeMutablePointer<CChar>
 
@@ -9,7 +9,7 @@ final class FailureText {
         buffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
-    // The easy handle has to be gone before: it is its owner's to see to that.
+    // The owner must clean up the easy handle before.
     deinit {
         buffer.deallocate()
     }
@@ -20,7 +20,7 @@ final class FailureText {
         _ = ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, buffer)
     }
 
-    /// Nil if libcurl said nothing. Control characters are left out.
+    /// Nil if libcurl wrote nothing. Control characters are left out.
     var text: String? {
         let text = String(cString: buffer)
         let printable = String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)

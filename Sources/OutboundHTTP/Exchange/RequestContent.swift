@@ -1,4 +1,4 @@
-/// The bytes of a request's body, at an address that holds until the exchange is over.
+/// The bytes of a request's body, at an address that is valid until the exchange ends.
 struct RequestContent: ~Copyable {
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 1)
     private var count = 0
@@ -17,7 +17,7 @@ struct RequestContent: ~Copyable {
         return buffer.baseAddress
     }
 
-    /// Codes and client secrets do not stay behind in a buffer that nobody needs; nor does a large buffer.
+    /// Overwrites the bytes, because they may be codes and client secrets, and frees a large buffer.
     mutating func erase() {
         UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
         count = 0

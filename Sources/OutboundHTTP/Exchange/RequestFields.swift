@@ -1,7 +1,7 @@
 import CLatchkeyCurl
 import OpenIDConnect
 
-/// The header fields of a request as libcurl's list; made anew only when they differ from the last request's.
+/// The header fields of a request as libcurl's list, made again only if they differ from the last request's.
 struct RequestFields: ~Copyable {
     private var list: UnsafeMutablePointer<curl_slist>?
     private var fields: [(name: String, value: String)] = []
@@ -16,7 +16,7 @@ struct RequestFields: ~Copyable {
         if list != nil, fields.elementsEqual(wanted, by: ==) { return }
         guard wanted.allSatisfy(Self.isLegal) else {
             throw OutboundError(
-                .malformed, mayHaveBeenSent: false, reason: "\(host): a header field of the request is not legal")
+                .malformed, mayHaveBeenSent: false, reason: "\(host): a header field of the request is not valid")
         }
         guard let made = Self.makeList(wanted), ccurl_set_list(easy, CURLOPT_HTTPHEADER, made) == CURLE_OK else {
             throw OutboundError(.overloaded, mayHaveBeenSent: false, reason: "\(host): no memory")
@@ -27,8 +27,8 @@ struct RequestFields: ~Copyable {
     }
 
     private static func makeList(_ fields: [(name: String, value: String)]) -> UnsafeMutablePointer<curl_slist>? {
-        // A name without value tells libcurl to leave out a field of its own: it would ask a server's leave
-        // (100-continue) before it sends a large body, and wait for it.
+        // A name without value turns off a field of libcurl's: it would send Expect: 100-continue before a large body,
+        // and wait for the interim response.
         var list = curl_slist_append(nil, "Expect:")
         for (name, value) in fields {
             let line = value.isEmpty ? "\(name);" : "\(name): \(value)"
@@ -41,7 +41,7 @@ struct RequestFields: ~Copyable {
         return list
     }
 
-    /// RFC 9110 sections 5.1 and 5.5, so that no value can end its line and begin another.
+    /// RFC 9110 sections 5.1 and 5.5, so that no value can add another field.
     private static func isLegal(_ field: (name: String, value: String)) -> Bool {
         !field.name.isEmpty && field.name.utf8.allSatisfy(isTokenCharacter)
             && field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }

@@ -1,8 +1,7 @@
-/// The header fields of an answer that are looked at, read line by line as libcurl delivers them.
-///
-/// ``OutboundResponse`` has no others, so the rest is counted and forgotten.
+/// The header fields of a response that ``OutboundResponse`` has, read line by line as libcurl delivers them. The
+/// others are only counted.
 package struct ResponseHead: Sendable {
-    /// All lines of all heads of one answer together, interim answers (1xx) and trailers included.
+    /// The limit for all lines of one response together, interim responses (1xx) and trailers included.
     package static let maximumBytes = 32 * 1024
 
     package private(set) var contentType: String?
@@ -11,13 +10,13 @@ package struct ResponseHead: Sendable {
     package private(set) var date: String?
     package private(set) var contentLength: Int?
     private var receivedBytes = 0
-    /// Whether the empty line that ends a head has come: libcurl is content with a head that the connection's end cuts
-    /// short.
+    /// Whether the empty line that ends a head has come. libcurl also accepts a head that the end of the connection
+    /// cuts short.
     package private(set) var isComplete = false
 
     package init() {}
 
-    /// Takes one line with its line end; false if the head has become too large.
+    /// Reads one line with its line end; false if the head has become too large.
     package mutating func receive(_ line: UnsafeRawBufferPointer) -> Bool {
         receivedBytes += line.count
         guard receivedBytes <= Self.maximumBytes else { return false }
@@ -25,7 +24,7 @@ package struct ResponseHead: Sendable {
         if text.isEmpty {
             isComplete = true
         } else if isComplete {
-            // After an interim answer comes another head; after the body come trailers, which count for nothing.
+            // Another head follows an interim response. Trailers follow the body, and are ignored.
             if text.starts(with: "HTTP/".utf8) { startOver() }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             receive(name: text[..<colon], value: Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
@@ -40,7 +39,7 @@ package struct ResponseHead: Sendable {
     }
 
     private mutating func receive(name: Slice<UnsafeRawBufferPointer>, value: Slice<UnsafeRawBufferPointer>) {
-        // The length alone tells most fields apart, so that few names are compared.
+        // The length excludes most names, so that few are compared.
         switch name.count {
         case 4 where Self.matches(name, "date"): Self.setOnce(&date, value)
         case 11 where Self.matches(name, "retry-after"): Self.setOnce(&retryAfter, value)
@@ -61,7 +60,7 @@ package struct ResponseHead: Sendable {
         field = field.map { "\($0), \(text)" } ?? text
     }
 
-    /// Compares without regard to case; `expected` is in lower case.
+    /// Compares case-insensitively; `expected` is in lower case.
     private static func matches(_ name: Slice<UnsafeRawBufferPointer>, _ expected: StaticString) -> Bool {
         expected.withUTF8Buffer { expected in
             zip(name, expected).allSatisfy { $0 | 0x20 == $1 }

@@ -1,77 +1,54 @@
 import CLatchkeyCurl
 
-/// What every easy handle is told once.
+/// The options that are set once on every easy handle.
 enum EasyOptions {
-    private struct Refused: Error {
-        let option: CURLoption
+    private enum Value {
+        case number(Int)
+        case text(String?)
     }
 
     static func set(
         _ configuration: OutboundHTTPConfiguration, on easy: UnsafeMutableRawPointer
     ) throws(OutboundHTTPStartError) {
-        do throws(Refused) {
-            try setProtocol(configuration, on: easy)
-            try setTLS(configuration, on: easy)
-            try setConnections(configuration, on: easy)
-        } catch {
-            throw OutboundHTTPStartError(.library, "libcurl refused option \(error.option.rawValue)")
-        }
-    }
-
-    private static func setProtocol(
-        _ configuration: OutboundHTTPConfiguration, on easy: UnsafeMutableRawPointer
-    ) throws(Refused) {
         guard ccurl_set_schemes(easy, configuration.allowLoopbackHTTP ? 1 : 0) == CURLE_OK else {
-            throw Refused(option: CURLOPT_URL)
+            throw OutboundHTTPStartError(.library, "libcurl refused the protocols")
         }
-        try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1, on: easy)
-        try set(CURLOPT_HTTP09_ALLOWED, 0, on: easy)
-        try set(CURLOPT_FOLLOWLOCATION, 0, on: easy)
-        try set(CURLOPT_PATH_AS_IS, 1, on: easy)
-        try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1, on: easy)
-        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue), on: easy)
-        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1, on: easy)
-        try set(CURLOPT_USERAGENT, configuration.userAgent, on: easy)
-        // One coding is enough; each further decoder would be one more thing a carrier can feed.
-        try set(CURLOPT_ACCEPT_ENCODING, "gzip", on: easy)
-        // An empty text, unlike none, keeps libcurl from asking the environment.
-        try set(CURLOPT_PROXY, configuration.proxy ?? "", on: easy)
-        try set(CURLOPT_NOPROXY, "", on: easy)
-    }
-
-    private static func setTLS(
-        _ configuration: OutboundHTTPConfiguration, on easy: UnsafeMutableRawPointer
-    ) throws(Refused) {
-        try set(CURLOPT_SSL_VERIFYPEER, 1, on: easy)
-        try set(CURLOPT_SSL_VERIFYHOST, 2, on: easy)
-        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2), on: easy)
-        if configuration.inspectsCertificates { try set(CURLOPT_CERTINFO, 1, on: easy) }
-        guard let caBundle = configuration.caBundle else { return }
-        try set(CURLOPT_CAINFO, caBundle, on: easy)
-        // The system's directory of certificates would be trusted besides.
-        try set(CURLOPT_CAPATH, nil, on: easy)
-    }
-
-    private static func setConnections(
-        _ configuration: OutboundHTTPConfiguration, on easy: UnsafeMutableRawPointer
-    ) throws(Refused) {
-        // Signals are the thread's matter, see ccurl_start_thread.
-        try set(CURLOPT_NOSIGNAL, 1, on: easy)
         ccurl_set_quick_exit(easy)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds, on: easy)
-        try set(CURLOPT_MAXAGE_CONN, max(1, configuration.keptConnectionSeconds), on: easy)
-        try set(CURLOPT_TCP_NODELAY, 1, on: easy)
+        for (option, value) in options(configuration) {
+            let result =
+                switch value {
+                case .number(let number): ccurl_set_long(easy, option, number)
+                case .text(let text): ccurl_set_string(easy, option, text)
+                }
+            guard result == CURLE_OK else {
+                throw OutboundHTTPStartError(.library, "libcurl refused option \(option.rawValue)")
+            }
+        }
     }
 
-    private static func set(
-        _ option: CURLoption, _ value: Int, on easy: UnsafeMutableRawPointer
-    ) throws(Refused) {
-        guard ccurl_set_long(easy, option, value) == CURLE_OK else { throw Refused(option: option) }
-    }
-
-    private static func set(
-        _ option: CURLoption, _ value: String?, on easy: UnsafeMutableRawPointer
-    ) throws(Refused) {
-        guard ccurl_set_string(easy, option, value) == CURLE_OK else { throw Refused(option: option) }
+    private static func options(_ configuration: OutboundHTTPConfiguration) -> [(CURLoption, Value)] {
+        var options: [(CURLoption, Value)] = [
+            (CURLOPT_HTTP_VERSION, .number(Int(CURL_HTTP_VERSION_1_1))), (CURLOPT_HTTP09_ALLOWED, .number(0)),
+            (CURLOPT_FOLLOWLOCATION, .number(0)), (CURLOPT_PATH_AS_IS, .number(1)),
+            (CURLOPT_DISALLOW_USERNAME_IN_URL, .number(1)), (CURLOPT_NETRC, .number(Int(CURL_NETRC_IGNORED.rawValue))),
+            (CURLOPT_SUPPRESS_CONNECT_HEADERS, .number(1)), (CURLOPT_USERAGENT, .text(configuration.userAgent)),
+            // One coding is enough. Each further decoder adds code that a carrier can attack.
+            (CURLOPT_ACCEPT_ENCODING, .text("gzip")),
+            // With an empty text instead of none, libcurl does not read the environment.
+            (CURLOPT_PROXY, .text(configuration.proxy ?? "")), (CURLOPT_NOPROXY, .text("")),
+            (CURLOPT_SSL_VERIFYPEER, .number(1)), (CURLOPT_SSL_VERIFYHOST, .number(2)),
+            (CURLOPT_SSLVERSION, .number(Int(CURL_SSLVERSION_TLSv1_2))),
+            // ccurl_start_thread blocks signals for the thread.
+            (CURLOPT_NOSIGNAL, .number(1)),
+            (CURLOPT_CONNECTTIMEOUT_MS, .number(configuration.connectTimeout.wholeMilliseconds)),
+            (CURLOPT_MAXAGE_CONN, .number(max(1, configuration.keptConnectionSeconds))),
+            (CURLOPT_TCP_NODELAY, .number(1)),
+        ]
+        if configuration.inspectsCertificates { options.append((CURLOPT_CERTINFO, .number(1))) }
+        if let caBundle = configuration.caBundle {
+            // Without CAPATH nil, the system's directory of certificates would be trusted, too.
+            options += [(CURLOPT_CAINFO, .text(caBundle)), (CURLOPT_CAPATH, .text(nil))]
+        }
+        return options
     }
 }

@@ -1,11 +1,11 @@
 import OpenIDConnect
 import Synchronization
 
-/// Where tasks leave their requests for the loop's thread.
+/// Hands requests from tasks to the loop's thread.
 final class Inbox: Sendable {
     private struct State {
         var arrivals: [Exchange] = []
-        /// The thread waits in `poll`, or is about to, and nobody has woken it yet.
+        /// The thread waits in `poll`, or is about to, and was not woken yet.
         var isSleeping = false
         var isStopping = false
         var mayWake = true
@@ -20,7 +20,7 @@ final class Inbox: Sendable {
         self.multi = multi
     }
 
-    /// Hands a request over. It will be finished, if only with `shutDown`.
+    /// Hands a request over. It is finished in any case, after a shutdown with `shutDown`.
     func post(_ exchange: Exchange) {
         let isStopping = state.withLock { state in
             if state.isStopping { return true }
@@ -32,7 +32,7 @@ final class Inbox: Sendable {
         exchange.continuation.resume(returning: exchange.failure(.shutDown, "the client was shut down"))
     }
 
-    /// Makes the loop end soon. Does not wait.
+    /// Makes the loop end soon, without waiting for it.
     func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -40,7 +40,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Returns when the loop has ended and all is closed.
+    /// Returns when the loop has ended and all connections are closed.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -51,8 +51,8 @@ final class Inbox: Sendable {
         }
     }
 
-    /// One wake-up for each sleep, however many arrive; none at all while the thread is at work. Under the lock, so
-    /// that none can come after ``endWaking()``.
+    /// Wakes the thread once for each sleep, and not while it works. Runs under the lock, so that no wake-up comes
+    /// after ``endWaking()``.
     private func wake(_ state: inout State) {
         guard state.isSleeping, state.mayWake else { return }
         state.isSleeping = false
@@ -60,9 +60,9 @@ final class Inbox: Sendable {
     }
 }
 
-// What the loop's thread asks.
+// Called by the loop's thread.
 extension Inbox {
-    /// Moves what has arrived to `batch`, which must be empty; false once the loop is to stop.
+    /// Moves the arrivals to `batch`, which must be empty; false once the loop must stop.
     func take(into batch: inout [Exchange]) -> Bool {
         state.withLock { state in
             state.isSleeping = false
@@ -71,7 +71,7 @@ extension Inbox {
         }
     }
 
-    /// True if nothing has arrived, so that the thread may sleep: what arrives from now on wakes it.
+    /// True if nothing has arrived, so that the thread may sleep. Later arrivals wake it.
     func beginSleep() -> Bool {
         state.withLock { state in
             state.isSleeping = state.arrivals.isEmpty && !state.isStopping
@@ -79,12 +79,12 @@ extension Inbox {
         }
     }
 
-    /// No wake-up comes after this.
+    /// Prevents further wake-ups.
     func endWaking() {
         state.withLock { $0.mayWake = false }
     }
 
-    /// Lets those go on who wait for the end.
+    /// Resumes the callers of ``waitForEnd()``.
     func announceEnd() {
         let waiting = state.withLock { state in
             state.hasEnded = true

@@ -1,11 +1,11 @@
 import CLatchkeyCurl
 import OpenIDConnect
 
-/// libcurl's multi handle: the transfers under way and the connections kept for later ones.
+/// libcurl's multi handle: the transfers under way and the connections kept for reuse.
 ///
-/// Sendable because ``wakeUp()`` is the one thing done from other threads, and `curl_multi_wakeup` may be called from
-/// any. All else belongs to the loop's thread, which closes the handle only after ``Inbox/endWaking()`` has made sure that
-/// no wake-up is to come.
+/// Sendable, because other threads call only ``wakeUp()``, and `curl_multi_wakeup` may be called from any thread.
+/// Everything else belongs to the loop's thread, which closes the handle only after ``Inbox/endWaking()`` prevents
+/// further wake-ups.
 final class MultiHandle: @unchecked Sendable {
     private var multi: UnsafeMutableRawPointer?
 
@@ -36,13 +36,13 @@ final class MultiHandle: @unchecked Sendable {
 
     func remove(_ easy: UnsafeMutableRawPointer) { curl_multi_remove_handle(multi, easy) }
 
-    /// Moves all transfers on as far as they go without waiting.
+    /// Advances all transfers as far as possible without waiting.
     func perform() {
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
     }
 
-    /// Waits until a socket or a timer of a transfer is ready, ``wakeUp()`` was called, or the time is over.
+    /// Waits until a socket or timer of a transfer is ready, ``wakeUp()`` is called, or the time is over.
     func poll(milliseconds: Int32) {
         curl_multi_poll(multi, nil, 0, milliseconds, nil)
     }
@@ -54,8 +54,8 @@ final class MultiHandle: @unchecked Sendable {
     }
 }
 
-/// libcurl's state of the whole process.
+/// libcurl's process-wide state.
 private enum GlobalState {
-    /// Made once, by whichever thread comes first; never undone, since others in the process may use libcurl too.
+    /// Initialised once, by the first client; never cleaned up, because other code in the process may use libcurl.
     static let result: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }

@@ -1,4 +1,4 @@
-/// Who may start and who waits, host by host: a hanging host fills its own line and nobody else's.
+/// Decides which exchanges start and which wait, host by host: a host that hangs fills only its own queue.
 ///
 /// A value without clock or network. A host without exchanges takes no memory.
 package struct PerHostQueue<Host: Hashable, Waiting> {
@@ -6,9 +6,9 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
         case start, wait, overloaded
     }
 
-    private struct Line {
+    private struct Queue {
         var active: Int
-        /// First come, first served; what stands before `first` has left.
+        /// In the order of arrival. Elements before `first` have left.
         var waiting: [Waiting] = []
         var first = 0
 
@@ -18,7 +18,7 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
             guard first < waiting.count else { return nil }
             let next = waiting[first]
             first += 1
-            // Moving the rest down each time would make a long line quadratic.
+            // Moving the rest each time would take quadratic time for a long queue.
             if first > 64, first * 2 > waiting.count {
                 waiting.removeFirst(first)
                 first = 0
@@ -27,7 +27,7 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
         }
     }
 
-    private var lines: [Host: Line] = [:]
+    private var queues: [Host: Queue] = [:]
     private let maximumActive: Int
     private let maximumWaiting: Int
 
@@ -36,45 +36,45 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
         self.maximumWaiting = max(0, maximumWaiting)
     }
 
-    /// All that stand in line.
-    package var waiting: [Waiting] { lines.values.flatMap { $0.waiting[$0.first...] } }
+    /// All that wait.
+    package var waiting: [Waiting] { queues.values.flatMap { $0.waiting[$0.first...] } }
 
-    package var hostCount: Int { lines.count }
+    package var hostCount: Int { queues.count }
 
-    /// Decides on an arrival. After `start` it counts as active until ``leave(_:)``; after `wait` it stands in line.
+    /// Decides on an arrival. After `start` it is active until ``leave(_:)``; after `wait` it is in the queue.
     package mutating func admit(_ arrival: Waiting, at host: Host) -> Admission {
-        guard let index = lines.index(forKey: host) else {
-            lines[host] = Line(active: 1)
+        guard let index = queues.index(forKey: host) else {
+            queues[host] = Queue(active: 1)
             return .start
         }
-        if lines.values[index].active < maximumActive {
-            lines.values[index].active += 1
+        if queues.values[index].active < maximumActive {
+            queues.values[index].active += 1
             return .start
         }
-        guard lines.values[index].waitingCount < maximumWaiting else { return .overloaded }
-        lines.values[index].waiting.append(arrival)
+        guard queues.values[index].waitingCount < maximumWaiting else { return .overloaded }
+        queues.values[index].waiting.append(arrival)
         return .wait
     }
 
-    /// Ends one active exchange. Its place goes to the longest waiting, which is returned and counts as active.
+    /// Ends one active exchange. The longest waiting one is returned, and is active in its place.
     package mutating func leave(_ host: Host) -> Waiting? {
-        guard let index = lines.index(forKey: host) else { return nil }
-        if let next = lines.values[index].next() { return next }
-        lines.values[index].active -= 1
-        if lines.values[index].active <= 0 { lines.remove(at: index) }
+        guard let index = queues.index(forKey: host) else { return nil }
+        if let next = queues.values[index].next() { return next }
+        queues.values[index].active -= 1
+        if queues.values[index].active <= 0 { queues.remove(at: index) }
         return nil
     }
 
-    /// Takes all that match out of the lines.
+    /// Removes all matching ones from the queues.
     package mutating func removeWaiting(where matches: (Waiting) -> Bool) -> [Waiting] {
         var removed: [Waiting] = []
-        for index in lines.indices where lines.values[index].waitingCount > 0 {
+        for index in queues.indices where queues.values[index].waitingCount > 0 {
             var kept: [Waiting] = []
-            for waiting in lines.values[index].waiting[lines.values[index].first...] {
+            for waiting in queues.values[index].waiting[queues.values[index].first...] {
                 if matches(waiting) { removed.append(waiting) } else { kept.append(waiting) }
             }
-            lines.values[index].waiting = kept
-            lines.values[index].first = 0
+            queues.values[index].waiting = kept
+            queues.values[index].first = 0
         }
         return removed
     }

@@ -1,7 +1,8 @@
 import CLatchkeyCurl
 import OpenIDConnect
+import Primitives
 
-// What libcurl calls while it performs. The context is the transfer, which outlives its easy handle's use.
+// The callbacks of libcurl. Their context is the transfer, which outlives the use of its easy handle.
 extension Transfer {
     func setCallbacks() -> CURLcode {
         ccurl_set_callbacks(
@@ -18,7 +19,7 @@ extension Transfer {
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Takes a piece of the body, decompressed. Fewer bytes taken than given ends the transfer.
+    /// Receives a decompressed piece of the body. Returning fewer bytes than given ends the transfer.
     private func receiveBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let exchange else { return 0 }
         let limit = exchange.request.maximumBodyBytes
@@ -27,7 +28,7 @@ extension Transfer {
             return 0
         }
         if body.isEmpty, let announced = head.contentLength {
-            // What is announced is not yet there: no more is set aside for it than a usual answer takes.
+            // The announced length may be false, so no more than a usual response needs is reserved.
             body.reserveCapacity(max(count, min(announced, limit, 64 * 1024)))
         }
         body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
@@ -60,15 +61,15 @@ extension Transfer {
         }
     }
 
-    /// Plain http goes to loopback only, whatever its host's name resolves to.
+    /// Plain http is allowed to loopback addresses only, whatever the host's name is.
     private func isPermitted(_ address: IPAddress, by policy: AddressPolicy) -> Bool {
         guard policy.permits(address) else { return false }
         return exchange?.request.url.scheme == .https || address.scope == .loopback
     }
 
-    /// Comes once a connection stands and before the request goes out on it; also when libcurl, on its own, would send
-    /// the request again because a reused connection ended without an answer. The server may have acted on it by
-    /// then, so the second time is refused.
+    /// Called when a connection is established, before the request is sent; also before libcurl repeats the request
+    /// because a reused connection ended without a response. The server may have acted on the request, so the
+    /// repetition is refused.
     private func beginSending() -> Int32 {
         sendings += 1
         return sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT

@@ -1,26 +1,26 @@
 import CLatchkeyCurl
 import OpenIDConnect
 
-/// One easy handle of libcurl and the exchange it carries, used again and again.
+/// One easy handle of libcurl and its current exchange. Reused for many exchanges.
 ///
-/// Only the loop's thread touches it: libcurl's callbacks run on that thread too.
+/// Only the loop's thread uses it. libcurl's callbacks run on that thread, too.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
     let addressPolicy: AddressPolicy?
-    /// Its place among the loop's active transfers.
+    /// Its index among the loop's active transfers.
     var slot = 0
 
-    /// Where libcurl writes what went wrong; nil where nobody asks.
+    /// Where libcurl writes details of a failure; nil unless certificates are inspected.
     let failureText: FailureText?
     private(set) var exchange: Exchange?
-    // What the callbacks find out about the exchange.
+    // Set by the callbacks.
     var head = ResponseHead()
     var body: [UInt8] = []
     var isTooLarge = false
     var wasAddressRefused = false
     var sendings = 0
 
-    // What the handle was last told, so as not to tell it again.
+    // The handle's current options, so that they are not set again.
     private var method: OutboundRequest.Method?
     private var url: EndpointURL?
     private var bodyLimit: Int?
@@ -43,12 +43,14 @@ final class Transfer {
         curl_easy_cleanup(easy)
     }
 
-    /// Takes an exchange and tells the handle what it does not know yet. On failure the exchange is not taken.
+    /// Takes an exchange and sets the options that differ. On failure the exchange is not taken.
     func prepare(_ exchange: Exchange, now: ContinuousClock.Instant) throws(OutboundError) {
         let request = exchange.request
         let left = exchange.deadline - now
         guard left > .zero else {
-            throw OutboundError(.timedOut, mayHaveBeenSent: false, reason: "\(request.url.host): waited too long")
+            throw OutboundError(
+                .timedOut, mayHaveBeenSent: false,
+                reason: "\(request.url.host): the timeout ended while the request waited for a connection")
         }
         try fields.set(request.headers, on: easy, host: request.url.host)
         var result = ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, left.wholeMilliseconds)
@@ -61,7 +63,7 @@ final class Transfer {
         self.exchange = exchange
     }
 
-    /// Gives up the exchange and all that came for it.
+    /// Drops the exchange and its response.
     func clear() {
         exchange = nil
         head = ResponseHead()
@@ -87,7 +89,7 @@ final class Transfer {
             self.method = .get
             return ccurl_set_long(easy, CURLOPT_HTTPGET, 1)
         case .post:
-            // The handle keeps only the address, and each request has its own bytes and length.
+            // The handle stores only the address, so bytes and length are set for each request.
             self.method = .post
             let result = ccurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
             guard result == CURLE_OK else { return result }
@@ -98,13 +100,13 @@ final class Transfer {
     private func set(bodyLimit: Int) -> CURLcode {
         if bodyLimit == self.bodyLimit { return CURLE_OK }
         self.bodyLimit = bodyLimit
-        // Ends the transfer at a Content-Length that is too large; 0 would mean no limit.
+        // Ends the transfer at a Content-Length that is too large; 0 means no limit.
         return ccurl_set_offset(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(max(1, bodyLimit)))
     }
 }
 
 extension Duration {
-    /// Rounded up, and at least one: to libcurl, 0 milliseconds is no limit.
+    /// Rounded up, and at least 1: 0 milliseconds mean no limit to libcurl.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)

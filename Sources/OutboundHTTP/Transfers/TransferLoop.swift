@@ -1,33 +1,32 @@
 import CLatchkeyCurl
 import OpenIDConnect
 
-/// The thread that runs libcurl: takes requests from the inbox, moves transfers on, hands out what is finished.
+/// The thread that runs libcurl: takes requests from the inbox, advances transfers, hands out responses.
 ///
-/// Everything here belongs to that one thread, so nothing here is locked.
+/// Only that thread uses it, so nothing is locked.
 final class TransferLoop {
-    private typealias Lines = PerHostQueue<HostKey, Exchange>
-
     private let configuration: OutboundHTTPConfiguration
     private let inbox: Inbox
     private let multi: MultiHandle
-    private var lines: Lines
+    private var queues: PerHostQueue<HostKey, Exchange>
     private var active: [Transfer] = []
     private var idle: [Transfer]
     private var arrivals: [Exchange] = []
     private var finished: [(exchange: Exchange, outcome: Exchange.Outcome)] = []
-    /// No waiting exchange's deadline is before this.
+    /// The earliest deadline of a waiting exchange, or an earlier time.
     private var firstDeadline: ContinuousClock.Instant?
 
     init(_ configuration: OutboundHTTPConfiguration, inbox: Inbox, multi: MultiHandle) throws(OutboundHTTPStartError) {
         self.configuration = configuration
         self.inbox = inbox
         self.multi = multi
-        lines = Lines(maximumActive: configuration.perHostConnections, maximumWaiting: configuration.perHostWaiting)
-        // The first one shows that libcurl knows all that is asked of it.
+        queues = PerHostQueue(
+            maximumActive: configuration.perHostConnections, maximumWaiting: configuration.perHostWaiting)
+        // The first one proves that libcurl supports all options.
         idle = [try Transfer(configuration)]
     }
 
-    /// Runs until the inbox is stopped; then fails what is left and closes all.
+    /// Runs until the inbox is stopped; then fails the remaining exchanges and closes all connections.
     func run() {
         while inbox.take(into: &arrivals) {
             admitArrivals()
@@ -42,23 +41,25 @@ final class TransferLoop {
 
     private func admitArrivals() {
         for exchange in arrivals {
-            switch lines.admit(exchange, at: exchange.host) {
+            switch queues.admit(exchange, at: exchange.host) {
             case .start: if !start(exchange) { passOn(exchange.host) }
             case .wait: firstDeadline = min(firstDeadline ?? exchange.deadline, exchange.deadline)
-            case .overloaded: finish(exchange, .overloaded, "too many requests wait for this host")
+            case .overloaded: finish(exchange, .overloaded, "too many requests are waiting for this host")
             }
         }
         arrivals.removeAll(keepingCapacity: true)
     }
 
-    /// False if the exchange could not be started and is finished already.
+    /// False if the exchange could not start, and is finished already.
     private func start(_ exchange: Exchange) -> Bool {
         do throws(OutboundError) {
             let transfer = try takeTransfer(for: exchange)
             try transfer.prepare(exchange, now: .now)
             guard multi.add(transfer.easy) else {
                 transfer.clear()
-                throw OutboundError(.overloaded, mayHaveBeenSent: false, reason: "\(exchange.host.name): not started")
+                throw OutboundError(
+                    .overloaded, mayHaveBeenSent: false,
+                    reason: "\(exchange.host.name): libcurl did not take the request")
             }
             transfer.slot = active.count
             active.append(transfer)
@@ -78,9 +79,9 @@ final class TransferLoop {
         }
     }
 
-    /// Gives a place that became free to whoever waits for it.
+    /// Starts the exchange that waited longest for a place that became free.
     private func passOn(_ host: HostKey) {
-        while let next = lines.leave(host) {
+        while let next = queues.leave(host) {
             if start(next) { return }
         }
     }
@@ -108,23 +109,23 @@ final class TransferLoop {
         guard let first = firstDeadline else { return }
         let now = ContinuousClock.now
         guard first <= now else { return }
-        for exchange in lines.removeWaiting(where: { $0.deadline <= now }) {
-            finish(exchange, .timedOut, "waited too long")
+        for exchange in queues.removeWaiting(where: { $0.deadline <= now }) {
+            finish(exchange, .timedOut, "the timeout ended while the request waited for a connection")
         }
-        firstDeadline = lines.waiting.map(\.deadline).min()
+        firstDeadline = queues.waiting.map(\.deadline).min()
     }
 
     private func finish(_ exchange: Exchange, _ code: OutboundError.Code, _ reason: String) {
         finished.append((exchange, exchange.failure(code, reason)))
     }
 
-    /// Resumes all at once, when libcurl's and this loop's state is in order.
+    /// Resumes the callers after the state of libcurl and of this loop is consistent.
     private func handOutFinished() {
         for (exchange, outcome) in finished { exchange.continuation.resume(returning: outcome) }
         finished.removeAll(keepingCapacity: true)
     }
 
-    /// libcurl wakes by itself for the timers of what is under way.
+    /// libcurl wakes itself for the timers of transfers.
     private func longestSleep() -> Int32 {
         guard let firstDeadline else { return 60_000 }
         return Int32(clamping: min(60_000, (firstDeadline - .now).wholeMilliseconds))
@@ -139,7 +140,7 @@ final class TransferLoop {
             }
         }
         for exchange in arrivals { finish(exchange, .shutDown, Self.shutDown) }
-        for exchange in lines.removeWaiting(where: { _ in true }) { finish(exchange, .shutDown, Self.shutDown) }
+        for exchange in queues.removeWaiting(where: { _ in true }) { finish(exchange, .shutDown, Self.shutDown) }
         active = []
         idle = []
         inbox.endWaking()

@@ -1,12 +1,13 @@
 /// How much JSON is read before it is refused.
 public struct JSONLimits: Sendable, Hashable {
-    /// Length of the whole text.
+    /// The length of the whole text, in bytes.
     public var bytes: Int
-    /// Arrays and objects within each other.
+    /// How deep arrays and objects may be nested.
     public var depth: Int
-    /// Values of all kinds in the whole text.
+    /// How many values of all kinds the whole text may have.
     public var values: Int
 
+    /// Limits; the standard ones unless given.
     public init(bytes: Int = 1 << 20, depth: Int = 32, values: Int = 16_384) {
         self.bytes = bytes
         self.depth = depth
@@ -17,8 +18,9 @@ public struct JSONLimits: Sendable, Hashable {
     public static let standard = JSONLimits()
 }
 
-/// Where and why a text is not JSON, or more than is read. It does not repeat the text.
+/// Why a text is not JSON or exceeds a limit, and where. It does not repeat the text.
 public struct JSONSyntaxError: Error, Sendable, Hashable {
+    /// What is wrong.
     public enum Code: String, Sendable {
         case unexpectedEnd = "unexpected_end"
         case unexpectedByte = "unexpected_byte"
@@ -35,6 +37,7 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
         case tooManyValues = "too_many_values"
     }
 
+    /// What is wrong.
     public let code: Code
     /// In bytes from the start of the text.
     public let offset: Int

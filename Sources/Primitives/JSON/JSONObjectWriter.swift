@@ -10,35 +10,42 @@ public struct JSONObjectWriter: Sendable {
     private var bytes: [UInt8]
     private var isEmpty = true
 
+    /// An object without members.
+    /// - Parameter capacity: The expected length of the text, in bytes.
     public init(capacity: Int = 256) {
         bytes = []
         bytes.reserveCapacity(capacity)
         bytes.append(UInt8(ascii: "{"))
     }
 
-    /// The object's text in UTF-8. The writer is spent after it.
+    /// The object's text in UTF-8. Ends the use of the writer.
     public consuming func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }
 
+    /// Adds a text.
     public mutating func add(_ name: StaticString, _ text: String) {
         begin(name)
         JSONText.append(text, to: &bytes)
     }
 
+    /// Adds a number.
     public mutating func add(_ name: StaticString, _ number: Int64) {
         begin(name)
         JSONText.append(number, to: &bytes)
     }
 
+    /// Adds a number.
     public mutating func add(_ name: StaticString, _ number: Int) { add(name, Int64(number)) }
 
+    /// Adds a boolean.
     public mutating func add(_ name: StaticString, _ flag: Bool) {
         begin(name)
         bytes.append(contentsOf: flag ? "true".utf8 : "false".utf8)
     }
 
+    /// Adds an array of texts.
     public mutating func add(_ name: StaticString, _ texts: [String]) {
         begin(name)
         bytes.append(UInt8(ascii: "["))
@@ -49,7 +56,7 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// Adds a text under a name that is not known before; the caller sees to it that no name comes twice.
+    /// Adds a text under a variable name. The caller must not add a name twice.
     public mutating func add(named name: String, _ text: String) {
         if !isEmpty { bytes.append(UInt8(ascii: ",")) }
         isEmpty = false
@@ -70,7 +77,7 @@ public struct JSONObjectWriter: Sendable {
         if let text { add(name, text) }
     }
 
-    /// Adds a value that is JSON already, as it stands.
+    /// Adds a value that is JSON already, unchanged.
     public mutating func add(_ name: StaticString, json: String) {
         begin(name)
         bytes.append(contentsOf: json.utf8)

@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// A number's text is at most this long: whatever a `Double` can tell apart, it can in far less.
+    /// The longest text of a number. A `Double` needs far less.
     private static let longestNumber = 64
 
     /// Reads a number by the grammar of RFC 8259 section 6.
@@ -30,7 +30,7 @@ extension JSONParser {
         return try inexactNumber(from: start)
     }
 
-    /// False if the digits do not fit, which are then passed all the same.
+    /// Reads all digits; false if the number does not fit.
     private mutating func takeInteger(_ value: inout UInt64) -> Bool {
         var fits = true
         while position < count, isDigit(bytes[position]) {

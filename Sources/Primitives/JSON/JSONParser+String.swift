@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// Reads a string, its opening quotation mark next.
+    /// Reads a string that begins at the position, with its quotation mark.
     mutating func parseString() throws(JSONSyntaxError) -> String {
         position += 1
         let start = position
@@ -20,7 +20,7 @@ extension JSONParser {
         return text
     }
 
-    /// Passes what stands for itself; stops at a quotation mark or backslash, one of which must come.
+    /// Skips unescaped bytes up to a quotation mark or backslash, one of which must come.
     private mutating func skipPlainBytes(_ isASCII: inout Bool) throws(JSONSyntaxError) {
         while true {
             skipPlainWords()
@@ -33,8 +33,8 @@ extension JSONParser {
         }
     }
 
-    /// Passes eight bytes at once as long as all of them are ASCII and none ends a run. The tests are the known ones
-    /// for "some byte of a word is less than n" and "some byte is zero".
+    /// Skips eight bytes at once while all of them are ASCII and none ends a run. The bit tests are the well-known ones
+    /// for "a byte of the word is less than n" and "a byte is zero".
     private mutating func skipPlainWords() {
         guard let base = UnsafeRawPointer(bytes.baseAddress) else { return }
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -65,7 +65,7 @@ extension JSONParser {
         return try self.text(text, from: start)
     }
 
-    /// Reads an escape, its backslash next.
+    /// Reads an escape that begins at the position, with its backslash.
     private mutating func parseEscape(into text: inout [UInt8]) throws(JSONSyntaxError) {
         position += 1
         guard position < count else { throw error(.unexpectedEnd) }
@@ -83,7 +83,7 @@ extension JSONParser {
         position += 1
     }
 
-    /// Reads four digits behind a `u`, and the low surrogate that a high one must be followed by (RFC 8259 section 7).
+    /// Reads the four digits after a `u`, and the low surrogate that must follow a high one (RFC 8259 section 7).
     private mutating func parseUnicodeEscape() throws(JSONSyntaxError) -> Unicode.Scalar {
         let start = position
         position += 1
@@ -104,19 +104,10 @@ extension JSONParser {
         var value: UInt16 = 0
         for _ in 0..<4 {
             guard position < count else { throw error(.unexpectedEnd) }
-            guard let digit = Self.hexadecimalValue(bytes[position]) else { throw error(.invalidEscape) }
-            value = value << 4 | digit
+            guard let digit = bytes[position].hexadecimalValue else { throw error(.invalidEscape) }
+            value = value << 4 | UInt16(digit)
             position += 1
         }
         return value
-    }
-
-    private static func hexadecimalValue(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 }

@@ -105,7 +105,7 @@ struct JSONParser {
         }
     }
 
-    /// Passes white space, and the byte if it comes next.
+    /// Skips white space, and the byte if it follows.
     private mutating func takes(_ byte: UInt8) -> Bool {
         skipWhiteSpace()
         guard position < count, bytes[position] == byte else { return false }
@@ -119,13 +119,13 @@ struct JSONParser {
     }
 }
 
-/// The names an object has so far. Few are compared one by one; many are hashed (with the process's random seed), so
-/// that no text makes the search quadratic.
+/// The names of an object so far. Few names are compared one by one. Many are hashed, with the process's random seed,
+/// so that no text makes the search quadratic.
 struct JSONMemberNames {
     private static let few = 16
     private var hashed: Set<String> = []
 
-    /// False if the name was there already.
+    /// False if the object has the name already.
     mutating func insert(_ name: String, after members: [JSONObject.Member]) -> Bool {
         if members.count < Self.few { return !members.contains { $0.name == name } }
         if hashed.isEmpty { hashed.formUnion(members.lazy.map(\.name)) }

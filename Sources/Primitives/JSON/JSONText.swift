@@ -1,6 +1,6 @@
-/// JSON's notation of strings and integers.
+/// Writes strings and integers as JSON.
 enum JSONText {
-    /// Appends a string, its runs without escapes in one piece each.
+    /// Appends a string; each run without escapes at once.
     static func append(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         bytes.append(UInt8(ascii: "\""))
@@ -30,11 +30,7 @@ enum JSONText {
         bytes.append(UInt8(ascii: "\\"))
         guard byte < 0x20 else { return bytes.append(byte) }
         bytes.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-        bytes.append(hexadecimal(byte >> 4))
-        bytes.append(hexadecimal(byte & 15))
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        bytes.append((byte >> 4).hexadecimalDigit)
+        bytes.append((byte & 15).hexadecimalDigit)
     }
 }

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// An object of these members in their order, without those that have no value. No name may come twice.
+    /// An object of the members that have a value, in their order. The names must be distinct.
     package static func object(of members: [(name: String, value: JSONValue?)]) -> JSONValue {
         .object(
             JSONObject(

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The value as a JSON text without white space. Members stand in their order.
+    /// The value as a JSON text without white space, with members in their order.
     public var text: String {
         var bytes: [UInt8] = []
         append(to: &bytes)
@@ -11,7 +11,7 @@ extension JSONValue {
         case .null: bytes += "null".utf8
         case .bool(let flag): bytes += (flag ? "true" : "false").utf8
         case .integer(let number): JSONText.append(number, to: &bytes)
-        // The shortest text that reads as the same number; a parsed one is always finite.
+        // The shortest text that reads as the same number. A parsed number is always finite.
         case .number(let number): bytes += "\(number)".utf8
         case .string(let text): JSONText.append(text, to: &bytes)
         case .array(let elements):

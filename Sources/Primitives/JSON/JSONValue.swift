@@ -1,33 +1,38 @@
-/// A JSON text (RFC 8259), read strictly.
+/// A JSON value (RFC 8259), parsed strictly.
 ///
 /// ```swift
 /// guard let claims = try JSONValue(parsing: bytes).object, let subject = claims["sub"]?.string else { … }
 /// ```
 public enum JSONValue: Sendable, Hashable {
+    /// `null`
     case null
+    /// `true` or `false`
     case bool(Bool)
-    /// A number written without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits.
     case integer(Int64)
     /// Any other number; always finite.
     case number(Double)
+    /// A string.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object.
     case object(JSONObject)
 
-    /// Reads one JSON text that fills `bytes` from end to end.
+    /// Reads one JSON text, which must fill `bytes`.
     ///
-    /// The text is UTF-8 without a byte order mark. Refused, beside what RFC 8259 does not allow: a member name that
-    /// comes twice in an object, surrogates without their other half, more than 30 combining marks on one character, numbers
-    /// beyond `Double`, and whatever exceeds the limits. Takes time linear in the length of the input.
+    /// The text is UTF-8 without a byte order mark. Besides what RFC 8259 does not allow, these are refused: duplicate
+    /// names in an object, lone surrogates, more than 30 combining marks on one character, numbers beyond `Double`, and
+    /// what exceeds the limits. Takes time linear in the length of the input.
     ///
-    /// - Throws: ``JSONSyntaxError`` with the place of the first fault.
+    /// - Throws: ``JSONSyntaxError`` with the offset of the first fault.
     public init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONSyntaxError) {
         self = try bytes.withUnsafeBufferPointer { buffer throws(JSONSyntaxError) in
             try JSONValue(parsing: buffer, limits: limits)
         }
     }
 
-    /// As ``init(parsing:limits:)-([UInt8],_)``, for bytes that stand in a larger buffer.
+    /// As ``init(parsing:limits:)-([UInt8],_)``, for bytes in a larger buffer.
     public init(
         parsing bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = .standard
     ) throws(JSONSyntaxError) {
@@ -38,23 +43,28 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
+    /// Whether the value is `null`.
     public var isNull: Bool { self == .null }
 
+    /// The text; nil for another kind of value.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
+    /// The boolean; nil for another kind of value.
     public var bool: Bool? {
         guard case .bool(let flag) = self else { return nil }
         return flag
     }
 
+    /// The elements; nil for another kind of value.
     public var array: [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }
 
+    /// The object; nil for another kind of value.
     public var object: JSONObject? {
         guard case .object(let members) = self else { return nil }
         return members

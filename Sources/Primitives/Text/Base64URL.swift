@@ -1,4 +1,4 @@
-/// Unpadded base64url (RFC 4648 section 5, as RFC 7515 section 2 uses it), strict: one text for one sequence of bytes.
+/// Unpadded base64url (RFC 4648 section 5, as RFC 7515 section 2 uses it), strict: each sequence of bytes has one text.
 public enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -9,6 +9,7 @@ public enum Base64URL {
         return table
     }()
 
+    /// The text of some bytes.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         bytes.withContiguousStorageIfAvailable(encode(buffer:)) ?? encode(Array(bytes))
     }
@@ -20,6 +21,7 @@ public enum Base64URL {
         text.withContiguousStorageIfAvailable(decode(buffer:)) ?? decode(Array(text))
     }
 
+    /// The bytes of a text, or nil if it is not valid.
     public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
     private static func encode(buffer bytes: UnsafeBufferPointer<UInt8>) -> String {

@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// An Internet address as a number. An IPv4 address is kept as the IPv6 one that it is mapped to (RFC 4291 section
-/// 2.5.5.2), so that it is the same address in either form.
+/// An IP address as a number. An IPv4 address is stored as its IPv4-mapped address (RFC 4291 section 2.5.5.2), so that
+/// both forms are equal.
 public struct IPAddress: Sendable, Hashable {
     /// The first 64 bits.
     public let high: UInt64
@@ -21,7 +21,7 @@ public struct IPAddress: Sendable, Hashable {
         self.low = low
     }
 
-    /// The address a text names: dotted decimal, or IPv6 without brackets and zone.
+    /// Reads dotted decimal, or IPv6 without brackets and zone.
     public init?(_ text: String) {
         guard (2...45).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
         var four = in_addr()
@@ -31,24 +31,32 @@ public struct IPAddress: Sendable, Hashable {
         }
         var six = in6_addr()
         guard text.withCString({ inet_pton(AF_INET6, $0, &six) }) == 1 else { return nil }
-        let (high, low) = withUnsafeBytes(of: six) { bytes in
-            (
-                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
+        self = withUnsafeBytes(of: six) {
+            IPAddress(high: Self.number($0.prefix(8)), low: Self.number($0.dropFirst(8)))
         }
-        self.init(high: high, low: low)
     }
 
+    /// The address of four or sixteen octets in network order; nil for another number of octets.
+    package init?(octets: some Collection<UInt8>) {
+        switch octets.count {
+        case 4: self.init(high: 0, low: Self.mapped | Self.number(octets))
+        case 16: self.init(high: Self.number(octets.prefix(8)), low: Self.number(octets.dropFirst(8)))
+        default: return nil
+        }
+    }
+
+    private static func number(_ octets: some Collection<UInt8>) -> UInt64 { octets.reduce(0) { $0 << 8 | UInt64($1) } }
+
+    /// Whether it is an IPv4 address, in either form.
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-    /// What counts as one user's: an IPv4 address, or the /64 that one IPv6 user commonly has.
+    /// The addresses that count as one user's: an IPv4 address, or the /64 that an IPv6 user usually has.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 
     /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool { isIPv4 ? low & 0xFF00_0000 == 0x7F00_0000 : high == 0 && low == 1 }
 
-    /// With all bits but the first so many cleared.
+    /// The address with all bits after the prefix cleared.
     fileprivate func prefix(_ length: Int) -> IPAddress {
         IPAddress(high: high & Self.mask(length), low: low & Self.mask(length - 64))
     }
@@ -58,14 +66,14 @@ public struct IPAddress: Sendable, Hashable {
     }
 }
 
-/// The addresses that begin alike: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+/// Addresses with a common prefix: `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
     private let first: IPAddress
     private let length: Int
     /// As it was written.
     public let description: String
 
-    /// Nil for what is no range, also for one whose address has bits beyond its length: that is a slip of the pen.
+    /// Nil unless the text is a range. An address with bits beyond the prefix length is refused as a likely typo.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let address = parts.first.flatMap({ IPAddress(String($0)) }) else { return nil }
@@ -83,8 +91,9 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
+    /// Whether the address has the prefix.
     public func contains(_ address: IPAddress) -> Bool { address.prefix(length) == first }
 
-    /// Whether it reaches beyond what one operator can have: more than 10.0.0.0/8, or than fc00::/7 (RFC 1918, RFC 4193).
+    /// Whether the range is larger than one operator can own: larger than 10.0.0.0/8 or fc00::/7 (RFC 1918, RFC 4193).
     public var isOfManyOwners: Bool { length < (first.isIPv4 && length >= 96 ? 96 + 8 : 7) }
 }

@@ -1,7 +1,6 @@
-/// Reads media types as header fields have them (RFC 9110 section 8.3.1).
+/// Reads media types of header fields (RFC 9110 section 8.3.1).
 public enum MediaTypeText {
-    /// Type and subtype: in lower case, without parameters and without blanks around them. Nil if the field is not ASCII, as
-    /// all media types are.
+    /// Type and subtype in lower case, without parameters and surrounding blanks. Nil if the field is not ASCII.
     public static func essence(of field: String) -> String? {
         var field = field
         return field.withUTF8 { bytes -> String? in

@@ -1,12 +1,12 @@
 extension String {
-    /// Whether two texts are the same to the byte. (`==` takes texts for equal that Unicode calls equivalent, such as
-    /// `K` and the Kelvin sign; identifiers are compared as RFC 8259 section 8.3 does, unit by unit.)
+    /// Whether two texts have the same bytes. `==` also accepts texts that Unicode calls equivalent, such as `K` and
+    /// the Kelvin sign; identifiers are compared unit by unit (RFC 8259 section 8.3).
     public func hasSameBytes(as other: String) -> Bool {
         var (left, right) = (self, other)
         return left.withUTF8 { left in right.withUTF8 { right in left.elementsEqual(right) } }
     }
 
-    /// As ``hasSameBytes(as:)``, in a time that depends on the lengths only. For secrets, and what is guessed at.
+    /// As ``hasSameBytes(as:)``, in a time that depends only on the lengths. For secrets.
     public func hasSameBytesInConstantTime(as other: String) -> Bool {
         var (left, right) = (self, other)
         return left.withUTF8 { left in

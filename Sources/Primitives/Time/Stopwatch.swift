@@ -6,20 +6,20 @@
     import Darwin
 #endif
 
-/// Measures how long something takes, in nanoseconds, by a clock that is not set. Two words of the clock and no arithmetic
-/// beyond 64 bits: it is read for every request.
+/// Measures a duration in nanoseconds by the monotonic clock. Cheap, because every request reads it.
 public struct Stopwatch: Sendable {
     private let start: UInt64
 
+    /// Starts now.
     public init() { start = Self.now() }
 
-    /// Since it was made.
+    /// The time since the start.
     public var nanoseconds: UInt64 {
         let now = Self.now()
         return now > start ? now - start : 0
     }
 
-    /// For people: milliseconds with two decimals.
+    /// Milliseconds with two decimals, for logs.
     public static func milliseconds(_ nanoseconds: UInt64) -> Double {
         (Double(nanoseconds) / 10_000).rounded() / 100
     }

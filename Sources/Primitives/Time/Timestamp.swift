@@ -1,16 +1,19 @@
-/// A moment in whole seconds since 1970-01-01T00:00:00Z: the NumericDate of RFC 7519 section 2.
+/// A time in whole seconds since 1970-01-01T00:00:00Z: the NumericDate of RFC 7519 section 2.
 public struct Timestamp: Sendable, Hashable, Comparable {
+    /// May be negative.
     public let secondsSinceEpoch: Int64
 
+    /// The time so many seconds after 1970-01-01T00:00:00Z.
     public init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch
     }
 
+    /// Whether the left time is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.secondsSinceEpoch < right.secondsSinceEpoch
     }
 
-    /// The moment some seconds later (or earlier, when negative), held at the ends of the range instead of overflowing.
+    /// The time some seconds later, or earlier if negative. Stops at the ends of the range instead of overflowing.
     public func advanced(bySeconds seconds: Int64) -> Timestamp {
         let (sum, overflow) = secondsSinceEpoch.addingReportingOverflow(seconds)
         guard overflow else { return Timestamp(secondsSinceEpoch: sum) }

@@ -1,26 +1,26 @@
 extension UTCTime {
-    /// How a moment is written: each small letter stands for a digit or letter of a part of the date, all else for
-    /// itself.
+    /// The form of a time. A lower-case letter stands for a digit or letter of a part of the date, any other character
+    /// for itself.
     public enum Form: String, Sendable, CaseIterable {
         /// RFC 3339, in UTC and without fractions.
         case rfc3339 = "yyyy-nn-ddThh:ii:ssZ"
-        /// A day of RFC 3339, which stands for its beginning.
+        /// A day of RFC 3339: the time when it begins.
         case day = "yyyy-nn-dd"
         /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7).
         case http = "www, dd bbb yyyy hh:ii:ss GMT"
-        /// As OpenSSL prints the times of a certificate.
+        /// OpenSSL's form of certificate times.
         case openSSL = "bbb ee hh:ii:ss yyyy GMT"
-        /// As other TLS libraries do.
+        /// Other TLS libraries' form of certificate times.
         case certificate = "yyyy-nn-dd hh:ii:ss GMT"
     }
 
-    /// The moment of a text such as `2026-11-21T01:02:03Z`, or of a day's beginning such as `2026-11-21`; nil for any
-    /// other form, and for a day or an hour that there is not.
+    /// The time of a text such as `2026-11-21T01:02:03Z`, or the beginning of a day such as `2026-11-21`. Nil for any
+    /// other form, and for a day or time that does not exist.
     public static func moment(_ text: String) -> Timestamp? {
         moment(text, in: .rfc3339) ?? moment(text, in: .day)
     }
 
-    /// The moment a text names in a form, or nil if it is not of that form, or no day has that date.
+    /// The time of a text in a form. Nil if the text has another form, or the day or time does not exist.
     public static func moment(_ text: String, in form: Form) -> Timestamp? {
         guard text.utf8.count == form.rawValue.utf8.count else { return nil }
         var fields = Fields()
@@ -30,7 +30,7 @@ extension UTCTime {
         return fields.moment
     }
 
-    /// The numbers of a date and time, as they come.
+    /// The numbers of a date and time that were read.
     private struct Fields {
         private var year: Int64 = 0
         private var month: Int64 = 0
@@ -45,7 +45,7 @@ extension UTCTime {
             case UInt8(ascii: "y"): return Self.append(byte, to: &year)
             case UInt8(ascii: "n"): return Self.append(byte, to: &month)
             case UInt8(ascii: "d"): return Self.append(byte, to: &day)
-            // A day below ten has a blank for its first digit.
+            // A day below ten begins with a blank.
             case UInt8(ascii: "e"): return (byte == UInt8(ascii: " ") && day == 0) || Self.append(byte, to: &day)
             case UInt8(ascii: "h"): return Self.append(byte, to: &hour)
             case UInt8(ascii: "i"): return Self.append(byte, to: &minute)
@@ -53,7 +53,7 @@ extension UTCTime {
             case UInt8(ascii: "b"):
                 monthName.append(byte)
                 return true
-            // The day of the week says nothing that the date does not.
+            // The day of the week follows from the date.
             case UInt8(ascii: "w"): return (UInt8(ascii: "A")...UInt8(ascii: "z")).contains(byte)
             default: return byte == sign
             }
@@ -70,7 +70,7 @@ extension UTCTime {
                 second < 60
             else { return nil }
             let days = UTCTime.daysSinceEpoch(year: year, month: month, day: day)
-            // A day that its month does not have comes back as one of the next month.
+            // A day that the month does not have becomes one of the next month.
             guard UTCTime.date(daysSinceEpoch: days) == (year, month, day) else { return nil }
             return Timestamp(secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second)
         }
@@ -88,7 +88,7 @@ extension UTCTime {
 
     /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.
     private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
-        // Year -1 is the first whose March begins year 0; an era more keeps all that follows positive.
+        // January and February of year 0 belong to year -1 counted from March. One era more keeps all numbers positive.
         let fromMarch = (month <= 2 ? year - 1 : year) + 400
         let era = fromMarch / 400
         let yearOfEra = fromMarch - era * 400

@@ -1,6 +1,6 @@
-/// Moments as RFC 3339 texts in UTC.
+/// Times as RFC 3339 texts in UTC.
 public enum UTCTime {
-    /// Such as `2026-11-21T01:02:03Z`. Moments outside the years 0 to 9999 are held at the nearest.
+    /// A text such as `2026-11-21T01:02:03Z`. Times outside the years 0 to 9999 become the nearest one inside.
     public static func text(_ moment: Timestamp) -> String {
         let seconds = min(max(moment.secondsSinceEpoch, -62_167_219_200), 253_402_300_799)
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
@@ -10,8 +10,8 @@ public enum UTCTime {
             + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))Z"
     }
 
-    /// The civil date of a day, in the proleptic Gregorian calendar: years are counted from March, so that the leap
-    /// day is the last of its year, in eras of 400 years (146,097 days).
+    /// The date of a day in the proleptic Gregorian calendar. Years are counted from March, so that the leap day is the
+    /// last day of its year, in eras of 400 years (146,097 days).
     static func date(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = daysSinceEpoch + 719_468  // Days since 0000-03-01.
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

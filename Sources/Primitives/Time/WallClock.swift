@@ -6,14 +6,16 @@
     import Darwin
 #endif
 
-/// Tells the time of day. Whatever depends on time is given one, so that tests can turn it by hand.
+/// The time of day. Injected into everything that depends on it, so that tests can advance it.
 public struct WallClock: Sendable {
     private let read: @Sendable () -> Timestamp
 
+    /// A clock that a closure reads.
     public init(_ read: @escaping @Sendable () -> Timestamp) {
         self.read = read
     }
 
+    /// The current time.
     public func now() -> Timestamp { read() }
 
     /// The system's clock.

@@ -7,12 +7,12 @@ final class PollPace: Sendable {
     static let interval = Duration.seconds(1)
 
     private let uptime: Uptime
-    private let polls: Mutex<GenerationalCache<TokenHash, Duration>>
+    private let polls: Mutex<BoundedCache<TokenHash, Duration>>
 
     /// - Parameter capacity: How many sign-ins' last polls are remembered.
     init(uptime: Uptime, capacity: Int = 65_536) {
         self.uptime = uptime
-        polls = Mutex(GenerationalCache(capacity: capacity))
+        polls = Mutex(BoundedCache(capacity: capacity))
     }
 
     /// Whether a poll is admitted now. A refused poll does not prolong the wait.

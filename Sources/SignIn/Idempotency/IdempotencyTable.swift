@@ -32,11 +32,11 @@ final class IdempotencyTable: Sendable {
 
     private struct State {
         /// Apart from the other results, because there are many and they are small.
-        var sessions: RecentValues<Entry<GivenSession>>
-        var others: RecentValues<Entry<Result>>
-        var noncesTaken: RecentValues<Timestamp>
+        var sessions: BoundedCache<IdempotencyKey, Entry<GivenSession>>
+        var others: BoundedCache<IdempotencyKey, Entry<Result>>
+        var noncesTaken: BoundedCache<IdempotencyKey, Timestamp>
         /// The count at the latest end of one of the user's sessions.
-        var signOuts: GenerationalCache<UserID, UInt64>
+        var signOuts: BoundedCache<UserID, UInt64>
         var count: UInt64 = 0
         var underWay: [IdempotencyKey: [Waiter]] = [:]
 
@@ -54,10 +54,10 @@ final class IdempotencyTable: Sendable {
         mutating func keep(_ result: Result, for key: IdempotencyKey, at now: Timestamp) {
             count += 1
             if case .success(.signedIn(let session)) = result {
-                sessions.keep(Entry(value: session, count: count), for: key, at: now)
+                sessions.put(Entry(value: session, count: count), for: key, at: now)
             } else {
                 let repeats = others.value(for: key, at: now)?.repeats ?? 0
-                others.keep(Entry(value: result, count: count, repeats: repeats), for: key, at: now)
+                others.put(Entry(value: result, count: count, repeats: repeats), for: key, at: now)
             }
         }
 
@@ -66,7 +66,7 @@ final class IdempotencyTable: Sendable {
         ) -> Result {
             if let entry = sessions.value(for: key, at: now) { return repeating(entry, for: key, at: now) }
             count += 1
-            sessions.keep(Entry(value: session, count: count, repeats: 1), for: key, at: since)
+            sessions.put(Entry(value: session, count: count, repeats: 1), for: key, at: since)
             return .success(.signedIn(session))
         }
 
@@ -76,7 +76,7 @@ final class IdempotencyTable: Sendable {
             Result { () throws(SignInError) in
                 var entry = entry
                 try entry.countRepeat()
-                sessions.keep(entry, for: key, at: now)
+                sessions.put(entry, for: key, at: now)
                 return .signedIn(entry.value)
             }
         }
@@ -88,7 +88,7 @@ final class IdempotencyTable: Sendable {
                 let outcome = try entry.value.get()
                 var entry = entry
                 try entry.countRepeat()
-                others.keep(entry, for: key, at: now)
+                others.put(entry, for: key, at: now)
                 return outcome
             }
         }
@@ -107,10 +107,10 @@ final class IdempotencyTable: Sendable {
     init(window: Int64, capacity: Int = 32_768) {
         state = Mutex(
             State(
-                sessions: RecentValues(window: window, capacity: capacity),
-                others: RecentValues(window: window, capacity: max(1, capacity / 8)),
-                noncesTaken: RecentValues(window: window, capacity: max(1, capacity / 8)),
-                signOuts: GenerationalCache(capacity: capacity)))
+                sessions: BoundedCache(capacity: capacity, age: .insertion, lifetime: window),
+                others: BoundedCache(capacity: capacity / 8, age: .insertion, lifetime: window),
+                noncesTaken: BoundedCache(capacity: capacity / 8, age: .insertion, lifetime: window),
+                signOuts: BoundedCache(capacity: capacity)))
     }
 
     /// A session of the user was ended: no earlier outcome gives another one.
@@ -160,7 +160,7 @@ final class IdempotencyTable: Sendable {
     /// - Parameter result: Nil if the task was cancelled: one of those that wait does it again.
     func end(_ key: IdempotencyKey, _ result: Result?, nonceTakenAt: Timestamp?, at now: Timestamp) {
         let waiters = state.withLock { state in
-            if let nonceTakenAt { state.noncesTaken.keep(nonceTakenAt, for: key, at: nonceTakenAt) }
+            if let nonceTakenAt { state.noncesTaken.put(nonceTakenAt, for: key, at: nonceTakenAt) }
             if let result, result.isKept { state.keep(result, for: key, at: now) }
             return state.underWay.removeValue(forKey: key) ?? []
         }

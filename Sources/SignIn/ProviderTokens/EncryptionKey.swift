@@ -1,5 +1,5 @@
 import Crypto
-import Primitives
+public import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -23,8 +23,4 @@ public struct EncryptionKey: Sendable {
     }
 }
 
-extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "‹redacted›" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension EncryptionKey: Redacted {}

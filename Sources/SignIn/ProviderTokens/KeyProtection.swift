@@ -1,12 +1,3 @@
-import Crypto
-import Primitives
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// How private keys stand in the store: encrypted with AES-256-GCM where there is a key for that, and as they are,
 /// behind the database's own protection, where there is none.
 ///
@@ -24,8 +15,7 @@ struct KeyProtection: Sendable {
     /// - Parameter id: Bound to what is stored, so that one stored key cannot stand in for another.
     func protect(_ secret: [UInt8], of id: String) throws -> [UInt8] {
         guard let first = keys.first else { return [Form.plain] + secret }
-        let box = try AES.GCM.seal(secret, using: first.key, authenticating: Array(id.utf8))
-        return [Form.encrypted] + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        return [Form.encrypted] + (try first.key.seal(secret, boundTo: Array(id.utf8)))
     }
 
     /// The secret, or nil if none of the keys opens what is stored.
@@ -44,9 +34,6 @@ struct KeyProtection: Sendable {
     }
 
     private static func decrypt(_ stored: [UInt8], of id: String, with key: EncryptionKey) -> [UInt8]? {
-        guard let box = try? AES.GCM.SealedBox(combined: Array(stored.dropFirst())),
-            let secret = try? AES.GCM.open(box, using: key.key, authenticating: Array(id.utf8))
-        else { return nil }
-        return Array(secret)
+        key.key.open(Array(stored.dropFirst()), boundTo: Array(id.utf8))
     }
 }

@@ -2,65 +2,38 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// The refreshes of provider tokens in this process: one at a time for each row, shared by all who need it; and what came
-/// of one that could not be stored.
+/// The refreshes of provider tokens in this process, one at a time for each row; and new tokens that could not be
+/// stored.
 final class TokenRefreshes: Sendable {
-    private typealias UnderWay = Task<Result<ProviderTokens, SignInError>, Never>
-
-    /// New tokens for a row of this version, which the provider gave and the store did not take.
+    /// New tokens for a row of this version: the provider issued them, and the store did not take them.
     private struct Unsaved {
         let version: Int64
         let sealed: SealedTokens
-        let order: UInt64
     }
 
-    private struct State {
-        var underWay: [Int64: UnderWay] = [:]
-        var unsaved: [Int64: Unsaved] = [:]
-        var order: UInt64 = 0
-    }
-
-    /// How many rows' tokens are kept for a store that does not work. Rows may be gone before anybody asks for theirs, so
-    /// the oldest give way.
+    /// How many rows' tokens are kept while the store does not work. The oldest give way, because a row may be deleted
+    /// before its tokens are needed again.
     static let capacity = 1000
-    private let state = Mutex(State())
 
-    /// Does `work` for a row, or waits for whoever does. It goes on if its callers have gone: a refresh token that was sent
-    /// may be spent, and what came for it must be stored.
+    private let refreshes = SingleFlight<Int64, Result<ProviderTokens, SignInError>>()
+    private let unsaved = Mutex(BoundedCache<Int64, Unsaved>(capacity: capacity))
+
+    /// Does `work` for a row, or waits for the work under way. It goes on after its callers have gone: the refresh
+    /// token that was sent may be spent, so the response must be stored.
     func share(
         _ serial: Int64, _ work: @escaping @Sendable () async -> Result<ProviderTokens, SignInError>
     ) async throws(SignInError) -> ProviderTokens {
-        let task = state.withLock { state in
-            if let task = state.underWay[serial] { return task }
-            let task = UnderWay {
-                let result = await work()
-                self.state.withLock { $0.underWay[serial] = nil }
-                return result
-            }
-            state.underWay[serial] = task
-            return task
-        }
-        return try await task.value.get()
+        try await refreshes.value(for: serial, work).get()
     }
 
+    /// Keeps tokens that could not be stored.
     func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64) {
-        state.withLock { state in
-            state.order += 1
-            state.unsaved[serial] = Unsaved(version: version, sealed: sealed, order: state.order)
-            guard state.unsaved.count > Self.capacity else { return }
-            if let oldest = state.unsaved.min(by: { $0.value.order < $1.value.order }) {
-                state.unsaved[oldest.key] = nil
-            }
-        }
+        unsaved.withLock { $0.put(Unsaved(version: version, sealed: sealed), for: serial) }
     }
 
     /// Takes out what is kept for a row; nil if there is nothing, or the row has changed since.
     func takeUnsaved(_ serial: Int64, version: Int64) -> SealedTokens? {
-        state.withLock { state in
-            guard let unsaved = state.unsaved.removeValue(forKey: serial), unsaved.version == version else {
-                return nil
-            }
-            return unsaved.sealed
-        }
+        guard let unsaved = unsaved.withLock({ $0.remove(serial) }), unsaved.version == version else { return nil }
+        return unsaved.sealed
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 package import StorageModel
@@ -55,19 +54,19 @@ package struct TokenVault: Sendable {
         _ content: [UInt8], at binding: TokenBinding, expiresAt: Timestamp?
     ) throws(Failure) -> SealedTokens {
         guard let key = keys.first else { throw .noKey }
-        let sealed = try? AES.GCM.seal(content, using: key.key, authenticating: Self.authenticated(binding, key.id))
-            .combined
-        guard let sealed else { throw .noKey }
-        return SealedTokens(keyID: key.id, content: Array(sealed), expiresAt: expiresAt)
+        guard let sealed = try? key.key.seal(content, boundTo: Self.authenticated(binding, key.id)) else {
+            throw .noKey
+        }
+        return SealedTokens(keyID: key.id, content: sealed, expiresAt: expiresAt)
     }
 
     private func content(of record: ProviderTokenRecord) throws(Failure) -> [UInt8] {
         guard let key = keys.first(where: { $0.id == record.sealed.keyID }) else { throw .unknownKey }
-        guard let box = try? AES.GCM.SealedBox(combined: record.sealed.content),
-            let content = try? AES.GCM.open(
-                box, using: key.key, authenticating: Self.authenticated(record.binding, key.id))
-        else { throw .unreadable }
-        return Array(content)
+        guard let content = key.key.open(record.sealed.content, boundTo: Self.authenticated(record.binding, key.id))
+        else {
+            throw .unreadable
+        }
+        return content
     }
 
     /// What the content is bound to, each part behind its length, so that no two bindings make the same bytes.

@@ -32,7 +32,7 @@ struct EncryptedOneTimeStore: Sendable {
     func keep(
         _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
     ) async throws(SignInError) {
-        guard let sealed = Self.seal(content, purpose, handle) else { throw .internalFault }
+        guard let sealed = try? Self.key(purpose, handle).seal(content) else { throw .internalFault }
         let record = OneTimeRecord(
             handle: TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
             expiresAt: clock.now().advanced(bySeconds: seconds))
@@ -52,28 +52,19 @@ struct EncryptedOneTimeStore: Sendable {
         let hash = TokenHash(sha256Of: handle.exposed)
         let now = clock.now()
         let sealed = try await stored(await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now))
-        return sealed.flatMap { Self.open($0, purpose, handle) }
+        return sealed.flatMap { Self.key(purpose, handle).open($0) }
     }
 
     /// The hash that finds a record and the function that decrypts it, for a store call that takes it in a transaction.
     static func opening(
         _ purpose: Purpose, under handle: Secret
     ) -> (handle: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
-        (TokenHash(sha256Of: handle.exposed), { open($0, purpose, handle) })
+        (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) })
     }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)), info: Array(purpose.rawValue.utf8),
             outputByteCount: 32)
-    }
-
-    private static func seal(_ content: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
-        (try? AES.GCM.seal(content, using: key(purpose, handle)))?.combined.map(Array.init)
-    }
-
-    private static func open(_ sealed: [UInt8], _ purpose: Purpose, _ handle: Secret) -> [UInt8]? {
-        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
-        return (try? AES.GCM.open(box, using: key(purpose, handle))).map(Array.init)
     }
 }

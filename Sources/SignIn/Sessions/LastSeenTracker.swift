@@ -11,7 +11,7 @@ final class LastSeenTracker: Sendable {
     static let precision: Int64 = 300
 
     private struct State {
-        var times: GenerationalCache<String, Timestamp>
+        var times: BoundedCache<String, Timestamp>
         var unwritten: [SessionLastSeen] = []
     }
 
@@ -21,7 +21,7 @@ final class LastSeenTracker: Sendable {
     /// - Parameter capacity: The most sessions that wait to be stored.
     init(capacity: Int = 16_384) {
         self.capacity = capacity
-        state = Mutex(State(times: GenerationalCache(capacity: capacity)))
+        state = Mutex(State(times: BoundedCache(capacity: capacity)))
     }
 
     func record(_ session: Session, at now: Timestamp) {

@@ -39,10 +39,10 @@ final class SessionCache: Sendable {
     }
 
     private struct State {
-        var sessions: GenerationalCache<TokenHash, Entry>
+        var sessions: BoundedCache<TokenHash, Entry>
         /// Apart from the sessions, so that with one user all their sessions go; those that stay behind have another
         /// version than the user when he comes back.
-        var users: GenerationalCache<UserID, VersionedUser>
+        var users: BoundedCache<UserID, VersionedUser>
         var removals: UInt64 = 0
         var hits: UInt64 = 0
         var misses: UInt64 = 0
@@ -55,7 +55,7 @@ final class SessionCache: Sendable {
     init(capacity: Int = 4_096) {
         self.capacity = capacity
         state = Mutex(
-            State(sessions: GenerationalCache(capacity: capacity), users: GenerationalCache(capacity: capacity)))
+            State(sessions: BoundedCache(capacity: capacity), users: BoundedCache(capacity: capacity)))
     }
 
     func look(_ token: TokenHash, at now: Timestamp) -> Look {
@@ -92,8 +92,8 @@ final class SessionCache: Sendable {
     func removeAll() {
         state.withLock { state in
             state.removals &+= 1
-            state.sessions = GenerationalCache(capacity: capacity)
-            state.users = GenerationalCache(capacity: capacity)
+            state.sessions = BoundedCache(capacity: capacity)
+            state.users = BoundedCache(capacity: capacity)
         }
     }
 

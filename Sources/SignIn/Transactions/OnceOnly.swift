@@ -1,3 +1,4 @@
+import Primitives
 import StorageModel
 import Synchronization
 
@@ -6,7 +7,7 @@ import Synchronization
 /// A carrier refuses a used code as well, and the store makes no second receipt of one; this spares the carrier the
 /// second request, on which it may revoke what the first one brought (RFC 6749 section 4.1.2).
 final class OnceOnly: Sendable {
-    private let done = Mutex(GenerationalCache<TokenHash, Bool>(capacity: 16_384))
+    private let done = Mutex(BoundedCache<TokenHash, Bool>(capacity: 16_384))
 
     /// Notes that something is about to be done; false if it was before.
     func begin(_ deed: TokenHash) -> Bool {
@@ -19,6 +20,6 @@ final class OnceOnly: Sendable {
 
     /// Notes that something was not done after all.
     func undo(_ deed: TokenHash) {
-        done.withLock { $0.remove(deed) }
+        done.withLock { _ = $0.remove(deed) }
     }
 }

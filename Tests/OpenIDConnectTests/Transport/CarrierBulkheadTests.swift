@@ -132,7 +132,7 @@ struct CarrierBulkheadTests {
 
     @Test("What is fetched for signed-in users leaves half of the places to sign-ins")
     func resources() async throws {
-        let stage = try await Stage { $0.gate.maximumUnderWay = 4 }
+        let stage = try await Stage { $0.bulkhead.maximumUnderWay = 4 }
         let gate = Gate()
         let url = try #require(EndpointURL(FakeCarrier.userInfoURL, policy: .httpsOnly))
         stage.carrier.change { $0.gates[url.text] = gate }
@@ -153,7 +153,7 @@ struct CarrierBulkheadTests {
 
     @Test("So many requests to it are under way, and the next is refused at once with its code kept")
     func limit() async throws {
-        let stage = try await Stage { $0.gate.maximumUnderWay = 3 }
+        let stage = try await Stage { $0.bulkhead.maximumUnderWay = 3 }
         let gate = Gate()
         stage.carrier.change { $0.gates[FakeCarrier.tokenURL] = gate }
         let waiting = (0..<3).map { _ in Task { await stage.exchange() } }

@@ -3,13 +3,22 @@ import OutboundHTTP
 import TestSupport
 import Testing
 
+extension OutboundHTTPConfiguration {
+    /// Allows plain http to loopback.
+    static var loopback: OutboundHTTPConfiguration {
+        var configuration = OutboundHTTPConfiguration()
+        configuration.addressPolicy = AddressPolicy(allowLoopback: true)
+        configuration.allowLoopbackHTTP = true
+        return configuration
+    }
+}
+
 /// A client that may speak plain http to loopback, shut down when the work is done.
 func withClient<Result>(
     _ change: (inout OutboundHTTPConfiguration) -> Void = { _ in },
     _ work: (CurlHTTPClient) async throws -> Result
 ) async throws -> Result {
-    var configuration = OutboundHTTPConfiguration(
-        addressPolicy: AddressPolicy(allowLoopback: true), allowLoopbackHTTP: true)
+    var configuration = OutboundHTTPConfiguration.loopback
     change(&configuration)
     let client = try CurlHTTPClient(configuration)
     do {

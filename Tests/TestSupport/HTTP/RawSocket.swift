@@ -58,7 +58,7 @@ enum RawSocket {
         let flags = Int32(MSG_NOSIGNAL)
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress! + sent, $0.count - sent, flags) }
+            let count = bytes.dropFirst(sent).withUnsafeBytes { sendBytes(descriptor, $0.baseAddress, $0.count, flags) }
             if count >= 0 {
                 sent += count
             } else if errno == EAGAIN {

@@ -1,38 +1,20 @@
-/// An IPv4 or IPv6 address, in the host's byte order.
-package enum IPAddress: Sendable, Hashable {
-    case v4(UInt32)
-    case v6(high: UInt64, low: UInt64)
+package import Primitives
 
-    /// How far an address reaches.
-    package enum Scope: Sendable, Hashable {
-        case global, loopback, privateNetwork
-        /// Link-local, multicast, unspecified, broadcast, reserved: no place for a server.
-        case special
-    }
-
-    package var scope: Scope {
-        switch self {
-        case .v4(let address): Self.scope(ofIPv4: address)
-        case .v6(let high, let low): Self.scope(ofIPv6: high, low)
-        }
-    }
+/// How far an IP address reaches (RFC 6890 and its registries).
+package enum AddressScope: Sendable, Hashable {
+    case global, loopback, privateNetwork
+    /// Link-local, multicast, unspecified, broadcast, reserved: not an address of a server.
+    case special
 }
 
 extension IPAddress {
-    /// The address of four or sixteen octets in network order; nil for another number.
-    package init?(octets: some Collection<UInt8>) {
-        func number(_ octets: some Collection<UInt8>) -> UInt64 { octets.reduce(0) { $0 << 8 | UInt64($1) } }
-        switch octets.count {
-        case 4: self = .v4(UInt32(truncatingIfNeeded: number(octets)))
-        case 16: self = .v6(high: number(octets.prefix(8)), low: number(octets.dropFirst(8)))
-        default: return nil
-        }
+    /// How far the address reaches; an address that embeds an IPv4 address reaches as far as that one.
+    package var scope: AddressScope {
+        isIPv4 ? Self.scope(ofIPv4: UInt32(truncatingIfNeeded: low)) : Self.scope(ofIPv6: high, low)
     }
-}
 
-extension IPAddress {
     /// A range's first address, how many of its bits count, and what it is for. No two overlap.
-    private static let ipv4Ranges: [(prefix: UInt32, bits: UInt32, scope: Scope)] = [
+    private static let ipv4Ranges: [(prefix: UInt32, bits: UInt32, scope: AddressScope)] = [
         (0x0000_0000, 8, .special),  // 0.0.0.0/8, this network
         (0x0A00_0000, 8, .privateNetwork),  // 10.0.0.0/8
         (0x6440_0000, 10, .privateNetwork),  // 100.64.0.0/10, shared address space
@@ -48,13 +30,14 @@ extension IPAddress {
         (0xE000_0000, 3, .special),  // 224.0.0.0/4 multicast, 240.0.0.0/4 reserved and broadcast
     ]
 
-    private static func scope(ofIPv4 address: UInt32) -> Scope {
+    private static func scope(ofIPv4 address: UInt32) -> AddressScope {
         for range in ipv4Ranges where (address ^ range.prefix) >> (32 - range.bits) == 0 { return range.scope }
         return .global
     }
 
-    private static func scope(ofIPv6 high: UInt64, _ low: UInt64) -> Scope {
-        if high == 0 { return scope(ofZeroPrefixed: low) }
+    private static func scope(ofIPv6 high: UInt64, _ low: UInt64) -> AddressScope {
+        // ::1, and of ::/64 what is unspecified (::), obsolete (IPv4-compatible, ::/96) or not assigned.
+        if high == 0 { return low == 1 ? .loopback : .special }
         switch high {
         case 0x0064_FF9B_0000_0000 where low >> 32 == 0:  // 64:ff9b::/96, an IPv4 address behind NAT64
             return scope(ofIPv4: UInt32(truncatingIfNeeded: low))
@@ -66,12 +49,5 @@ extension IPAddress {
         case 0x2000_0000_0000_0000...0x3FFF_FFFF_FFFF_FFFF: return .global  // 2000::/3, global unicast
         default: return .special  // fe80::/10 link-local, ff00::/8 multicast, what is not assigned
         }
-    }
-
-    /// ::, ::1, IPv4-mapped (::ffff:0:0/96) and the obsolete IPv4-compatible (::/96) addresses.
-    private static func scope(ofZeroPrefixed low: UInt64) -> Scope {
-        if low == 1 { return .loopback }
-        if low >> 32 == 0x0000_FFFF { return scope(ofIPv4: UInt32(truncatingIfNeeded: low)) }
-        return .special
     }
 }

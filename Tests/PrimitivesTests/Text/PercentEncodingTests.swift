@@ -1,4 +1,4 @@
-import HTTPServer
+import Primitives
 import Testing
 
 @Suite("Percent-encoding")
@@ -25,5 +25,25 @@ struct PercentEncodingTests {
     func refused(_ text: String) {
         #expect(PercentEncoding.decodePath(text.utf8) == nil)
         #expect(PercentEncoding.decodeForm(text.utf8) == nil)
+    }
+
+    @Test(
+        "Everything but unreserved characters is encoded, byte by byte",
+        arguments: [
+            ("", ""), ("aZ09-._~", "aZ09-._~"), ("a b", "a%20b"), ("+&=%", "%2B%26%3D%25"), ("é", "%C3%A9"),
+            ("a/é?b", "a%2F%C3%A9%3Fb"),
+        ])
+    func encoded(_ text: String, _ expected: String) {
+        var bytes = Array(">".utf8)
+        PercentEncoding.append(text, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == ">" + expected)
+        #expect(PercentEncoding.decodePath(expected.utf8) == text)
+    }
+
+    @Test("A form encodes names and values, and joins them")
+    func form() {
+        #expect(PercentEncoding.form([]).isEmpty)
+        let form = PercentEncoding.form([("a&b", "1=2"), ("c", ""), ("d", "x y")])
+        #expect(String(decoding: form, as: UTF8.self) == "a%26b=1%3D2&c=&d=x%20y")
     }
 }

@@ -3,25 +3,21 @@ import Primitives
 extension RelyingParty {
     /// Asks a carrier to have its user sign in, by one request that is never repeated.
     ///
-    /// - Parameter key: The client's, whose public half the carrier knows; signs the request object.
+    /// - Parameter key: The client's key, whose public half the carrier knows. It signs the request object.
     /// - Throws: ``OIDCError/Code/metadataRefused`` if the carrier has no such endpoint;
     ///   ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the carrier's error code;
-    ///   ``OIDCError/Code/unusableResponse``, or a transport code: then the user may have been asked nevertheless.
+    ///   ``OIDCError/Code/unusableResponse``, or a transport code. After these the user may have been asked
+    ///   nevertheless.
     public func start(
         _ request: BackchannelAuthenticationRequest, signedWith key: ClientKey, provider: ProviderMetadata
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         guard let endpoint = provider.backchannelAuthenticationEndpoint else {
-            throw OIDCError(.metadataRefused, reason: "The provider has no server-initiated authorization endpoint.")
+            throw OIDCError(.metadataRefused, reason: "The carrier has no server-initiated authorization endpoint.")
         }
         let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
         let object = try key.token(type: "oauth-authz-req+jwt", claims: claims)
         let outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await http.send(outbound)
-        } catch {
-            throw OIDCError(error, of: "The server-initiated request", codeMayBeSpent: false)
-        }
+        let response = try await bulkhead.send(outbound, "The server-initiated request", codeMayBeSpent: false)
         return try BackchannelAuthenticationResponse(response, limits: configuration.limits)
     }
 }

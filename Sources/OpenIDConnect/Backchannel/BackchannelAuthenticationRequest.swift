@@ -1,28 +1,36 @@
 public import Primitives
 
-/// A sign-in that this server starts at a carrier, without a browser: the user is asked on their phone, and the carrier
-/// tells us at the notification endpoint (ZenKey's server-initiated flow, `response_type=async_token`).
+/// A sign-in that the server starts at a carrier, without a browser: the carrier asks the user on the phone, and sends
+/// the result to the notification endpoint (ZenKey's server-initiated flow, `response_type=async_token`).
 public struct BackchannelAuthenticationRequest: Sendable {
+    /// The client.
     public var clientID: ClientID
+    /// The client's registered redirect URI. No browser is sent there.
     public var redirectURI: String
-    /// The user's phone number, or the carrier's subject of theirs.
+    /// The user's phone number, or the carrier's subject of the user.
     public var loginHint: Secret
+    /// The requested scopes.
     public var scopes: [String]
     /// Comes back with the notification.
     public var state: Secret
     /// Comes back in the ID token.
     public var nonce: Secret
+    /// The requested authentication contexts.
     public var acrValues: [String] = []
     /// The text the user is asked to approve.
     public var context: String?
+    /// Whether to ask the user again, such as `login`.
     public var prompt: [String] = []
     /// How the carrier's pages look: `dark` or `light`.
     public var options: String?
+    /// Names the sign-in in the carrier's logs.
     public var correlationID: CorrelationID
+    /// Where the carrier sends the result.
     public var notificationEndpoint: EndpointURL
-    /// What the carrier has to show there.
+    /// The bearer token that the carrier must send there.
     public var notificationToken: Secret
 
+    /// A request without optional parameters.
     public init(
         clientID: ClientID, redirectURI: String, loginHint: Secret, scopes: [String], state: Secret, nonce: Secret,
         correlationID: CorrelationID, notificationEndpoint: EndpointURL, notificationToken: Secret
@@ -38,12 +46,12 @@ public struct BackchannelAuthenticationRequest: Sendable {
         self.notificationToken = notificationToken
     }
 
-    /// How long the request object holds, in seconds: it is sent at once.
+    /// How long the request object is valid, in seconds. It is sent at once.
     static let lifetime: Int64 = 300
 
     /// The request object's claims (OpenID Connect Core section 6.1).
     ///
-    /// The notification address stands under two names: `client_notification_endpoint` as in CIBA's metadata, and
+    /// The notification endpoint has two names: `client_notification_endpoint` as in CIBA's metadata, and
     /// `notification_uri` as in Mobile Connect's server-initiated profile.
     func claims(audience: String, tokenID: String, now: Timestamp) -> [UInt8] {
         var json = JSONObjectWriter(capacity: 1024)
@@ -70,7 +78,8 @@ public struct BackchannelAuthenticationRequest: Sendable {
         return json.finish()
     }
 
-    /// The request, in JSON: beside the request object what OAuth wants outside of it (OpenID Connect Core section 6.1).
+    /// The request, in JSON: the request object, and the parameters that OAuth requires outside it (OpenID Connect Core
+    /// section 6.1).
     func outbound(
         to endpoint: EndpointURL, requestObject: Secret, limits: OutboundLimits
     ) -> OutboundRequest {

@@ -1,0 +1,22 @@
+import Primitives
+
+// What the simulator's tables need besides: they keep the age of a value that is changed.
+extension BoundedCache where Key == String {
+    /// The values, oldest first.
+    var all: [Value] { entries.map(\.value) }
+
+    func keys(where isOne: (Value) -> Bool) -> [String] { entries.filter { isOne($0.value) }.map(\.key) }
+
+    /// Changes the value of a key that is there.
+    mutating func update(_ key: String, _ value: Value) {
+        if self[key] != nil { put(value, for: key) }
+    }
+
+    /// Changes all values.
+    mutating func updateAll(_ change: (inout Value) -> Void) {
+        for (key, var value) in entries {
+            change(&value)
+            put(value, for: key)
+        }
+    }
+}

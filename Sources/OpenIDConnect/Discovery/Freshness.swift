@@ -1,0 +1,36 @@
+import Primitives
+
+/// How long a fetched document is used: fresh at first, then stale if it cannot be fetched again, then not at all.
+struct Freshness: Sendable {
+    /// No new fetch is needed before.
+    private(set) var freshUntil: Timestamp
+    /// The end of the lifetime that the response stated, whatever happened since.
+    let statedUntil: Timestamp
+    /// The document must not be used after.
+    let usableUntil: Timestamp
+    /// When a background refresh is due.
+    private(set) var refreshAt: Timestamp
+    /// Whether the document was needed since it was fetched. What is not in use is not refreshed.
+    var isInUse = false
+
+    init(_ response: OutboundResponse, at now: Timestamp, rules: CacheRules, random: RandomSource) {
+        let lifetime = rules.lifetime(cacheControl: response.cacheControl)
+        statedUntil = now.advanced(bySeconds: lifetime)
+        freshUntil = statedUntil
+        usableUntil = statedUntil.advanced(bySeconds: rules.staleLifetime)
+        refreshAt = now.advanced(bySeconds: rules.refreshDelay(of: lifetime, random))
+    }
+
+    /// Whether the document is in use and old enough to be fetched again before its time.
+    func isRefreshDue(at now: Timestamp) -> Bool { isInUse && refreshAt <= now && now < usableUntil }
+
+    /// After a failed fetch: the document serves on for a while without another try, so that no sign-in waits for a
+    /// provider that just failed.
+    mutating func postpone(at now: Timestamp, rules: CacheRules, random: RandomSource) {
+        freshUntil = max(freshUntil, now.advanced(bySeconds: rules.retryInterval))
+        refreshAt = now.advanced(bySeconds: rules.retryDelay(random))
+    }
+
+    /// Makes the document stale at a time, if it would be fresh for longer.
+    mutating func limit(to time: Timestamp) { freshUntil = min(freshUntil, time) }
+}

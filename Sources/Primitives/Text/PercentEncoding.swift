@@ -1,0 +1,81 @@
+/// Percent-encoding (RFC 3986 section 2.1) and the form encoding that is made of it.
+package enum PercentEncoding {
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// The unreserved characters of RFC 3986 section 2.3.
+    @inlinable
+    package static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// Appends a text with all but unreserved characters as `%XX`. That is right in a query as in a form, where both
+    /// `+` and `%20` mean a space.
+    package static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { text in
+            // Most texts need no encoding at all.
+            var start = 0
+            for (index, byte) in text.enumerated() where !isUnreserved(byte) {
+                bytes.append(contentsOf: text[start..<index])
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(digits[Int(byte >> 4)])
+                bytes.append(digits[Int(byte & 15)])
+                start = index + 1
+            }
+            bytes.append(contentsOf: text[start...])
+        }
+    }
+
+    /// The items as `name=value&name=value`, both sides encoded.
+    package static func form(_ items: [(name: String, value: String)]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        for item in items {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
+            append(item.name, to: &bytes)
+            bytes.append(UInt8(ascii: "="))
+            append(item.value, to: &bytes)
+        }
+        return bytes
+    }
+
+    /// Decodes a path; nil for a malformed escape, a NUL, bytes that are not UTF-8, or a character with more combining
+    /// marks than text has (see ``Swift/String/isStreamSafe``).
+    @inlinable
+    package static func decodePath(_ bytes: some Collection<UInt8>) -> String? {
+        decode(bytes, plusIsSpace: false)
+    }
+
+    /// Decodes a name or value of a form, where `+` stands for a space; nil as of ``decodePath(_:)``.
+    @inlinable
+    package static func decodeForm(_ bytes: some Collection<UInt8>) -> String? {
+        decode(bytes, plusIsSpace: true)
+    }
+
+    @inlinable
+    static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: decoded.append(UInt8(ascii: " "))
+            default: decoded.append(byte)
+            }
+            if decoded.last == 0 { return nil }
+        }
+        guard let text = String(validating: decoded, as: UTF8.self), text.isStreamSafe else { return nil }
+        return text
+    }
+}

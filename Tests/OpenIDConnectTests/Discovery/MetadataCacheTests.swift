@@ -1,0 +1,102 @@
+import Primitives
+import Testing
+
+@testable import OpenIDConnect
+
+@Suite("Kept metadata")
+struct MetadataCacheTests {
+    private let start = Timestamp(secondsSinceEpoch: 1_800_000_000)
+    private let random = RandomSource { [UInt8](repeating: 0, count: $0) }
+    private let refused = OIDCError(.discoveryRefused, reason: "scripted")
+
+    private func question(_ issuer: String = "a") throws -> MetadataQuestion {
+        MetadataQuestion(
+            source: .issuer(try #require(EndpointURL("https://\(issuer).example", policy: .httpsOnly))))
+    }
+
+    private func later(_ seconds: Int64) -> Timestamp { start.advanced(bySeconds: seconds) }
+
+    /// A cache with metadata that is fresh for 1,000 seconds and usable for a day more.
+    private func cache(_ metadata: String = "old") throws -> MetadataCache<String> {
+        var cache = MetadataCache<String>(rules: CacheRules())
+        cache.keep(metadata, freshness(1000), for: try question())
+        return cache
+    }
+
+    private func freshness(_ seconds: Int64) -> Freshness {
+        Freshness(
+            OutboundResponse(status: 200, cacheControl: "max-age=\(seconds)"), at: start, rules: CacheRules(),
+            random: random)
+    }
+
+    @Test(
+        "is fresh for its lifetime, and usable for the stale lifetime after it",
+        arguments: [
+            (0, true, true), (999, true, true), (1000, false, true), (87_399, false, true), (87_400, false, false),
+        ] as [(Int64, Bool, Bool)])
+    func lifetimes(_ seconds: Int64, _ isFresh: Bool, _ isUsable: Bool) throws {
+        var cache = try cache()
+        let source = try question().source
+        #expect((cache.fresh(source, at: later(seconds)) != nil) == isFresh)
+        #expect((cache.usable(source, at: later(seconds)) != nil) == isUsable)
+    }
+
+    @Test("is due for a refresh after three quarters of its lifetime, if it was used")
+    func due() throws {
+        var cache = try cache()
+        #expect(cache.due(at: later(900)).isEmpty)
+        _ = cache.fresh(try question().source, at: later(1))
+        #expect(cache.due(at: later(749)).isEmpty)
+        #expect(cache.due(at: later(750)) == [try question()])
+        #expect(cache.due(at: later(87_400)).isEmpty)
+    }
+
+    @Test("serves on when a request fails, without another try for the retry interval")
+    func fallBack() throws {
+        var cache = try cache()
+        let question = try question()
+        let outcome = cache.fallBack(
+            from: refused, isLasting: true, for: question, at: later(1000), random: random)
+        #expect(try outcome.get() == "old")
+        #expect(!outcome.wasFetched)
+        #expect(cache.fresh(question.source, at: later(1059)) == "old")
+        #expect(cache.fresh(question.source, at: later(1060)) == nil)
+        #expect(cache.refusal(question, at: later(1000)) == nil)
+    }
+
+    @Test("is missing after a failure, whose error answers for a while if it is lasting", arguments: [true, false])
+    func refusal(_ isLasting: Bool) throws {
+        var cache = MetadataCache<String>(rules: CacheRules())
+        let question = try question()
+        let outcome = cache.fallBack(
+            from: refused, isLasting: isLasting, for: question, at: start, random: random)
+        #expect(throws: OIDCError.self) { try outcome.get() }
+        #expect(cache.refusal(question, at: later(29)) == (isLasting ? refused : nil))
+        #expect(cache.refusal(question, at: later(30)) == nil)
+        cache.keep("new", freshness(60), for: question)
+        #expect(cache.refusal(question, at: start) == nil)
+    }
+
+    @Test("that cannot be used becomes stale after the retry interval, but never later than before")
+    func distrust() throws {
+        var cache = try cache()
+        let source = try question().source
+        cache.distrust("another", at: start)
+        #expect(cache.fresh(source, at: later(60)) == "old")
+        cache.distrust("old", at: start)
+        #expect(cache.fresh(source, at: later(59)) == "old")
+        #expect(cache.fresh(source, at: later(60)) == nil)
+        cache.distrust("old", at: later(30))
+        #expect(cache.fresh(source, at: later(60)) == nil)
+    }
+
+    @Test("of other sources is current for its stated lifetime, whatever failed since")
+    func current() throws {
+        var cache = try cache()
+        let other = try question("b").source
+        #expect(cache.current(besides: try question().source, at: start).isEmpty)
+        #expect(cache.current(besides: other, at: later(999)) == ["old"])
+        _ = cache.fallBack(from: refused, isLasting: false, for: try question(), at: later(999), random: random)
+        #expect(cache.current(besides: other, at: later(1000)).isEmpty)
+    }
+}

@@ -1,0 +1,103 @@
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Operations that run once per key")
+final class SingleFlightTests: Sendable {
+    private let flights = SingleFlight<String, Int>()
+    private let begun = Mutex(0)
+    private let gate = Gate()
+
+    /// An operation that waits at the gate and returns how many began before it.
+    private func run(_ key: String, unless decided: (Int) -> Int? = { _ in nil }) async -> Int {
+        await flights.value(for: key, unless: decided) {
+            let number = self.begun.withLock { count in
+                count += 1
+                return count
+            }
+            await self.gate.pass()
+            return number
+        }
+    }
+
+    @Test("Callers of one key share an operation; the next caller after its end begins another")
+    func shared() async {
+        async let first = run("a")
+        await gate.untilWaiting()
+        async let second = run("a")
+        async let third = run("a")
+        #expect(flights.isUnderWay("a"))
+        gate.open()
+        #expect(await [first, second, third] == [1, 1, 1])
+        #expect(!flights.isUnderWay("a"))
+        #expect(await run("a") == 2)
+    }
+
+    @Test("Keys do not wait for each other")
+    func keys() async {
+        async let first = run("a")
+        async let second = run("b")
+        await gate.untilWaiting(2)
+        #expect(!flights.isUnderWay("c"))
+        gate.open()
+        #expect(await Set([first, second]) == [1, 2])
+    }
+
+    @Test("A caller that is cancelled ends neither the operation nor the other callers' wait")
+    func cancellation() async {
+        let first = Task { await run("a") }
+        await gate.untilWaiting()
+        let second = Task { await run("a") }
+        first.cancel()
+        second.cancel()
+        async let third = run("a")
+        gate.open()
+        #expect(await [first.value, second.value, third] == [1, 1, 1])
+    }
+
+    @Test("An operation goes on after its only caller was cancelled")
+    func abandoned() async {
+        let caller = Task { await run("a") }
+        await gate.untilWaiting()
+        caller.cancel()
+        #expect(flights.isUnderWay("a"))
+        gate.open()
+        #expect(await caller.value == 1)
+    }
+
+    @Test("A decision answers in place of a new operation, and is told how many are under way")
+    func decided() async {
+        #expect(await run("a", unless: { $0 == 0 ? -1 : nil }) == -1)
+        #expect(begun.withLock(\.self) == 0)
+        async let first = run("a", unless: { _ in nil })
+        await gate.untilWaiting()
+        #expect(await run("b", unless: { $0 >= 1 ? -2 : nil }) == -2)
+        // Joining needs no decision.
+        async let second = run("a", unless: { _ in -3 })
+        gate.open()
+        let values = await [first, second]
+        #expect(values == [1, 1] || values == [1, -3])
+    }
+
+    @Test("What an operation left is seen by a caller that missed it")
+    func missed() async {
+        let kept = Mutex<Int?>(nil)
+        for _ in 0..<100 {
+            kept.withLock { $0 = nil }
+            let begun = Atomic(0)
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        _ = await flights.value(for: "a", unless: { _ in kept.withLock { $0 } }) {
+                            begun.add(1, ordering: .relaxed)
+                            kept.withLock { $0 = 7 }
+                            return 7
+                        }
+                    }
+                }
+            }
+            #expect(begun.load(ordering: .relaxed) == 1)
+        }
+    }
+}
