@@ -2,7 +2,7 @@ public import HTTPServer
 import HTTPTypes
 public import Logging
 public import Primitives
-public import SignIn
+package import SignIn
 import Synchronization
 public import Tracing
 
@@ -45,7 +45,7 @@ public final class LatchkeyAPI: Sendable {
     ///   - version: Of this program, for the OpenAPI document.
     ///   - demonstration: Told to pages, where all of it is one.
     ///   - tracer: Is told of each request as a span; nil where nobody listens.
-    public init(
+    package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
         publicAddress: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),

@@ -2,7 +2,7 @@ import Primitives
 import StorageModel
 
 /// Whether the store can be used. The store is asked at most once a second, because anyone may ask for readiness.
-public final class Readiness: Sendable {
+package final class Readiness: Sendable {
     private let check: CachedRead<Bool, Never>
 
     init(store: any MaintainedStore, clock: WallClock) {
@@ -17,5 +17,5 @@ public final class Readiness: Sendable {
     }
 
     /// Whether the store answered its check within this second.
-    public func isReady() async -> Bool { await check() }
+    package func isReady() async -> Bool { await check() }
 }

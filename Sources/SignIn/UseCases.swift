@@ -1,39 +1,39 @@
-public import Logging
-public import OpenIDConnect
-public import Primitives
-public import StorageModel
+package import Logging
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
 
-/// All that a user and an app can do, over one store.
+/// All use cases, over one store.
 ///
 /// ```swift
 /// let useCases = UseCases(configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: logger)
 /// let outcome = try await useCases.signIn(request)
 /// ```
-public struct UseCases: Sendable {
-    public let signIn: SignInWithCode
-    public let registration: Registration
-    public let nonceIssuer: NonceIssuer
-    public let backchannelAuthentication: BackchannelAuthentication
-    public let sessions: Sessions
-    public let refresh: Refresh
-    public let authorizeTransaction: AuthorizeTransaction
-    public let redeemReceipt: RedeemReceipt
-    public let signingKeys: SigningKeys
-    public let readiness: Readiness
-    public let redirectSignIn: RedirectSignIn
-    public let linkIdentity: LinkIdentity
-    public let backchannelLogout: BackchannelLogout
-    public let providerSignOut: ProviderSignOut
-    public let oneTimeSessionCode: OneTimeSessionCode
-    public let apiKeys: StoredAPIKeys
-    public let resources: ProviderResources
-    public let accountChanges: AccountChanges
+package struct UseCases: Sendable {
+    package let signIn: SignInWithCode
+    package let registration: Registration
+    package let nonceIssuer: NonceIssuer
+    package let backchannelAuthentication: BackchannelAuthentication
+    package let sessions: Sessions
+    package let refresh: Refresh
+    package let authorizeTransaction: AuthorizeTransaction
+    package let redeemReceipt: RedeemReceipt
+    package let signingKeys: SigningKeys
+    package let readiness: Readiness
+    package let redirectSignIn: RedirectSignIn
+    package let linkIdentity: LinkIdentity
+    package let backchannelLogout: BackchannelLogout
+    package let providerSignOut: ProviderSignOut
+    package let oneTimeSessionCode: OneTimeSessionCode
+    package let apiKeys: StoredAPIKeys
+    package let resources: ProviderResources
+    package let accountChanges: AccountChanges
 
     /// - Parameters:
-    ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one is
-    ///     unknown to sign-ins.
-    ///   - observer: Is told of every sign-in as it ends.
-    public init(
+    ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
+    ///     is unknown to sign-ins.
+    ///   - observer: Called at the end of every sign-in.
+    package init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         observer: @escaping SignInObserver = { _ in }

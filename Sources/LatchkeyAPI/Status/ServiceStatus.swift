@@ -1,5 +1,5 @@
 public import Primitives
-public import SignIn
+package import SignIn
 
 /// How a service stands, as its operator is told. Nothing of a user is in it, nor of what apps send.
 public struct ServiceStatus: Sendable {
@@ -58,11 +58,11 @@ public struct ServiceStatus: Sendable {
     }
 
     /// A sign-in that failed.
-    public struct Failure: Sendable {
-        public let at: Timestamp
-        public let report: SignInReport
+    package struct Failure: Sendable {
+        package let at: Timestamp
+        package let report: SignInReport
 
-        public init(at: Timestamp, report: SignInReport) {
+        package init(at: Timestamp, report: SignInReport) {
             self.at = at
             self.report = report
         }
@@ -75,8 +75,8 @@ public struct ServiceStatus: Sendable {
     public var minutes: [Minute] = []
     public var carriers: [Carrier] = []
     /// The latest first.
-    public var failures: [Failure] = []
-    public var sessions = SessionStatistics()
+    package var failures: [Failure] = []
+    package var sessions = SessionStatistics()
     public var load = RequestLoad()
     public var connections = 0
     public var readsWaiting = 0

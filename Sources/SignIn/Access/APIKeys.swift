@@ -1,18 +1,18 @@
-public import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
-/// What somebody was let in for: by an API key, or by the origin of a web frontend.
-public struct APIGrant: Sendable, Hashable {
-    /// What the operator calls the key; nil if it has no name.
-    public let name: String?
-    /// The clients whose users and sessions it is good for; nil for all.
-    public let clients: Set<String>?
-    /// The origins that a request with the key must come from; nil if it may come from anywhere.
-    public let origins: Set<String>?
-    /// Whether whoever has it is an operator, and may see how the server is.
-    public let isOperator: Bool
+/// What a caller may do: with an API key, or from the origin of a web frontend.
+package struct APIGrant: Sendable, Hashable {
+    /// The operator's name for the key; nil if it has none.
+    package let name: String?
+    /// The clients whose users and sessions it may access; nil for all.
+    package let clients: Set<String>?
+    /// The origins that it is limited to; nil for any.
+    package let origins: Set<String>?
+    /// Whether the key belongs to an operator, who may see the operators' pages.
+    package let isOperator: Bool
 
-    public init(
+    package init(
         name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil, isOperator: Bool = false
     ) {
         self.isOperator = isOperator
@@ -22,27 +22,26 @@ public struct APIGrant: Sendable, Hashable {
     }
 }
 
-/// The keys that API callers show in `X-API-KEY`, and what each is good for.
-public struct APIKeys: Sendable {
+/// The configured API keys, sent in `X-API-KEY`, and what each may do.
+package struct APIKeys: Sendable {
     private let entries: [(hash: TokenHash, grant: APIGrant)]
 
     /// - Parameters:
-    ///   - plain: Keys that are good for everything, as they are; an empty one is none.
-    ///   - sha256: The SHA-256 of such keys, 32 bytes each; what is of another length is worth nothing.
-    public init(plain: [Secret] = [], sha256: [[UInt8]] = []) {
+    ///   - plain: Keys without limits, as text; an empty one is ignored.
+    ///   - sha256: The SHA-256 of keys without limits, 32 bytes each; other lengths are ignored.
+    package init(plain: [Secret] = [], sha256: [[UInt8]] = []) {
         let hashes =
             plain.filter { !$0.exposed.isEmpty }.map { TokenHash(sha256Of: $0.exposed) }
             + sha256.compactMap { TokenHash($0) }
         entries = hashes.map { ($0, APIGrant()) }
     }
 
-    public init(_ keys: [(hash: TokenHash, grant: APIGrant)]) {
+    package init(_ keys: [(hash: TokenHash, grant: APIGrant)]) {
         entries = keys
     }
 
-    /// What a key is good for; nil if it is unknown. Compares with all keys, in a time that does not depend on which of
-    /// them is like it.
-    public func grant(for hash: TokenHash) -> APIGrant? {
+    /// What a key may do; nil if it is unknown. Takes the same time whichever key matches.
+    package func grant(for hash: TokenHash) -> APIGrant? {
         var found = -1
         for index in entries.indices {
             let isSame = entries[index].hash == hash
@@ -51,8 +50,8 @@ public struct APIKeys: Sendable {
         return found < 0 ? nil : entries[found].grant
     }
 
-    /// All origins that some key is for.
-    public var origins: Set<String> {
+    /// The origins that any key is limited to.
+    package var origins: Set<String> {
         entries.reduce(into: []) { $0.formUnion($1.grant.origins ?? []) }
     }
 }

@@ -1,13 +1,13 @@
 import Primitives
-public import StorageModel
+package import StorageModel
 
 /// The API keys in the store, which operators make and revoke while servers run.
 ///
 /// A read is used for five seconds. Within that time a new key may be unknown, and a revoked one accepted, on any
 /// instance; guessing keys causes one read in that time.
-public final class StoredAPIKeys: Sendable {
+package final class StoredAPIKeys: Sendable {
     /// How long a read is valid, in seconds.
-    public static let freshness: Int64 = 5
+    package static let freshness: Int64 = 5
     /// The most keys there can be.
     package static let limit = 1000
 
@@ -23,15 +23,15 @@ public final class StoredAPIKeys: Sendable {
 
     /// What a key allows; nil if it is unknown or revoked.
     /// - Throws: `temporarily_unavailable` if the store cannot tell.
-    public func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
+    package func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
         try await known().keys.grant(for: hash)
     }
 
     /// Reads the keys if the last read is too old.
-    public func refresh() async { _ = try? await known() }
+    package func refresh() async { _ = try? await known() }
 
     /// The origins that any key is limited to, as of the last read.
-    public var origins: Set<String> { known.lastValue?.origins ?? [] }
+    package var origins: Set<String> { known.lastValue?.origins ?? [] }
 }
 
 extension APIGrant {

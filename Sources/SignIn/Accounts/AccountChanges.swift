@@ -1,16 +1,16 @@
 import Primitives
-public import StorageModel
+package import StorageModel
 
-/// Counts the changes of accounts, over all copies of this server on one database: what is done to one account with a
-/// stolen session is not to be more for there being more copies.
-public struct AccountChanges: Sendable {
+/// Counts the changes of each account over all instances on one database, so that more instances do not allow more
+/// changes with a stolen session.
+package struct AccountChanges: Sendable {
     let store: any UserStore
     let clock: WallClock
 
-    /// Counts one.
-    /// - Returns: For how many seconds to wait, if there were too many; then it was not counted.
-    /// - Throws: `temporarily_unavailable` if the store cannot tell.
-    public func admit(_ user: UserID, within allowance: ChangeAllowance) async throws(SignInError) -> Int64? {
+    /// Counts one change.
+    /// - Returns: The seconds to wait if there were too many, in which case the change is not counted; otherwise nil.
+    /// - Throws: `temporarily_unavailable` if the store is unavailable.
+    package func admit(_ user: UserID, within allowance: ChangeAllowance) async throws(SignInError) -> Int64? {
         try await stored(await store.countChange(of: user, within: allowance, at: clock.now()))
     }
 }

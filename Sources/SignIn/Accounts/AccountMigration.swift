@@ -3,22 +3,21 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Account migration: a user whom one carrier vouches for and nobody here knows may have been known under another
-/// carrier, which vouches for that by a port token (the guides' section “Account Migration”).
+/// Account migration: a user who is unknown under one carrier may have an account under a former carrier, which vouches
+/// for that with a port token (the guides' section “Account Migration”).
 struct AccountMigration: Sendable {
     let store: any IdentityStore
 
-    /// Whom former carriers vouch that the user was, in the order of the port tokens; nobody if the user is known as they
-    /// are.
+    /// The user's identities at former carriers, in the order of the port tokens; none if the user is known.
     ///
-    /// A port token that is not good is told to the log and otherwise passed over. Only for those that name somebody on
-    /// record is a former carrier asked for its keys.
-    /// - Parameter ignored: Is told of each port token that moves no account.
+    /// An invalid port token is logged and otherwise ignored. A former carrier is asked for its keys only if the token
+    /// names a stored identity.
+    /// - Parameter ignored: Called with each port token that moves no account.
     func formerIdentities(
         of verified: VerifiedSignIn, for clientID: ClientID, _ relyingParty: RelyingParty,
         ignored: (IgnoredPortToken) -> Void
     ) async throws(SignInError) -> [PortedIdentity] {
-        // Carriers vouch for each other's users; of any other provider such a token says nothing.
+        // Only carriers vouch for each other's users.
         guard !verified.portTokens.isEmpty, relyingParty.isOfCarriers else { return [] }
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
@@ -46,15 +45,15 @@ struct AccountMigration: Sendable {
         }
     }
 
-    /// Why an account is not moved from an identity, whatever the signature is worth; nil if it may be. The store looks
-    /// again when it moves the account.
+    /// Why an account is not moved from an identity, whatever the signature; nil if it may be. The store checks again
+    /// when it moves the account.
     private static func obstacle(to former: IdentityStatus, becoming present: IdentityStatus) -> String? {
         guard case .live(let user) = former else { return "not_on_record" }
         if case .moved(let owner) = present, owner != user { return "another_user" }
         return nil
     }
 
-    /// An identity that an account was moved from signs nobody in, and may not register either.
+    /// An identity that an account was moved away from can neither sign in nor register.
     func refuseIfMoved(_ identity: Identity) async throws(SignInError) {
         if case .moved = try await status(of: identity) { throw .identityMoved }
     }
@@ -65,7 +64,7 @@ struct AccountMigration: Sendable {
     }
 }
 
-/// A port token that moves no account, and why, as the log tells it: without a subject.
+/// A port token that moves no account, and why, for the log: without a subject.
 struct IgnoredPortToken: Sendable {
     let reason: String
     let issuer: String?
@@ -79,7 +78,7 @@ extension IgnoredPortToken {
 }
 
 extension Logger {
-    /// - Parameter metadata: Of the sign-in.
+    /// - Parameter metadata: The sign-in's metadata.
     func write(_ ignored: IgnoredPortToken, _ metadata: Logger.Metadata) {
         var metadata = metadata
         metadata["reason"] = "\(ignored.reason)"

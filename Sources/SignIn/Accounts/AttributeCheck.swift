@@ -1,6 +1,6 @@
 import Primitives
 
-/// Looks at attributes one by one and notes what is wrong with each. What is blank counts as not filled in.
+/// Checks attributes one by one and collects the problems. A blank value counts as missing.
 struct AttributeCheck {
     private(set) var problems: [String] = []
     private(set) var refused: Set<String> = []
@@ -50,7 +50,7 @@ struct AttributeCheck {
         return text
     }
 
-    /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual signs between them.
+    /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual separators.
     private mutating func phone(_ text: String?) -> String? {
         guard let text = self.text(text, "phone", limit: 32) else { return nil }
         let number = text.hasPrefix("+") ? text.dropFirst() : text[...]

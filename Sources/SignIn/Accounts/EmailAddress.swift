@@ -1,13 +1,13 @@
-/// An e-mail address that mail could reach: a sane subset of RFC 5321's, without comments, quotes and address literals.
+/// A deliverable e-mail address: the subset of RFC 5321 without comments, quotes and address literals.
 ///
-/// Its domain is spelled as it is looked up, but for case: an address with full-width letters, a soft hyphen or another
-/// full stop reaches the same mailbox as the plain one, and would pass by a list of blocked domains.
+/// Its domain must be spelled as it is looked up, apart from letter case. An address with full-width letters, a soft
+/// hyphen or another full stop reaches the same mailbox as the plain one, and would bypass a list of blocked domains.
 struct EmailAddress: Sendable, Hashable {
     /// In lower case.
     let domain: String
 
-    /// The address a text is, or nil: at most 254 bytes, 1 to 64 of them before the `@`, and behind it a name of two or
-    /// more labels.
+    /// Nil unless the text is an address: at most 254 bytes, 1 to 64 of them before the `@`, and after it a name of two
+    /// or more labels.
     init?(_ text: String) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard text.utf8.count <= 254, parts.count == 2, let local = parts.first, let domain = parts.last,
@@ -28,7 +28,8 @@ struct EmailAddress: Sendable, Hashable {
         return labels.count >= 2 && labels.allSatisfy { isLabel($0.utf8) }
     }
 
-    /// Letters and digits, hyphens between them; what is not ASCII may be of an internationalised name (RFC 6531).
+    /// Letters and digits, with hyphens between them. Non-ASCII letters may belong to an internationalised name (RFC
+    /// 6531).
     private static func isLabel(_ label: Substring.UTF8View) -> Bool {
         let hyphen = UInt8(ascii: "-")
         guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }
@@ -42,8 +43,8 @@ struct EmailAddress: Sendable, Hashable {
         }
     }
 
-    /// Whether IDNA (RFC 5895, UTS #46) looks a scalar of a lower-case name up as it is. The sharp s and the final sigma
-    /// count as such: they are letters of their own now.
+    /// Whether IDNA (RFC 5895, UTS #46) keeps a scalar of a lower-case name as it is, including the sharp s and the
+    /// final sigma, which are letters of their own now.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII || scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
         guard !scalar.properties.changesWhenNFKCCaseFolded else { return false }

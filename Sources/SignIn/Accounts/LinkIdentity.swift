@@ -1,21 +1,21 @@
 import Logging
-public import OpenIDConnect
-public import Primitives
-public import StorageModel
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
 
-/// Adds a way to sign in to the user who is signed in: an identity for which a provider gave a fresh code.
+/// Adds an identity to the signed-in user: one for which a provider issued a fresh code.
 ///
-/// Nothing but the user's own wish links identities, and no e-mail address ever does.
-public struct LinkIdentity: Sendable {
-    /// How many identities a user has at most.
-    public static let limit = 32
+/// Only the user's own request links identities; an e-mail address never does.
+package struct LinkIdentity: Sendable {
+    /// The most identities that a user can have.
+    package static let limit = 32
 
-    /// An identity that is the user's now.
-    public struct Linked: Sendable {
-        public let identity: LinkedIdentity
-        /// False if it was the user's before.
-        public let isNew: Bool
-        public let correlationID: CorrelationID
+    /// The linked identity.
+    package struct Linked: Sendable {
+        package let identity: LinkedIdentity
+        /// False if the user had it before.
+        package let isNew: Bool
+        package let correlationID: CorrelationID
     }
 
     let signIn: SignInWithCode
@@ -24,18 +24,47 @@ public struct LinkIdentity: Sendable {
     let random: RandomSource
     let logger: Logger
 
-    /// The very same request sent again within the retry window links nothing more, and has the same answer.
-    /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; what a sign-in with this code
-    ///   throws; `user_already_exists` if the identity is another user's, and then nothing has changed; `invalid_token`
-    ///   if the session has ended meanwhile; `temporarily_unavailable`.
-    public func callAsFunction(
+    /// A retry of the same request within the retry window links nothing more and gets the same response.
+    /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; the errors of a sign-in with
+    ///   this code; `user_already_exists` if another user has the identity, and then nothing has changed;
+    ///   `invalid_token` if the session has ended meanwhile; `temporarily_unavailable`.
+    package func callAsFunction(
         _ request: SignInRequest, token: Secret, holder: SessionAndUser
     ) async throws(SignInError) -> Linked {
+        try await logged(request) { (request, log) async throws(SignInError) in
+            try checkAge(of: holder.session)
+            return try await link(request, token, holder, &log)
+        }
+    }
+
+    /// The holder of an unlocked device, or of a stolen session, must not add a permanent way in.
+    func checkAge(of session: Session) throws(SignInError) {
+        let maximum = signIn.configuration.lifetimes.signInToLink
+        guard clock.now() <= session.createdAt.advanced(bySeconds: maximum) else { throw .signInTooOld(maximum) }
+    }
+
+    /// Links the identity that a browser brought back, if the browser still has the session that asked.
+    ///
+    /// The session's age was checked at the start, and may have passed the limit meanwhile.
+    func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
+        _ = try await logged(request) { (request, log) async throws(SignInError) in
+            guard let token, let holder = try await signIn.sessions.authenticate(token),
+                holder.session.id.hasSameBytes(as: id)
+            else { throw .linkingSessionGone }
+            return try await link(request, token, holder, &log)
+        }
+    }
+
+    /// Writes the log line. An error gets the correlation id.
+    private func logged(
+        _ request: SignInRequest, _ body: (SignInRequest, inout SignInLog) async throws(SignInError) -> Linked
+    ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
+        var request = request
+        request.correlationID = correlationID
         var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
         do throws(SignInError) {
-            try checkAge(of: holder.session)
-            let linked = try await link(request, token, holder, correlationID, &log)
+            let linked = try await body(request, &log)
             log.write(linked.isNew ? .linked : .wasLinked)
             return linked
         } catch {
@@ -44,34 +73,10 @@ public struct LinkIdentity: Sendable {
         }
     }
 
-    /// Whoever finds a device unlocked, or has stolen a session, is not to keep the account by a way in of their own.
-    func checkAge(of session: Session) throws(SignInError) {
-        let maximum = signIn.configuration.lifetimes.signInToLink
-        guard clock.now() <= session.createdAt.advanced(bySeconds: maximum) else { throw .signInTooOld(maximum) }
-    }
-
-    /// Links what a browser brought back, if it has still the very session that asked.
-    ///
-    /// The sign-in may have become too old while the browser was away: it was looked at when it went.
-    func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
-        let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
-        do throws(SignInError) {
-            guard let token, let holder = try await signIn.sessions.authenticate(token),
-                holder.session.id.hasSameBytes(as: id)
-            else { throw .linkingSessionGone }
-            let linked = try await link(request, token, holder, correlationID, &log)
-            log.write(linked.isNew ? .linked : .wasLinked)
-        } catch {
-            log.write(error)
-            throw error.with(correlationID)
-        }
-    }
-
     private func link(
-        _ request: SignInRequest, _ token: Secret, _ holder: SessionAndUser, _ correlationID: CorrelationID,
-        _ log: inout SignInLog
+        _ request: SignInRequest, _ token: Secret, _ holder: SessionAndUser, _ log: inout SignInLog
     ) async throws(SignInError) -> Linked {
+        let correlationID = request.correlationID ?? .random(from: random)
         let attempt = try SignInAttempt(request, correlationID, signIn.configuration, signIn.relyingParties)
         log.foundProvider()
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
@@ -92,28 +97,27 @@ public struct LinkIdentity: Sendable {
     }
 }
 
-/// What linking refuses.
+/// Errors of linking.
 extension SignInError {
     static func signInTooOld(_ seconds: Int64) -> SignInError {
         SignInError(
             .insufficientUserAuthentication, .requestDenied,
-            "To add a way to sign in, the user must have signed in within the last \(seconds) seconds. Sign in again first."
+            "To add an identity, the user must have signed in within the last \(seconds) seconds. Sign in again first."
         )
     }
 
     static let identityTaken = SignInError(
         .userAlreadyExists, .requestDenied,
-        "This identity belongs to another user already. Nothing was changed. Sign in with it to use that account.")
+        "This identity belongs to another user. Nothing was changed. Sign in with it to use that account.")
 
     static let tooManyIdentities = SignInError(
         .invalidRequest, .requestDenied,
-        "You have \(LinkIdentity.limit) ways to sign in, which is as many as there can be. Take one away first.")
+        "The user has \(LinkIdentity.limit) identities, which is the limit. Remove one first.")
 
-    static let linkNeedsBrowser = SignInError(
-        .invalidRequest, .invalidRequest,
-        "client_type must be web or popup: only the browser that has the session can finish this.")
+    static let linkNeedsBrowser = invalidRequest(
+        "client_type must be web or popup: only the browser that has the session can add an identity.")
 
     static let linkingSessionGone = SignInError(
         .invalidToken, .requestDenied,
-        "The session that asked for this is not this browser's any more. Sign in, and ask again.")
+        "The browser no longer has the session that asked for this. Sign in and start again.")
 }

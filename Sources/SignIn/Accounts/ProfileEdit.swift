@@ -1,14 +1,14 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
 /// The edit of a profile, not yet checked: an attribute without a text stays, a blank text clears it.
-public struct ProfileEdit: Sendable {
-    public var attributes = UserAttributes<String>()
+package struct ProfileEdit: Sendable {
+    package var attributes = UserAttributes<String>()
 
-    public init() {}
+    package init() {}
 
-    /// - Throws: `invalid_request` that names every attribute that is malformed, or cannot be cleared because a
-    ///   registration needs it; `email_domain_blocked`.
+    /// - Throws: `invalid_request` naming every attribute that is malformed, or that registration requires and so
+    ///   cannot be cleared; `email_domain_blocked`.
     func change(_ rules: RegistrationRules) throws(SignInError) -> ProfileChange {
         var check = AttributeCheck()
         var change = ProfileChange()

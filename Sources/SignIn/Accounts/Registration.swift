@@ -3,8 +3,8 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Makes a user of somebody whom a carrier vouched for, and signs them in.
-public struct Registration: Sendable {
+/// Creates a user for an identity that a carrier vouched for, and signs the user in.
+package struct Registration: Sendable {
     let rules: RegistrationRules
     let store: any RegistrationStore
     let sessions: Sessions
@@ -16,7 +16,7 @@ public struct Registration: Sendable {
     /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
     ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
     ///   `temporarily_unavailable`.
-    public func callAsFunction(_ form: RegistrationForm) async throws(SignInError) -> SignedIn {
+    package func callAsFunction(_ form: RegistrationForm) async throws(SignInError) -> SignedIn {
         let correlationID = form.correlationID ?? .random(from: random)
         do throws(SignInError) {
             let signedIn = try await register(form, correlationID)
@@ -34,7 +34,7 @@ public struct Registration: Sendable {
         let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
         let now = clock.now()
         let pending = try await stored(await store.pendingRegistration(handle, at: now))
-        // One of another client is left as it is, and as good as unknown.
+        // A registration of another client stays as it is, and is reported unknown.
         guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = sessions.issue(for: pending.clientID, on: form.device)

@@ -1,29 +1,29 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 import StorageModel
 
-/// What a user who registers has filled in, as it came.
-public struct RegistrationForm: Sendable {
+/// The form that a user fills in to register.
+package struct RegistrationForm: Sendable {
     /// The handle of ``RegistrationOffer``.
-    public var handle: Secret
-    /// That of the `code_challenge` which a redirect was started with, if it was.
-    public var codeVerifier: CodeVerifier?
+    package var handle: Secret
+    /// The verifier of the redirect start's `code_challenge`, if it had one.
+    package var codeVerifier: CodeVerifier?
     /// The attributes as the user filled them in, not yet checked.
-    public var attributes = UserAttributes<String>()
-    public var correlationID: CorrelationID?
-    /// What the user would call the device that asks; for the list of sessions.
-    public var device: String?
-    /// The clients whose registrations the caller may end; nil for all.
-    public var clients: Set<String>?
+    package var attributes = UserAttributes<String>()
+    package var correlationID: CorrelationID?
+    /// A name for the user's device; for the list of sessions.
+    package var device: String?
+    /// The clients whose registrations the caller may complete; nil for all.
+    package var clients: Set<String>?
 
-    public init(handle: Secret) {
+    package init(handle: Secret) {
         self.handle = handle
     }
 }
 
 extension RegistrationForm {
-    /// The user's profile: what was filled in, and where nothing was, what the carrier told.
-    /// - Throws: `invalid_request` that names every attribute that is missing or malformed; `email_domain_blocked`.
+    /// The user's profile: the form's values, completed with the carrier's.
+    /// - Throws: `invalid_request` naming every missing or malformed attribute; `email_domain_blocked`.
     func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
         var check = AttributeCheck()
         let profile = check.checked(attributes).filled(with: known.withReachableEmail)

@@ -1,36 +1,36 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// Who may become a user, and with what.
-public struct RegistrationRules: Sendable, Hashable {
+/// The operator's rules for new users.
+package struct RegistrationRules: Sendable, Hashable {
     /// An attribute that a registration can require, under its name in registrations.
-    public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
+    package struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
         /// What the name stands for.
-        public let attribute: UserAttribute
+        package let attribute: UserAttribute
 
-        public static let allCases = UserAttribute.claims.map(Attribute.init)
+        package static let allCases = UserAttribute.claims.map(Attribute.init)
 
-        public init(_ attribute: UserAttribute) {
+        package init(_ attribute: UserAttribute) {
             self.attribute = attribute
         }
 
-        public init?(rawValue: String) {
+        package init?(rawValue: String) {
             guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
             self = found
         }
 
-        public var rawValue: String { attribute.registrationName }
+        package var rawValue: String { attribute.registrationName }
     }
 
-    /// False: an unknown identity becomes a user at its first sign-in. True: it has to register.
-    public var isRequired = false
-    /// What a registration must have.
-    public var requiredAttributes: [Attribute] = []
-    /// Domains whose e-mail addresses cannot register, in any case; with `example.com` also those of
-    /// `mail.example.com`, but not of `notexample.com`.
-    public var blockedEmailDomains: [String] = []
+    /// If false, an unknown identity becomes a user at its first sign-in. If true, it must register.
+    package var isRequired = false
+    /// The attributes that registration requires.
+    package var requiredAttributes: [Attribute] = []
+    /// Domains whose e-mail addresses cannot register, in any letter case. `example.com` includes `mail.example.com`,
+    /// but not `notexample.com`.
+    package var blockedEmailDomains: [String] = []
 
-    public init() {}
+    package init() {}
 
     /// The required attributes that a profile lacks.
     func missing(in profile: Profile) -> [Attribute] {

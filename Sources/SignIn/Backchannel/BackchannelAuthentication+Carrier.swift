@@ -51,16 +51,6 @@ extension BackchannelAuthentication {
         let token: NotificationToken
         let handle: Secret
         let endpoint: EndpointURL?
-
-        init(
-            _ record: BackchannelAuthenticationRecord, _ token: NotificationToken, _ handle: Secret,
-            _ endpoint: EndpointURL?
-        ) {
-            self.record = record
-            self.token = token
-            self.handle = handle
-            self.endpoint = endpoint
-        }
     }
 
     /// Sends a request, and records the id that the carrier gives it.
@@ -130,8 +120,8 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Records that a request failed. The record of a first request is removed, because its client never learns the handle.
-    /// If the store fails, the record expires within a minute.
+    /// Records that a request failed. The record of a first request is removed, because its client never learns the
+    /// handle. If the store fails, the record expires within a minute.
     private func giveUp(_ request: NewRequest, _ error: SignInError) async {
         _ = try? await change(request.record) { (record, now) throws(SignInError) in
             guard record.notification == request.token.hash else { return false }

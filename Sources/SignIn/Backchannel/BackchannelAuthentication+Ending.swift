@@ -3,8 +3,8 @@ import Primitives
 import StorageModel
 
 extension BackchannelAuthentication {
-    /// Signs in the user that the carrier vouched for. One commit finds or creates the user, starts the session and ends the
-    /// record.
+    /// Signs in the user that the carrier vouched for. One commit finds or creates the user, starts the session and
+    /// ends the record.
     ///
     /// Port tokens count the first time only. A retry finds the account already moved.
     func end(
@@ -59,7 +59,8 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> RegistrationOffer {
         guard configuration.registration.isRequired else { throw .backchannelUnknown }
         return try await registrationOffers.offer(
-            to: identity, record.profile, clientID: record.terms.clientID, try correlationID(of: record))
+            to: VerifiedSignIn(identity, record.profile), clientID: record.terms.clientID, try correlationID(of: record)
+        )
     }
 
     private func correlationID(of record: BackchannelAuthenticationRecord) throws(SignInError) -> CorrelationID {

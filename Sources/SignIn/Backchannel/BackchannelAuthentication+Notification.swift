@@ -1,10 +1,10 @@
 import OpenIDConnect
-public import Primitives
+package import Primitives
 import StorageModel
 
 extension BackchannelAuthentication {
     /// A carrier that presented the notification token of a sign-in's latest request.
-    public struct Notifier: Sendable {
+    package struct Notifier: Sendable {
         let record: BackchannelAuthenticationRecord
         let token: NotificationToken
     }
@@ -13,7 +13,7 @@ extension BackchannelAuthentication {
     ///
     /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
-    public func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
+    package func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
         guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
         let token = NotificationToken(token)
         let now = clock.now()
@@ -26,7 +26,7 @@ extension BackchannelAuthentication {
     ///
     /// - Throws: `invalid_request` if it is about another request; `invalid_id_token`, and the sign-in has failed;
     ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in still waits.
-    public func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
+    package func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = notification.requestHash

@@ -1,10 +1,10 @@
 import Logging
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 import StorageModel
 
-/// Server-initiated sign-in: at this server's request, the carrier asks the user on their phone, without a browser (OpenID
-/// Connect CIBA).
+/// Server-initiated sign-in: at this server's request, the carrier asks the user on their phone, without a browser
+/// (OpenID Connect CIBA).
 ///
 /// ```swift
 /// let started = try await backchannelAuthentication.start(request, for: caller)
@@ -14,9 +14,9 @@ import StorageModel
 /// case .ended(let outcome): …
 /// }
 /// ```
-public struct BackchannelAuthentication: Sendable {
+package struct BackchannelAuthentication: Sendable {
     /// The path of the notification endpoint, where carriers post the outcome.
-    public static let notificationPath = "/auth/zenkey-async-signin/notification"
+    package static let notificationPath = "/auth/zenkey-async-signin/notification"
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
@@ -34,7 +34,7 @@ public struct BackchannelAuthentication: Sendable {
     /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if its public URL is not configured.
     /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
     ///   `temporarily_unavailable`.
-    public func start(
+    package func start(
         _ request: BackchannelAuthenticationParameters, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let correlationID = request.correlationID ?? .random(from: random)
@@ -44,12 +44,12 @@ public struct BackchannelAuthentication: Sendable {
         }
     }
 
-    /// The status of the sign-in. The first poll after the user's approval starts the session. A poll within the retry window
-    /// after that starts another one, for a client that lost the response.
+    /// The status of the sign-in. The first poll after the user's approval starts the session. A poll within the retry
+    /// window after that starts another one, for a client that lost the response.
     ///
     /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
     ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
-    public func poll(_ handle: Secret, for caller: Caller) async throws(SignInError)
+    package func poll(_ handle: Secret, for caller: Caller) async throws(SignInError)
         -> BackchannelAuthenticationProgress
     {
         let found = try await find(handle, caller)
@@ -67,9 +67,9 @@ public struct BackchannelAuthentication: Sendable {
 
     /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count.
     ///
-    /// - Throws: As ``start(_:for:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or if the sign-in
-    ///   was cancelled or retried too often.
-    public func retry(
+    /// - Throws: As ``start(_:for:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or if the
+    ///   sign-in was cancelled or retried too often.
+    package func retry(
         _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let found = try await find(handle, caller)
@@ -84,14 +84,15 @@ public struct BackchannelAuthentication: Sendable {
                 record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(context, NewRequest(record, token, handle, endpoint), &log)
+            return try await ask(
+                context, NewRequest(record: record, token: token, handle: handle, endpoint: endpoint), &log)
         }
     }
 
     /// Cancels a sign-in. A later notification changes nothing.
     ///
     /// - Throws: `not_found`; `invalid_request` if it is done.
-    public func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
+    package func cancel(_ handle: Secret, for caller: Caller) async throws(SignInError) {
         let found = try await find(handle, caller)
         try await logged(.cancel, found.terms) { (log) async throws(SignInError) in
             log.begin(.store)
@@ -125,7 +126,9 @@ public struct BackchannelAuthentication: Sendable {
         let admission = try await stored(
             await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now))
         switch admission {
-        case .added: return try await ask(context, NewRequest(record, token, handle, endpoint), &log)
+        case .added:
+            return try await ask(
+                context, NewRequest(record: record, token: token, handle: handle, endpoint: endpoint), &log)
         case .tooManyOfCaller: throw .tooManyBackchannel
         case .tooManyForLoginHint: throw .tooManyForUser
         case .tooManyAtCarrier: throw .tooManyAtCarrier

@@ -1,8 +1,8 @@
-public import Primitives
+package import Primitives
 
 /// A carrier's notification about a server-initiated sign-in.
-public struct BackchannelNotification: Sendable {
-    public enum Outcome: Sendable {
+package struct BackchannelNotification: Sendable {
+    package enum Outcome: Sendable {
         /// The user approved.
         case approved(idToken: Secret, accessToken: Secret?)
         /// The carrier refused, with its error code.
@@ -10,11 +10,11 @@ public struct BackchannelNotification: Sendable {
     }
 
     /// The id that the carrier gave the request (`auth_req_id`).
-    public var requestID: Secret
-    public var state: Secret?
-    public var outcome: Outcome
+    package var requestID: Secret
+    package var state: Secret?
+    package var outcome: Outcome
 
-    public init(requestID: Secret, state: Secret?, outcome: Outcome) {
+    package init(requestID: Secret, state: Secret?, outcome: Outcome) {
         self.requestID = requestID
         self.state = state
         self.outcome = outcome

@@ -1,26 +1,26 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without the
-/// nonce it belongs to.
-public struct NonceIssuer: Sendable {
+/// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
+/// the nonce it belongs to.
+package struct NonceIssuer: Sendable {
     let configuration: SignInConfiguration
     let store: any NonceStore
     let clock: WallClock
     let random: RandomSource
 
     /// What an app puts into its authorization request.
-    public struct Issued: Sendable {
-        public let nonce: Secret
+    package struct Issued: Sendable {
+        package let nonce: Secret
         /// For the app to compare with the authorization response; this server does not keep it.
-        public let state: Secret
+        package let state: Secret
         /// Seconds until the nonce expires.
-        public let expiresIn: Int64
+        package let expiresIn: Int64
     }
 
     /// Issues a nonce for a sign-in with a provider.
     /// - Throws: `not_found` for an unknown provider; `temporarily_unavailable`.
-    public func issue(provider: String) async throws(SignInError) -> Issued {
+    package func issue(provider: String) async throws(SignInError) -> Issued {
         guard configuration.providers[provider] != nil else { throw .unknownProvider }
         let nonce = random.token()
         let lifetime = configuration.lifetimes.issuedNonce

@@ -1,32 +1,32 @@
-public import OpenIDConnect
-public import Primitives
-public import StorageModel
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
 
-/// How a sign-in that was not refused ended.
-public enum SignInOutcome: Sendable {
+/// The outcome of a sign-in that was not refused.
+package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
-    /// The carrier vouches for the user, whom nobody here knows yet, and who has to register first.
+    /// The carrier vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
 }
 
 /// A user has a new session.
-public struct SignedIn: Sendable {
-    public let tokens: SessionTokens
-    public let userID: UserID
-    /// True if the user was made by this very sign-in.
-    public let isNew: Bool
-    public let correlationID: CorrelationID
+package struct SignedIn: Sendable {
+    package let tokens: SessionTokens
+    package let userID: UserID
+    /// Whether this sign-in created the user.
+    package let isNew: Bool
+    package let correlationID: CorrelationID
 }
 
 /// What an unknown user needs to register.
-public struct RegistrationOffer: Sendable {
-    /// Stands for the verified identity; works once.
-    public let handle: Secret
-    /// What the carrier told of the user.
-    public let profile: Profile
-    /// What a registration must have and the carrier did not tell.
-    public let missing: [RegistrationRules.Attribute]
-    /// Seconds until the handle is worth nothing.
-    public let expiresIn: Int64
-    public let correlationID: CorrelationID
+package struct RegistrationOffer: Sendable {
+    /// Represents the verified identity; works once.
+    package let handle: Secret
+    /// The user's attributes from the carrier.
+    package let profile: Profile
+    /// The attributes that a registration needs and the carrier did not send.
+    package let missing: [RegistrationRules.Attribute]
+    /// Seconds until the handle expires.
+    package let expiresIn: Int64
+    package let correlationID: CorrelationID
 }

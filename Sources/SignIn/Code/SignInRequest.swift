@@ -1,40 +1,40 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 
-/// A sign-in with an authorization code, as an app asks for it.
-public struct SignInRequest: Sendable {
+/// An app's request for a sign-in with an authorization code.
+package struct SignInRequest: Sendable {
     /// The provider's name in ``SignInConfiguration/providers``.
-    public var provider: String
-    public var clientID: ClientID
-    public var code: Secret
-    /// The network that picks the carrier; nil where the provider is none.
-    public var network: MCCMNC?
-    /// As it stood in the authorization request.
-    public var redirectURI: String
-    public var codeVerifier: CodeVerifier?
-    /// As it stood in the authorization request; checked against the ID token when given.
-    public var nonce: Secret?
-    /// The authentication contexts asked for, any of which will do.
-    public var acrValues: [String] = []
+    package var provider: String
+    package var clientID: ClientID
+    package var code: Secret
+    /// The network of the carrier; nil for a provider that is no carrier.
+    package var network: MCCMNC?
+    /// The redirect URI of the authorization request.
+    package var redirectURI: String
+    package var codeVerifier: CodeVerifier?
+    /// The nonce of the authorization request; if given, the ID token must have it.
+    package var nonce: Secret?
+    /// The authentication contexts asked for. Any of them will do.
+    package var acrValues: [String] = []
     /// The text the user was asked to approve.
-    public var context: String?
+    package var context: String?
     /// The scopes asked for.
-    public var scopes: [String] = []
-    public var state: String?
-    /// The app's name for this sign-in; one is made if there is none.
-    public var correlationID: CorrelationID?
-    /// Whether this server sent the browser to the carrier itself: then the redirect URI and the nonce are its own.
+    package var scopes: [String] = []
+    package var state: String?
+    /// The app's id for this sign-in; a random one if nil.
+    package var correlationID: CorrelationID?
+    /// Whether this server sent the browser to the carrier: the redirect URI and the nonce are its own then.
     var wasStartedHere = false
-    /// What the user would call the device that asks; for the list of sessions.
-    public var device: String?
+    /// A name for the user's device; for the list of sessions.
+    package var device: String?
 
-    /// Of a redirect: whoever ends a registration that comes of it must show the verifier.
+    /// The challenge of a redirect's start: a registration that follows must present its verifier.
     var registrationChallenge: String?
 
-    /// Whether something is asked for that only an ID token can confirm.
+    /// Whether the request needs an ID token to confirm it.
     var needsIDToken: Bool { (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil }
 
-    public init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
+    package init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
         self.provider = provider
         self.clientID = clientID
         self.code = code

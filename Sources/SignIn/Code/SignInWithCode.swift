@@ -11,7 +11,7 @@ import StorageModel
 /// case .mustRegister(let offer): …  // a handle, for the registration
 /// }
 /// ```
-public struct SignInWithCode: Sendable {
+package struct SignInWithCode: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let store: any SignInStore & NonceStore & IdentityStore
@@ -27,11 +27,11 @@ public struct SignInWithCode: Sendable {
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
-    /// A retry of the same request within the retry window gets a new session of the same user. The carrier is not asked
-    /// again, even if another instance did the first sign-in: a code is posted once.
+    /// A retry of the same request within the retry window gets a new session of the same user. The carrier is not
+    /// asked again, even if another instance did the first sign-in: a code is posted once.
     /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: with the request, with the
     ///   carrier's response (naming the check that failed), or with the store.
-    public func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
+    package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
@@ -165,9 +165,8 @@ public struct SignInWithCode: Sendable {
         _ verified: VerifiedSignIn, _ attempt: SignInAttempt
     ) async throws(SignInError) -> RegistrationOffer {
         let offer = try await registrationOffers.offer(
-            to: verified.identity, verified.profile, clientID: attempt.client.id.text,
-            codeChallenge: attempt.request.registrationChallenge, providerSession: verified.providerSession,
-            attempt.correlationID)
+            to: verified, clientID: attempt.client.id.text,
+            codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
         if let tokens = verified.tokens {
             let waiting = WaitingTokens(tokens: tokens, provider: attempt.request.provider)
             try await oneTimeStore.keep(
@@ -199,7 +198,7 @@ extension SignInWithCode {
     }
 
     /// - Throws: `not_found` if no provider of this name is configured.
-    public func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
+    package func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
         guard let provider = configuration.providers[name] else { throw .unknownProvider }
         return provider.kind
     }

@@ -25,6 +25,15 @@ final class VerifiedSignIn: Sendable {
         providerSession = nil
     }
 
+    /// A user who was verified before.
+    init(_ identity: Identity, _ profile: Profile) {
+        self.identity = identity
+        self.profile = profile
+        portTokens = []
+        tokens = nil
+        providerSession = nil
+    }
+
     init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil) {
         self.tokens = tokens
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)

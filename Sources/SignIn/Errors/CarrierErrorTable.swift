@@ -30,8 +30,8 @@ package struct CarrierErrorTable {
         // RFC 6749 section 5.2. Some carriers say request_denied instead.
         Row(
             "invalid_grant", .requestDenied,
-            "The provider refused the code: it was used or has expired, or code_verifier or redirect_uri does not match "
-                + "the authorization request."),
+            "The provider refused the code: it was used or has expired, or code_verifier or redirect_uri does not "
+                + "match the authorization request."),
         Row("invalid_scope", .invalidRequest, "The provider does not grant a requested scope."),
         Row("invalid_request_object", .invalidRequest, "The provider cannot read or verify the request object."),
         Row("temporarily_unavailable", .serverError, "The provider is too busy."),
@@ -50,8 +50,8 @@ package struct CarrierErrorTable {
 }
 
 extension CarrierErrorTable.Row {
-    /// Whether the carrier, or this server as its client, is at fault: 502 `carrier_error`. Otherwise the response is 401
-    /// with the carrier's code.
+    /// Whether the carrier, or this server as its client, is at fault: 502 `carrier_error`. Otherwise the response is
+    /// 401 with the carrier's code.
     package var isCarriersFault: Bool { type == .serverError || concernsClient }
 
     /// Whether this server's registration with the carrier is at fault.

@@ -1,5 +1,6 @@
-/// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section 8).
-public enum ErrorType: String, Sendable, Hashable, CaseIterable {
+/// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section
+/// 8).
+package enum ErrorType: String, Sendable, Hashable, CaseIterable {
     case invalidRequest
     case requestDenied
     case requestTimeout

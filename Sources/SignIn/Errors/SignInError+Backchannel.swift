@@ -33,13 +33,10 @@ extension SignInError {
     static let backchannelCancelled = SignInError(
         .invalidRequest, .requestDenied, "This sign-in was cancelled. Start a new sign-in.")
 
-    static let backchannelCompleted = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let backchannelCompleted = invalidRequest(
         "The user has already responded to this sign-in. Get the outcome with GET, or start a new sign-in.")
 
-    static let backchannelTriedTooOften = SignInError(
-        .invalidRequest, .invalidRequest,
-        "This sign-in has no retries left. Start a new sign-in.")
+    static let backchannelTriedTooOften = invalidRequest("This sign-in was retried too often. Start a new sign-in.")
 
     /// The record of a sign-in changed at every try to change it.
     static let backchannelContended = SignInError(
@@ -66,12 +63,10 @@ extension SignInError {
         .invalidToken, .invalidRequest,
         "The notification token is missing, malformed, unknown or replaced. Send the token of the latest request.")
 
-    static let notificationOfAnother = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let notificationOfAnother = invalidRequest(
         "auth_req_id or state does not match the request that the notification token belongs to.")
 
-    static let notificationWithoutAccessToken = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let notificationWithoutAccessToken = invalidRequest(
         "access_token is missing, but the scope asks for user attributes. Send it with the ID token.")
 
     static let cannotVerifyNotification = SignInError(
@@ -89,7 +84,7 @@ extension SignInError {
     private static func remedy(_ type: ErrorType) -> String {
         switch type {
         case .requestDenied:
-            "The user denied the sign-in, or the phone cannot be reached. Retry this sign-in with POST when the user is ready."
+            "The user denied the sign-in, or the phone cannot be reached. Retry with POST when the user is ready."
         case .requestTimeout: "The user did not respond in time. Retry this sign-in with POST, or start a new one."
         case .discoveryStateError:
             "The carrier does not know this user. Run carrier discovery again, and check login_hint."

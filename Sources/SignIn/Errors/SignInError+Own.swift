@@ -6,28 +6,21 @@ extension SignInError {
     static let unknownProvider = SignInError(
         .notFound, .invalidRequest, "No sign-in provider of this name is configured. Use the name of a configured one.")
 
-    static let unknownClient = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let unknownClient = invalidRequest(
         "client_id is not one of this provider's clients. Use the client_id that is registered for this app.")
 
-    static let redirectURINotRegistered = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let redirectURINotRegistered = invalidRequest(
         "redirect_uri is not one of the client's registered redirect URIs. Send it exactly as it is registered.")
 
-    static let codeVerifierMissing = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let codeVerifierMissing = invalidRequest(
         "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")
 
-    static let nonceMissing = SignInError(
-        .invalidRequest, .invalidRequest,
-        "nonce is missing. This client needs a nonce from the attempts endpoint.")
+    static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
 
-    static let nothingConfirms = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let nothingConfirms = invalidRequest(
         "This provider issues no ID tokens to confirm nonce, acr_values or context. Leave them out.")
 
-    static let nonceNotIssued = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let nonceNotIssued = invalidRequest(
         "nonce was not issued by this server, or was used, or has expired. Get a new one from the attempts endpoint.")
 
     /// The sign-in was sent again, and its user was erased since.
@@ -86,8 +79,7 @@ extension SignInError {
         "Many requests use this refresh token at once. Send the same request again in a moment.", retryAfter: 1,
         fault: .ours)
 
-    static let transactionIncomplete = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let transactionIncomplete = invalidRequest(
         "context or acr_values is missing. Send both as in the authorization request.")
 
     static let codeUsed = SignInError(

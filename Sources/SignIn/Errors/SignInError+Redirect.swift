@@ -2,25 +2,21 @@ import OpenIDConnect
 
 /// Errors of redirect sign-ins.
 extension SignInError {
-    static let redirectUnknown = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let redirectUnknown = invalidRequest(
         "state is unknown, was used, or is older than ten minutes. Start a new sign-in.")
 
     static let otherBrowser = SignInError(
         .invalidRequest, .requestDenied,
-        "The cookie of the browser that started this sign-in is missing or another. Start a new sign-in, with cookies on."
+        "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on."
     )
 
-    static let clientNotNamed = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let clientNotNamed = invalidRequest(
         "client_id is missing, and the provider has more than one client. Send client_id.")
 
-    static let popupNeedsOrigin = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let popupNeedsOrigin = invalidRequest(
         "A popup needs an http or https redirect_uri: its origin receives the outcome. Send such a redirect_uri.")
 
-    static let codeChallengeMissing = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let codeChallengeMissing = invalidRequest(
         "code_challenge is missing. A page gets its session_id in a URL, so the exchange needs a code verifier.")
 
     static let networkNotNamed = SignInError(

@@ -22,8 +22,8 @@ extension SignInError {
     /// The row stays, because the key may be configured again.
     static let tokensUnreadable = SignInError(
         .serverError, .serverError,
-        "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the operator "
-            + "must check vault.encryption_keys.", fault: .ours)
+        "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the "
+            + "operator must check vault.encryption_keys.", fault: .ours)
 
     static let resourceRefused = SignInError(
         .carrierError, .serverError,
@@ -33,25 +33,8 @@ extension SignInError {
     /// A provider's failure outside a sign-in.
     init(ofResource error: OIDCError) {
         switch error.code {
-        case .timedOut:
-            self.init(
-                .carrierTimeout, .requestTimeout, "The provider did not respond in time. Try again later.",
-                fault: .carrier)
-        case .unreachable:
-            self.init(
-                .carrierError, .networkFailure, "The provider cannot be reached. Try again later.", fault: .carrier)
-        case .overloaded, .suspended:
-            self.init(
-                .temporarilyUnavailable, .serverError,
-                error.code == .overloaded
-                    ? "Too many requests to this provider are under way. Send the same request again in a moment."
-                    : "The provider's circuit breaker is open after failed requests. Try again later.",
-                retryAfter: error.retryAfter ?? 5, fault: .carrier)
-        case .clientRefused:
-            self.init(
-                .carrierError, .configurationError,
-                "The provider does not accept this server as the client. The operator must check the client's id, its "
-                    + "secret or key, and its token_endpoint_auth_method.", fault: .ours)
+        case .timedOut, .unreachable, .overloaded, .suspended, .clientRefused:
+            self.init(error, advice: "Send the same request again in a moment.")
         default:
             self.init(
                 .carrierError, .serverError, "The provider's response cannot be used. \(error.reason) Try again later.",

@@ -1,10 +1,10 @@
-public import OpenIDConnect
+package import OpenIDConnect
 
 /// The error of a use case, with the code and the description that the API returns.
 ///
 /// Its texts are safe to log and to send: no secret, code, token, subject or attribute is ever in them.
-public struct SignInError: Error, Sendable, Hashable {
-    public enum Code: Sendable, Hashable {
+package struct SignInError: Error, Sendable, Hashable {
+    package enum Code: Sendable, Hashable {
         case invalidRequest
         /// A session token or a registration handle that is unknown, used or expired.
         case invalidToken
@@ -35,7 +35,7 @@ public struct SignInError: Error, Sendable, Hashable {
         case serverError
 
         /// The `error` of a response.
-        public var text: String {
+        package var text: String {
             switch self {
             case .invalidRequest: "invalid_request"
             case .invalidToken: "invalid_token"
@@ -60,21 +60,21 @@ public struct SignInError: Error, Sendable, Hashable {
         }
     }
 
-    public let code: Code
-    public let errorType: ErrorType
-    /// What was wrong and what to do, for the developer of the app; ``userMessage`` is for the person who uses it.
-    public let description: String
+    package let code: Code
+    package let errorType: ErrorType
+    /// What was wrong and what to do, for the developer of the app.
+    package let description: String
     /// The check of the ID token that failed, if one did.
-    public let check: IDTokenCheck?
+    package internal(set) var check: IDTokenCheck?
     /// Seconds after which to try again; nil if a retry does not help.
-    public let retryAfter: Int64?
+    package let retryAfter: Int64?
     /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
-    public let fault: Fault
+    package let fault: Fault
     /// True if the authorization code may have been used up.
-    let codeMayBeSpent: Bool
-    public internal(set) var correlationID: CorrelationID?
+    var codeMayBeSpent: Bool
+    package internal(set) var correlationID: CorrelationID?
 
-    public enum Fault: Sendable, Hashable {
+    package enum Fault: Sendable, Hashable {
         /// The app or its user.
         case client
         case carrier
@@ -92,6 +92,10 @@ public struct SignInError: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
         self.fault = fault
         self.codeMayBeSpent = codeMayBeSpent
+    }
+
+    static func invalidRequest(_ description: String) -> SignInError {
+        SignInError(.invalidRequest, .invalidRequest, description)
     }
 
     func with(_ correlationID: CorrelationID) -> SignInError {

@@ -1,18 +1,18 @@
 import Primitives
 import StorageModel
 
-/// Makes a code that is sent again cost no second token request: an app that lost the response repeats the same request,
-/// and its code is spent by then.
+/// Makes a code that is sent again cost no second token request: an app that lost the response repeats the same
+/// request, and its code is spent by then.
 ///
-/// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the outcome.
-/// What this process did is in memory. What another instance did, or this one before a restart, is in the store. Both
-/// forget it after the retry window (contract section 2).
+/// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the
+/// outcome. What this process did is in memory. What another instance did, or this one before a restart, is in the
+/// store. Both forget it after the retry window (contract section 2).
 struct Idempotency: Sendable {
     /// What a code brought, as far as a retry depends on it.
     enum Outcome: Sendable {
         case signedIn(GivenSession)
-        /// The provider vouched for the user, but there is no session: the user has not registered (`isUnknown`), or the
-        /// store failed.
+        /// The provider vouched for the user, but there is no session: the user has not registered (`isUnknown`), or
+        /// the store failed.
         case verified(VerifiedSignIn, isUnknown: Bool)
     }
 
@@ -28,7 +28,8 @@ struct Idempotency: Sendable {
         /// When this run, or an earlier one that got no further, took the issued nonce.
         var nonceTakenAt: Timestamp?
 
-        /// Identifies the sign-in in the store. One second longer than in memory, so that no retry falls between the two.
+        /// Identifies the sign-in in the store. One second longer than in memory, so that no retry falls between the
+        /// two.
         func record(at now: Timestamp) -> IdempotencyRecord {
             IdempotencyRecord(
                 key: key.bytes, endsAt: now.advanced(bySeconds: window + 1), endings: userWasUnknown ? 0 : nil)
@@ -58,8 +59,8 @@ struct Idempotency: Sendable {
 
     /// Starts a run, after any run of the same request that is under way.
     /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
-    /// - Throws: The error of the earlier run; `invalid_grant` if a session of the user was ended since, or after too many
-    ///   retries; `temporarily_unavailable`, and then nothing was posted.
+    /// - Throws: The error of the earlier run; `invalid_grant` if a session of the user was ended since, or after too
+    ///   many retries; `temporarily_unavailable`, and then nothing was posted.
     func begin(
         _ request: SignInRequest, linkedTo session: String? = nil, _ log: inout SignInLog
     ) async throws(SignInError) -> Start {
@@ -97,10 +98,11 @@ struct Idempotency: Sendable {
         }
     }
 
-    /// Records that a run failed. If it failed because the code or the nonce was used, another instance may have done the
-    /// same sign-in meanwhile, for an app that sent it twice.
+    /// Records that a run failed. If it failed because the code or the nonce was used, another instance may have done
+    /// the same sign-in meanwhile, for an app that sent it twice.
     /// - Returns: The outcome at the other instance.
-    /// - Throws: The failure, if there is none; `temporarily_unavailable` if that is unknown, and the next retry asks again.
+    /// - Throws: The failure, if there is none; `temporarily_unavailable` if that is unknown, and the next retry asks
+    ///   again.
     func finish(
         _ turn: Turn, _ failure: SignInError, _ log: inout SignInLog
     ) async throws(SignInError) -> (Outcome, Turn) {

@@ -2,17 +2,17 @@ import Crypto
 import OpenIDConnect
 import Primitives
 
-/// Tells whether two sign-ins are the very same: 128 bits of a SHA-256 over every field that has a say in the outcome.
+/// Identifies a retry of the same sign-in: 128 bits of a SHA-256 over every field that affects the outcome.
 ///
-/// All fields, because a stolen code without its verifier, or with another nonce, must not be taken for a retry.
+/// All fields, because a stolen code without its verifier, or with another nonce, must not pass for a retry.
 package struct IdempotencyKey: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
 
-    /// As the store has it; 16 bytes.
+    /// The 16 bytes in the store.
     var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
 
-    /// - Parameter session: The session that the code is to link an identity to; nil for a sign-in.
+    /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
         var fields = Fields()
         fields.add(session)
@@ -33,7 +33,7 @@ package struct IdempotencyKey: Sendable, Hashable {
     }
 }
 
-/// Each field goes in behind its length, so that no two lists of fields make the same bytes.
+/// Each field follows its length, so that no two lists of fields have the same bytes.
 private struct Fields {
     private(set) var bytes: [UInt8] = []
 

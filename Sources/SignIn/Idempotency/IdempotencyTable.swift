@@ -8,8 +8,8 @@ final class IdempotencyTable: Sendable {
     typealias Result = Swift.Result<Idempotency.Outcome, SignInError>
 
     enum Turn: Sendable {
-        /// The first of its kind: do it and call ``end(_:_:nonceTakenAt:at:)``. With `nonceTakenAt`, an earlier run took the
-        /// issued nonce then, and got no further.
+        /// The first of its kind: do it and call ``end(_:_:nonceTakenAt:at:)``. With `nonceTakenAt`, an earlier run
+        /// took the issued nonce then, and got no further.
         case lead(nonceTakenAt: Timestamp?)
         case done(Result)
     }
@@ -102,8 +102,8 @@ final class IdempotencyTable: Sendable {
 
     /// - Parameters:
     ///   - window: How long an outcome is kept, in seconds.
-    ///   - capacity: The most sessions kept, at about 150 bytes each; of the other results, which are larger and fewer, an
-    ///     eighth of that.
+    ///   - capacity: The most sessions kept, at about 150 bytes each; of the other results, which are larger and fewer,
+    ///     an eighth of that.
     init(window: Int64, capacity: Int = 32_768) {
         state = Mutex(
             State(
@@ -156,7 +156,8 @@ final class IdempotencyTable: Sendable {
         state.withLock { $0.keep(.success(outcome), for: key, at: now) }
     }
 
-    /// Ends a sign-in under way, and resumes the requests that wait for it. A failure that left the code unused is not kept.
+    /// Ends a sign-in under way, and resumes the requests that wait for it. A failure that left the code unused is not
+    /// kept.
     /// - Parameter result: Nil if the task was cancelled: one of those that wait does it again.
     func end(_ key: IdempotencyKey, _ result: Result?, nonceTakenAt: Timestamp?, at now: Timestamp) {
         let waiters = state.withLock { state in

@@ -1,10 +1,10 @@
 import Logging
 import OpenIDConnect
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// Ends sessions because their provider says that they are over (OpenID Connect Back-Channel Logout 1.0).
-public struct BackchannelLogout: Sendable {
+/// Ends sessions at a provider's request (OpenID Connect Back-Channel Logout 1.0).
+package struct BackchannelLogout: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let sessions: Sessions
@@ -12,12 +12,12 @@ public struct BackchannelLogout: Sendable {
     let clock: WallClock
     let logger: Logger
 
-    /// What a logout token names is over at once: a session by its `sid`, or all that the identity of its `sub` signed in.
-    /// There may be none, and that is no error.
-    /// - Throws: `not_found` for a provider that has no such logout; `invalid_request` for a token that does not hold or
-    ///   was used before, which says nothing of who there is; `carrier_error` and its kin, and `temporarily_unavailable`,
-    ///   if that cannot be told.
-    public func callAsFunction(
+    /// Ends what a logout token names: a session by its `sid`, or all sessions of the identity of its `sub`. It is no
+    /// error if there are none.
+    /// - Throws: `not_found` for a provider without back-channel logout; `invalid_request` for a token that is invalid
+    ///   or was used before, which reveals nothing about users; `carrier_error` and the like, and
+    ///   `temporarily_unavailable`, if the token cannot be verified.
+    package func callAsFunction(
         provider name: String, logoutToken: Secret, requestID: String
     ) async throws(SignInError) {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name],
@@ -53,7 +53,7 @@ public struct BackchannelLogout: Sendable {
         }
     }
 
-    /// - Returns: How many sessions there were.
+    /// - Returns: The number of sessions that ended.
     private func end(_ token: LogoutToken, _ requestID: String) async throws(SignInError) -> Int {
         let identity = token.subject.map { Identity(issuer: token.issuer, subject: $0) }
         let scope: ProviderLogout.Scope
@@ -64,7 +64,7 @@ public struct BackchannelLogout: Sendable {
         } else {
             throw .logoutTokenRefused(.subject)
         }
-        // A zero byte is in neither text, so that no two pairs are one.
+        // Neither text has a zero byte, so that no two pairs have the same hash.
         let logout = ProviderLogout(
             scope, token: TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
             at: clock.now(), requestID: requestID)
@@ -79,13 +79,12 @@ public struct BackchannelLogout: Sendable {
     }
 }
 
-/// What logouts refuse.
+/// Errors of logouts.
 extension SignInError {
     static func logoutTokenRefused(_ check: LogoutTokenCheck) -> SignInError {
         SignInError(
             .invalidRequest, .invalidRequest, "\(check.demand) (\(check.rawValue)) Nothing was ended.")
     }
 
-    static let logoutTokenUsed = SignInError(
-        .invalidRequest, .invalidRequest, "The logout token was used before. Send a new one for a new logout.")
+    static let logoutTokenUsed = invalidRequest("The logout token was used before. Send a new one for a new logout.")
 }

@@ -1,15 +1,15 @@
 import Logging
 import OpenIDConnect
-public import Primitives
+package import Primitives
 
-/// Signs a user out here, and then at the provider as well, where the provider has a place for that (OpenID Connect
-/// RP-Initiated Logout 1.0).
+/// Signs a user out here and then at the provider, if the provider offers that (OpenID Connect RP-Initiated Logout
+/// 1.0).
 ///
-/// The provider is told which client asks (`client_id`), and no `id_token_hint`: that would have us keep ID tokens, which
-/// are full of personal data, for as long as sessions last. A provider may ask its user before it ends its session.
-public struct ProviderSignOut: Sendable {
+/// The request has a `client_id` but no `id_token_hint`, which would require keeping ID tokens, full of personal data,
+/// as long as sessions last. A provider may ask the user before it ends its session.
+package struct ProviderSignOut: Sendable {
     /// How long a browser may be at the provider, in seconds.
-    public static let lifetime: Int64 = 600
+    package static let lifetime: Int64 = 600
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
@@ -18,22 +18,22 @@ public struct ProviderSignOut: Sendable {
     let random: RandomSource
     let logger: Logger
 
-    /// The way out by a provider, found before any session has ended.
-    public struct Exit: Sendable {
+    /// The sign-out at a provider, prepared before any session has ended.
+    package struct Exit: Sendable {
         let provider: String
         let clientID: ClientID
         let redirectURI: String
         let relyingParty: RelyingParty
     }
 
-    /// Finds the way out that a user asks for.
+    /// Checks a request to sign out at a provider.
     /// - Parameters:
-    ///   - clientID: The client of the session that ends; nil for a page whose session is not known any more.
-    ///   - redirectURI: Where the browser ends up: one of the client's registered ones, or of any client of the provider's
-    ///     where the client is not known.
-    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of none of its clients, and for a
-    ///   redirect URI that is not registered.
-    public func exit(
+    ///   - clientID: The client of the session that ends; nil if the page's session is unknown.
+    ///   - redirectURI: Where the browser goes afterwards: a registered redirect URI of the client, or of any of the
+    ///     provider's clients if the client is unknown.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of another provider's client, and
+    ///   for a redirect URI that is not registered.
+    package func exit(
         by name: String, ofClient clientID: String?, to redirectURI: String
     ) throws(SignInError) -> Exit {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
@@ -46,10 +46,10 @@ public struct ProviderSignOut: Sendable {
         return Exit(provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty)
     }
 
-    /// Where the browser goes, once the user is signed out here: to the provider, or to the redirect URI at once if the
-    /// provider has no place for it or cannot be asked.
-    /// - Parameter returnURL: This server's own place for the provider to come back to.
-    public func location(of exit: Exit, returnURL: String) async -> String {
+    /// Where the browser goes once the user is signed out here: to the provider, or straight to the redirect URI if the
+    /// provider has no end-session endpoint or is unavailable.
+    /// - Parameter returnURL: This server's URL for the provider to send the browser back to.
+    package func location(of exit: Exit, returnURL: String) async -> String {
         let state = Secret(random.token())
         let correlationID = CorrelationID.random(from: random)
         do throws(OIDCError) {
@@ -73,10 +73,10 @@ public struct ProviderSignOut: Sendable {
         }
     }
 
-    /// Where the browser that comes back from the provider goes; nil if it brings no state of ours, and then it is told on a
-    /// page that the user is signed out.
+    /// Where the browser goes that comes back from the provider; nil if its `state` is unknown, and then a page tells
+    /// the user that they are signed out.
     /// - Throws: `temporarily_unavailable`.
-    public func finish(at name: String, state: Secret?) async throws(SignInError) -> String? {
+    package func finish(at name: String, state: Secret?) async throws(SignInError) -> String? {
         guard let state, let bytes = try await oneTimeStore.take(.signOut, under: state) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         guard lines.count == 2, String(lines[0]).hasSameBytes(as: name) else { return nil }
@@ -89,7 +89,6 @@ public struct ProviderSignOut: Sendable {
 }
 
 extension SignInError {
-    static let notOfThisProvider = SignInError(
-        .invalidRequest, .invalidRequest,
+    static let notOfThisProvider = invalidRequest(
         "The session is not of a client of this provider. Name the provider that the user signed in with.")
 }

@@ -1,5 +1,5 @@
 import Crypto
-public import Primitives
+package import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -7,14 +7,14 @@ public import Primitives
     import Foundation
 #endif
 
-/// A key of 256 bits by which private keys and providers' tokens are encrypted in the store.
-public struct EncryptionKey: Sendable {
+/// A 256-bit key that encrypts private keys and provider tokens in the store.
+package struct EncryptionKey: Sendable {
     let key: SymmetricKey
-    /// Names the key and tells nothing of it: 16 hexadecimal digits that follow from it.
-    public let id: String
+    /// Identifies the key without revealing it: 16 hexadecimal digits derived from it.
+    package let id: String
 
     /// Nil unless there are 32 bytes.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         key = SymmetricKey(data: bytes)
         let digest = HKDF<SHA256>.deriveKey(

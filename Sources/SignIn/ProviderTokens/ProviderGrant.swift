@@ -3,11 +3,11 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// What a provider lets one client do for one user: the stored tokens, renewed when they have to be.
+/// One user's stored tokens of a provider for one client, refreshed when needed.
 ///
-/// A refresh token may be good once only, so no two may send the same one. In this process they share one refresh
-/// (``TokenRefreshes``); towards other processes the row is claimed before, and whoever cannot have it waits and reads
-/// again. New tokens are stored before they are used.
+/// A refresh token may be good only once, so that no two requests may send the same one. Within this process, callers
+/// share one refresh (``TokenRefreshes``). Across processes, the row is claimed first; a process without the claim
+/// waits and reads again. New tokens are stored before they are used.
 struct ProviderGrant: Sendable {
     let user: UserID
     let provider: String
@@ -21,19 +21,19 @@ struct ProviderGrant: Sendable {
     let clock: WallClock
     let logger: Logger
 
-    /// Between two looks at a row that another process is refreshing.
+    /// The pause between two reads of a row that another process refreshes.
     private static let look = Duration.milliseconds(100)
-    /// For 15 seconds in all: as long as another claim lasts, where token requests have their usual time.
+    /// 15 seconds in all: the usual duration of another process's claim.
     private static let looks = 150
-    /// Seconds that a claim outlasts the longest token request, for storing what came of it.
+    /// The seconds that a claim outlasts the longest token request, to store the response.
     private static let slack: Int64 = 5
-    /// Between the tries to store what a provider gave.
+    /// The pauses between tries to store new tokens.
     private static let pauses: [Duration] = [.milliseconds(20), .milliseconds(100), .milliseconds(400)]
 
-    /// Tokens that are good as far as anybody knows.
-    /// - Parameter refused: An access token that the provider did not take.
+    /// Tokens that are not known to be expired or refused.
+    /// - Parameter refused: An access token that the provider refused.
     /// - Throws: `grant_missing`, `grant_revoked`, `carrier_error`, `carrier_timeout`, `temporarily_unavailable`;
-    ///   `server_error` if what is stored cannot be read.
+    ///   `server_error` if the stored tokens cannot be decrypted.
     func tokens(besides refused: Secret? = nil) async throws(SignInError) -> ProviderTokens {
         let record = try await record()
         let tokens = try open(record)
@@ -72,8 +72,8 @@ struct ProviderGrant: Sendable {
         throw .grantContended
     }
 
-    /// Gets new tokens and stores them.
-    /// - Parameter version: That of the row since it was claimed.
+    /// Refreshes the tokens and stores the new ones.
+    /// - Parameter version: The row's version since the claim.
     private func renew(
         _ tokens: ProviderTokens, by refreshToken: Secret, _ record: ProviderTokenRecord, version: Int64
     ) async throws(SignInError) {
@@ -87,7 +87,7 @@ struct ProviderGrant: Sendable {
             if error.code == .carrierRefused, error.carrierError == "invalid_grant" {
                 return try await end(record, version: version)
             }
-            // If that fails, the claim runs out.
+            // If this fails, the claim expires.
             try? await store.releaseProviderTokens(record.serial, version: version)
             throw SignInError(ofResource: error)
         }
@@ -105,8 +105,8 @@ struct ProviderGrant: Sendable {
         }
     }
 
-    /// A sign-in that brought no refresh token has crossed the refresh and kept the one that is spent by now: the version of
-    /// its row, in which the new tokens belong. Nil where the user has another refresh token, or none.
+    /// The row's later version if a sign-in without a refresh token changed it during the refresh and kept the refresh
+    /// token that is used by now: the new tokens belong there. Nil if the user has another refresh token, or none.
     private func laterVersion(
         of serial: Int64, above version: Int64, holding refreshToken: Secret
     ) async throws(SignInError) -> Int64? {
@@ -115,7 +115,7 @@ struct ProviderGrant: Sendable {
         return try open(found).refreshToken == refreshToken ? found.version : nil
     }
 
-    /// Stores what a provider gave. False if the row has changed meanwhile, or is gone.
+    /// Stores new tokens. False if the row was changed or deleted meanwhile.
     private func keep(
         _ sealed: SealedTokens, _ serial: Int64, version: Int64
     ) async throws(SignInError) -> Bool {
@@ -133,7 +133,7 @@ struct ProviderGrant: Sendable {
         throw failure.map { SignInError($0) } ?? .internalFault
     }
 
-    /// Forgets tokens that the provider takes no more, unless there are others by now.
+    /// Deletes tokens that the provider no longer accepts, unless the row has changed.
     private func end(_ record: ProviderTokenRecord, version: Int64) async throws(SignInError) {
         let isOver = try await stored(await store.deleteProviderTokens(record.serial, version: version))
         guard isOver else { return }

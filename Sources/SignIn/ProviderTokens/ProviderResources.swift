@@ -1,12 +1,12 @@
 import Logging
 import OpenIDConnect
 import Primitives
-public import StorageModel
+package import StorageModel
 
-/// Fetches what a provider has for a user, with the tokens that the user's sign-in brought: for instance Zoom's ZAK.
+/// Fetches a provider's resource for a user, such as Zoom's ZAK, with the tokens of the user's sign-in.
 ///
-/// Only what the operator has configured can be asked for, by its name; no URL and no parameter comes from a client.
-public struct ProviderResources: Sendable {
+/// Only configured resources can be fetched, by name: no URL and no parameter comes from a client.
+package struct ProviderResources: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let store: any ProviderTokenStore
@@ -16,12 +16,12 @@ public struct ProviderResources: Sendable {
     let random: RandomSource
     let logger: Logger
 
-    /// A resource as the provider answers it: a JSON object or array.
+    /// A resource in the provider's form: a JSON object or array.
     ///
-    /// - Parameter holder: Sees what is stored for the client of the session, and nobody else's.
+    /// - Parameter holder: The tokens of the session's user and client are used.
     /// - Throws: `not_found` for a provider or resource that is not configured; `grant_missing`, `grant_revoked`,
     ///   `carrier_error`, `carrier_timeout`, `temporarily_unavailable`, `server_error`.
-    public func callAsFunction(
+    package func callAsFunction(
         _ name: String, of provider: String, for holder: SessionAndUser
     ) async throws(SignInError) -> [UInt8] {
         let correlationID = CorrelationID.random(from: random)
@@ -33,7 +33,18 @@ public struct ProviderResources: Sendable {
             guard let client = known.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing
             }
-            let body = try await fetch(url, of: provider, relyingParty, client, holder.user.id, correlationID)
+            let metadata: ProviderMetadata
+            do throws(OIDCError) {
+                metadata = try await relyingParty.provider(
+                    for: nil, clientID: client.id, correlationID: correlationID)
+            } catch {
+                throw SignInError(ofResource: error)
+            }
+            let grant = ProviderGrant(
+                user: holder.user.id, provider: provider, client: client, relyingParty: relyingParty,
+                metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
+                clock: clock, logger: logger)
+            let body = try await fetch(url, by: grant)
             log(provider, name, "fetched", .info, correlationID)
             return body
         } catch {
@@ -42,43 +53,23 @@ public struct ProviderResources: Sendable {
         }
     }
 
-    private func fetch(
-        _ url: EndpointURL, of provider: String, _ relyingParty: RelyingParty, _ client: SignInConfiguration.Client,
-        _ user: UserID, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> [UInt8] {
-        let metadata: ProviderMetadata
-        do throws(OIDCError) {
-            metadata = try await relyingParty.provider(for: nil, clientID: client.id, correlationID: correlationID)
-        } catch {
-            throw SignInError(ofResource: error)
+    private func fetch(_ url: EndpointURL, by grant: ProviderGrant) async throws(SignInError) -> [UInt8] {
+        // Some providers end a token before its announced expiry.
+        var refused: Secret?
+        for _ in 0..<2 {
+            let token = try await grant.tokens(besides: refused).accessToken
+            do throws(OIDCError) {
+                let answer = try await grant.relyingParty.resource(url, accessToken: token, provider: grant.metadata)
+                if case .json(let body) = answer { return body }
+            } catch {
+                throw SignInError(ofResource: error)
+            }
+            refused = token
         }
-        let grant = ProviderGrant(
-            user: user, provider: provider, client: client, relyingParty: relyingParty, metadata: metadata,
-            correlationID: correlationID, store: store, vault: vault, refreshes: refreshes, clock: clock,
-            logger: logger)
-        let tokens = try await grant.tokens()
-        if let body = try await fetch(url, with: tokens, from: relyingParty, metadata) { return body }
-        // Not all that say when a token ends keep to it.
-        let newer = try await grant.tokens(besides: tokens.accessToken)
-        if let body = try await fetch(url, with: newer, from: relyingParty, metadata) { return body }
         throw .resourceRefused
     }
 
-    /// Nil if the access token is not taken.
-    private func fetch(
-        _ url: EndpointURL, with tokens: ProviderTokens, from relyingParty: RelyingParty, _ metadata: ProviderMetadata
-    ) async throws(SignInError) -> [UInt8]? {
-        do throws(OIDCError) {
-            switch try await relyingParty.resource(url, accessToken: tokens.accessToken, provider: metadata) {
-            case .json(let body): return body
-            case .unauthorized: return nil
-            }
-        } catch {
-            throw SignInError(ofResource: error)
-        }
-    }
-
-    /// Names stand in the log once they are known to be some: the request could name anything.
+    /// Only configured names are logged: the request could name anything.
     private func log(
         _ provider: String, _ name: String, _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID
     ) {

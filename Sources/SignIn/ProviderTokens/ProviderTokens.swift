@@ -1,19 +1,19 @@
 import OpenIDConnect
 import Primitives
 
-/// What a provider gave for a user: the tokens that its resources are fetched with.
+/// A provider's tokens for a user, with which its resources are fetched.
 struct ProviderTokens: Sendable, Hashable {
     var accessToken: Secret
-    /// Nil if the provider gave none.
+    /// Nil if the provider issued none.
     var refreshToken: Secret?
-    /// When the access token ends, if the provider has said.
+    /// When the access token expires, if the provider says so.
     var expiresAt: Timestamp?
-    /// The scopes granted, if the provider has said.
+    /// The granted scopes, if the provider says so.
     var scope: String?
 
-    /// Seconds before its end from which on an access token is not sent any more: it would end on the way.
+    /// How many seconds before its expiry an access token is no longer sent, because it could expire on the way.
     static let margin: Int64 = 30
-    /// Ten years, in seconds: nobody who says more means it.
+    /// Ten years in seconds: longer lifetimes are taken for errors.
     private static let longestLife: Int64 = 315_360_000
 
     init(_ response: TokenResponse, at now: Timestamp) {
@@ -23,7 +23,7 @@ struct ProviderTokens: Sendable, Hashable {
         scope = response.scope
     }
 
-    /// The tokens after a refresh: what the provider does not say anew stays (RFC 6749 section 6).
+    /// The tokens after a refresh: values missing in the response stay (RFC 6749 section 6).
     func renewed(by response: TokenResponse, at now: Timestamp) -> ProviderTokens {
         var tokens = ProviderTokens(response, at: now)
         tokens.refreshToken = tokens.refreshToken ?? refreshToken
@@ -31,8 +31,8 @@ struct ProviderTokens: Sendable, Hashable {
         return tokens
     }
 
-    /// Whether the access token has to be replaced before it is sent.
-    /// - Parameter refused: One that the provider did not take.
+    /// Whether the access token must be replaced before it is sent.
+    /// - Parameter refused: An access token that the provider refused.
     func areStale(at now: Timestamp, refused: Secret?) -> Bool {
         if let refused, refused == accessToken { return true }
         return expiresAt.map { $0 <= now.advanced(bySeconds: Self.margin) } ?? false
@@ -56,7 +56,7 @@ extension ProviderTokens {
     }
 }
 
-/// Tokens whose user has still to register.
+/// Tokens whose user must register first.
 struct WaitingTokens {
     let tokens: ProviderTokens
     let provider: String

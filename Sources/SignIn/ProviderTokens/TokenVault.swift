@@ -2,18 +2,18 @@ import OpenIDConnect
 import Primitives
 package import StorageModel
 
-/// Encrypts providers' tokens for the store: AES-256-GCM under one of the operator's keys, bound to the row that holds
-/// them, so that nobody who can write to the database has one user's tokens used for another.
+/// Encrypts providers' tokens for the store: AES-256-GCM with one of the operator's keys, bound to the row, so that no
+/// one who can write to the database can use one user's tokens for another.
 ///
-/// The first key encrypts, all decrypt, so that keys can be changed while servers run (docs/providers.md).
+/// The first key encrypts and all decrypt, so that keys can be changed while servers run (docs/providers.md).
 package struct TokenVault: Sendable {
     /// Why stored tokens cannot be read.
     package enum Failure: String, Error {
-        /// They are under a key that is not configured.
+        /// Their encryption key is not configured.
         case unknownKey = "unknown_key"
-        /// They were made for another row, or were changed.
+        /// They belong to another row, or were changed.
         case unreadable
-        /// There is no key to seal with.
+        /// No encryption key is configured.
         case noKey = "no_key"
     }
 
@@ -23,16 +23,16 @@ package struct TokenVault: Sendable {
         self.keys = keys
     }
 
-    /// Of the key that encrypts; nil if there is none.
+    /// The id of the key that encrypts; nil if there is none.
     package var currentKeyID: String? { keys.first?.id }
 
-    /// Whether what is under a key can be read.
+    /// Whether contents encrypted with a key can be decrypted.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
     func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(Failure) -> SealedTokens {
         var json = JSONObjectWriter(capacity: 512)
         tokens.write(to: &json)
-        // Whatever can be refreshed is good until the provider says that it is not.
+        // Tokens with a refresh token are kept until the provider refuses them.
         return try seal(json.finish(), at: binding, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
     }
 
@@ -45,7 +45,7 @@ package struct TokenVault: Sendable {
         return tokens
     }
 
-    /// The same tokens under the key that encrypts now.
+    /// The same tokens, encrypted with the current key.
     package func resealed(_ record: ProviderTokenRecord) throws(Failure) -> SealedTokens {
         try seal(try content(of: record), at: record.binding, expiresAt: record.sealed.expiresAt)
     }
@@ -69,7 +69,7 @@ package struct TokenVault: Sendable {
         return content
     }
 
-    /// What the content is bound to, each part behind its length, so that no two bindings make the same bytes.
+    /// The authenticated data. Each part follows its length, so that no two bindings have the same bytes.
     private static func authenticated(_ binding: TokenBinding, _ keyID: String) -> [UInt8] {
         let parts = [
             "latchkey provider tokens", keyID, String(binding.user.number), binding.identity.issuer,
@@ -80,7 +80,7 @@ package struct TokenVault: Sendable {
 }
 
 extension TokenVault {
-    /// What stores tokens with a sign-in. A provider may give a refresh token the first time only: then the earlier one
+    /// Stores tokens with a sign-in. A provider may issue a refresh token the first time only: then the earlier one
     /// stays.
     func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
         NewProviderTokens(provider: provider, clientID: clientID) { binding, earlier in
@@ -92,7 +92,7 @@ extension TokenVault {
         }
     }
 
-    /// What stores the tokens that wait for a registration.
+    /// Stores the tokens that wait for a registration.
     func waiting(under handle: Secret, for clientID: String) -> WaitingProviderTokens {
         let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
         return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {

@@ -1,16 +1,16 @@
 import OpenIDConnect
 import Primitives
 
-/// The place in an app or a web frontend that a browser is sent to at the end of a sign-in.
+/// The redirect URI of an app or a web frontend, where a sign-in ends.
 package enum AppRedirectURI {
-    /// Whether a redirect URI is one of the registered ones, to the byte (RFC 9700 section 2.1); of one that is plain
-    /// http on a loopback address, the port may differ (RFC 8252 section 7.3).
+    /// Whether a redirect URI is a registered one, byte for byte (RFC 9700 section 2.1). The port of an http URI on a
+    /// loopback address may differ (RFC 8252 section 7.3).
     static func isRegistered(_ uri: String, among registered: [String]) -> Bool {
         let loopback = Loopback(uri)
         return registered.contains { $0.hasSameBytes(as: uri) || (loopback != nil && Loopback($0) == loopback) }
     }
 
-    /// The URI with items added to its query.
+    /// The URI with more query parameters.
     static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
         let separator = uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return uri + separator + String(decoding: PercentEncoding.form(items), as: UTF8.self)

@@ -1,20 +1,20 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 
-/// What a browser brings back from the carrier or from the choice of one.
-public struct AuthorizationResponse: Sendable {
-    public var provider: String
-    public var state: Secret?
-    public var code: Secret?
-    /// From the choice of a carrier.
-    public var network: MCCMNC?
-    /// From the choice of a carrier on a secondary device.
-    public var loginHintToken: String?
-    public var error: String?
-    /// Who answers, if it says so (RFC 9207).
-    public var issuer: String?
+/// The parameters that a browser brings back from the carrier or from carrier discovery.
+package struct AuthorizationResponse: Sendable {
+    package var provider: String
+    package var state: Secret?
+    package var code: Secret?
+    /// From carrier discovery.
+    package var network: MCCMNC?
+    /// From carrier discovery on a secondary device.
+    package var loginHintToken: String?
+    package var error: String?
+    /// The `iss` of the response, if it has one (RFC 9207).
+    package var issuer: String?
 
-    public init(provider: String) {
+    package init(provider: String) {
         self.provider = provider
     }
 }

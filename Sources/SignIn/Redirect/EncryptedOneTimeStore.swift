@@ -14,15 +14,15 @@ import StorageModel
 struct EncryptedOneTimeStore: Sendable {
     /// The texts are stored, and other versions of the server read them: they never change.
     enum Purpose: String, Sendable {
-        /// A redirect sign-in under way; its handle is the `state`.
+        /// A redirect sign-in under way; the handle is the `state`.
         case pendingRedirect = "redirect attempt"
         /// The tokens of an app's new session; the handle is its `session_id`.
         case oneTimeSessionCode = "session handover"
-        /// A provider's tokens whose user has still to register; the handle is the `state_key`.
+        /// A provider's tokens, until their user registers; the handle is the `state_key`.
         case waitingTokens = "waiting tokens"
-        /// Where a browser goes that comes back from a provider's logout; the handle is its `state`.
+        /// The destination of a browser that comes back from a provider's logout; the handle is the `state`.
         case signOut = "sign-out"
-        /// A code that a sign-in by redirect brought; it is kept to be known again, and never taken.
+        /// A code that a redirect sign-in brought, stored to be recognised and never taken.
         case answeredCode = "answered code"
     }
 

@@ -1,17 +1,17 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 import StorageModel
 
-/// Hands an app the session that a browser signed it in to: for a value that works once, and that is worth nothing to
-/// whoever reads it from a URL without the app's code verifier.
-public struct OneTimeSessionCode: Sendable {
-    /// How long the tokens wait, in seconds.
+/// Hands an app the session of its browser's sign-in, for a `session_id` that works once. Without the app's code
+/// verifier, a `session_id` read from a URL is worth nothing.
+package struct OneTimeSessionCode: Sendable {
+    /// How long a `session_id` is good, in seconds.
     static let lifetime: Int64 = 120
 
     let oneTimeStore: EncryptedOneTimeStore
     let random: RandomSource
 
-    /// Leaves a session's tokens under a new `session_id`.
+    /// Stores a session's tokens under a new `session_id`.
     func leave(
         _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?
     ) async throws(SignInError) -> Secret {
@@ -30,28 +30,27 @@ public struct OneTimeSessionCode: Sendable {
         return sessionID
     }
 
-    /// Gives the tokens out, once.
+    /// Exchanges a `session_id` for the tokens, once.
     /// - Parameters:
-    ///   - codeVerifier: That of the `code_challenge` at the start, if there was one.
+    ///   - codeVerifier: The verifier of the start's `code_challenge`, if it had one.
     ///   - clients: The clients whose sessions the caller may take; nil for all.
-    /// - Throws: `invalid_token` for a value that is unknown, was used or has expired; `invalid_grant` for a verifier
-    ///   that does not fit, and then the value is spent.
-    public func callAsFunction(
+    /// - Throws: `invalid_token` for a `session_id` that is unknown, used or expired; `invalid_grant` for a wrong
+    ///   verifier, and then the `session_id` is spent.
+    package func callAsFunction(
         _ sessionID: Secret, codeVerifier: CodeVerifier?, clients: Set<String>? = nil
     ) async throws(SignInError) -> SignedIn {
         guard let bytes = try await oneTimeStore.take(.oneTimeSessionCode, under: sessionID),
             let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json),
             clients == nil || json["client_id"]?.string.map({ clients?.contains($0) ?? true }) == true
         else { throw .sessionCodeUnknown }
-        // A verifier without a challenge is refused, too: the app that shows it did not start this sign-in (RFC 9700
-        // section 4.8.2).
+        // A verifier without a challenge is refused, too: its app did not start this sign-in (RFC 9700 section 4.8.2).
         guard isSame(codeVerifier?.challenge, json["code_challenge"]?.string) else { throw .sessionCodeVerifierWrong }
         return signedIn
     }
 
-    private func isSame(_ shown: String?, _ asked: String?) -> Bool {
-        guard let shown, let asked else { return shown == nil && asked == nil }
-        return shown.hasSameBytes(as: asked)
+    private func isSame(_ presented: String?, _ expected: String?) -> Bool {
+        guard let presented, let expected else { return presented == nil && expected == nil }
+        return presented.hasSameBytes(as: expected)
     }
 }
 

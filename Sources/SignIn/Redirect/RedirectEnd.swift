@@ -1,28 +1,28 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// How a redirect sign-in ended, for the frontend at `redirectURI`.
-public struct RedirectEnd: Sendable {
-    public enum Result: Sendable {
-        /// In the browser's own cookie.
+/// The end of a redirect sign-in, for the frontend at `redirectURI`.
+package struct RedirectEnd: Sendable {
+    package enum Result: Sendable {
+        /// The browser gets the session in cookies.
         case signedIn(SignedIn)
-        /// To be had once, with this `session_id`.
+        /// The frontend exchanges this `session_id` for the session, once.
         case handedOver(sessionID: Secret)
-        /// The user who was signed in has one more way to sign in.
+        /// The signed-in user has another identity.
         case linked
         case mustRegister(RegistrationOffer)
         case failed(SignInError)
     }
 
-    public let clientType: ClientType
-    public let redirectURI: String
-    public let trackingID: String?
-    /// Whether it was to add a way to sign in.
+    package let clientType: ClientType
+    package let redirectURI: String
+    package let trackingID: String?
+    /// Whether an identity was to be added.
     let isLink: Bool
-    public let result: Result
+    package let result: Result
 
-    /// The end in the words of docs/redirects.md.
-    public var items: [(name: String, value: String)] {
+    /// The query parameters for the frontend (docs/redirects.md).
+    package var items: [(name: String, value: String)] {
         switch result {
         case .signedIn, .linked: success
         case .handedOver(let sessionID): success + [("session_id", sessionID.exposed)]
@@ -45,9 +45,16 @@ public struct RedirectEnd: Sendable {
         [action, ("status", "success")] + (trackingID.map { [("tracking_id", $0)] } ?? [])
     }
 
-    /// Where the browser goes with it.
-    public var location: String { AppRedirectURI.appending(items, to: redirectURI) }
+    /// The URI that the browser is sent to.
+    package var location: String { AppRedirectURI.appending(items, to: redirectURI) }
 
-    /// The origin of ``redirectURI``, which alone may hear of it from a popup; nil for an app's own scheme.
-    public var origin: String? { AppRedirectURI.origin(of: redirectURI) }
+    /// The origin of ``redirectURI``, the only one that a popup tells; nil for an app's own scheme.
+    package var origin: String? { AppRedirectURI.origin(of: redirectURI) }
+}
+
+/// Where the browser goes next.
+package enum RedirectStep: Sendable {
+    /// To the choice of a carrier, or to the carrier. `browser` is for a cookie that must come back with the response.
+    case goOn(to: String, browser: Secret?)
+    case finished(RedirectEnd)
 }

@@ -1,5 +1,5 @@
 import OpenIDConnect
-public import Primitives
+package import Primitives
 
 /// How a sign-in by redirects continues when the browser is back.
 extension RedirectSignIn {
@@ -7,8 +7,9 @@ extension RedirectSignIn {
     /// - Parameters:
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
-    /// - Throws: If no frontend can be told: the `state` is unknown, was used, has expired, or belongs to another browser.
-    public func finish(
+    /// - Throws: If no frontend can be told: the `state` is unknown, was used, has expired, or belongs to another
+    ///   browser.
+    package func finish(
         _ response: AuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil
     ) async throws(SignInError) -> RedirectStep {
         let pending = try await takePending(for: response, browser)

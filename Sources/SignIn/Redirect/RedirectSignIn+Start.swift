@@ -1,13 +1,13 @@
 import OpenIDConnect
-public import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
 /// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
     /// - Parameter browser: The value of the browser's cookie, if it has one, so that several tabs share it.
     /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
-    public func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
+    package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
             let client = try client(for: request)
@@ -35,7 +35,7 @@ extension RedirectSignIn {
     /// browser.
     /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; what ``start(_:browser:)``
     ///   throws.
-    public func startLink(
+    package func startLink(
         _ request: RedirectStart, for holder: SessionAndUser, browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
         try linkIdentity.checkAge(of: holder.session)

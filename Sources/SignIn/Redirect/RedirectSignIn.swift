@@ -1,5 +1,5 @@
 import Crypto
-public import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary
@@ -9,9 +9,9 @@ import Primitives
 /// `RedirectSignIn+Callback.swift` continues with what the browser brings back.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
-public struct RedirectSignIn: Sendable {
+package struct RedirectSignIn: Sendable {
     /// How long a browser may be away, in seconds.
-    public static let lifetime: Int64 = 600
+    package static let lifetime: Int64 = 600
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
@@ -24,26 +24,19 @@ public struct RedirectSignIn: Sendable {
     let random: RandomSource
 
     /// The providers that users can sign in with, sorted by their names in paths.
-    public var providers: [(id: String, provider: SignInConfiguration.Provider)] {
+    package var providers: [(id: String, provider: SignInConfiguration.Provider)] {
         configuration.providers.filter { relyingParties[$0.key] != nil }.sorted { $0.key < $1.key }
             .map { (id: $0.key, provider: $0.value) }
     }
 
     /// The redirect URI of a frontend that names none: for pages the client's first one of http or https, for apps the
     /// first with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.
-    public func usualRedirectURI(at provider: String, clientID: ClientID?, _ clientType: ClientType) -> String? {
+    package func usualRedirectURI(at provider: String, clientID: ClientID?, _ clientType: ClientType) -> String? {
         let uris = configuration.providers[provider]?.client(clientID)?.redirectURIs ?? []
         return uris.first { (AppRedirectURI.origin(of: $0) != nil) == clientType.isBoundToBrowser } ?? uris.first
     }
 
     static func hash(_ browser: Secret) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
-    }
-}
-
-extension SignInConfiguration.Provider {
-    /// The client of an id; without an id, the only client.
-    func client(_ id: ClientID?) -> SignInConfiguration.Client? {
-        id.map { clients[$0] } ?? (clients.count == 1 ? clients.first?.value : nil)
     }
 }

@@ -1,8 +1,8 @@
 package import Primitives
 import Synchronization
 
-/// How many redirect sign-ins may begin in a second: each is kept until it comes back or expires, and beginning one
-/// needs no key.
+/// Limits how many redirect sign-ins start in a second: each is stored until it comes back or expires, and a start
+/// needs no API key.
 package final class StartRate: Sendable {
     private struct Window {
         var second: Timestamp

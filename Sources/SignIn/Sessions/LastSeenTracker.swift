@@ -2,12 +2,13 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Collects when sessions were last seen until they are stored, so that a signed-in app's request writes nothing itself.
+/// Collects when sessions were last seen until they are stored, so that a signed-in app's request writes nothing
+/// itself.
 ///
-/// Accurate to five minutes: a session is recorded once in that time. Bounded; a session that does not fit is not recorded
-/// and appears unused for longer than it was.
+/// Accurate to five minutes: a session is recorded once in that time. Bounded; a session that does not fit is not
+/// recorded and appears unused for longer than it was.
 final class LastSeenTracker: Sendable {
-    /// Seconds.
+    /// In seconds.
     static let precision: Int64 = 300
 
     private struct State {

@@ -2,14 +2,14 @@ import Crypto
 import Primitives
 import StorageModel
 
-/// A refresh token as an app shows it: the first one of a session is 43 characters of base64url. All that come after it have
-/// 43 others and a dot in front, which stay the same and follow from the first.
+/// A refresh token as an app presents it. The first one of a session is 43 characters of base64url. All later ones have
+/// the same family in front, 43 characters derived from the first token, and a dot.
 ///
-/// So whatever token of a session is shown, it says which session it was of. A thief who exchanges tokens as fast as the
-/// server lets him cannot make it forget the one that its owner still holds.
+/// So every refresh token identifies its session. However often a thief exchanges tokens, the server still recognises
+/// the one that the owner holds.
 struct PresentedRefreshToken {
     let text: String
-    /// What the next token begins with.
+    /// The first half of the next token.
     let family: String
 
     /// Nil if the text cannot be a refresh token.
@@ -23,11 +23,11 @@ struct PresentedRefreshToken {
     }
 
     var hashes: RefreshTokenHashes {
-        // No token has a space, so that no token's hash is a family's.
+        // No token has a space, so that no token has a family's hash.
         RefreshTokenHashes(token: TokenHash(sha256Of: text), family: TokenHash(sha256Of: "family " + family))
     }
 
-    /// HKDF-SHA-256 (RFC 5869), which does not lead back to the token.
+    /// HKDF-SHA-256 (RFC 5869), which does not reveal the token.
     private static func family(ofFirst text: String) -> String {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(text.utf8)),

@@ -1,19 +1,19 @@
 import Logging
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 import StorageModel
 
-/// A session's tokens to be exchanged for new ones (RFC 6749 section 6).
-public struct RefreshRequest: Sendable {
-    public var refreshToken: Secret
-    /// The client the session must be of, if the app says so.
-    public var clientID: String?
-    public var caller: Caller
+/// A request to exchange a session's refresh token for new tokens (RFC 6749 section 6).
+package struct RefreshRequest: Sendable {
+    package var refreshToken: Secret
+    /// The client that the session must belong to, if the app names one.
+    package var clientID: String?
+    package var caller: Caller
     /// The clients whose sessions the caller may refresh; nil for all.
-    public var clients: Set<String>?
-    public var correlationID: CorrelationID?
+    package var clients: Set<String>?
+    package var correlationID: CorrelationID?
 
-    public init(refreshToken: Secret, caller: Caller) {
+    package init(refreshToken: Secret, caller: Caller) {
         self.refreshToken = refreshToken
         self.caller = caller
     }
@@ -21,18 +21,18 @@ public struct RefreshRequest: Sendable {
 
 /// Exchanges refresh tokens, each once (RFC 9700 section 4.14.2).
 ///
-/// An app that lost the answer, or two of its windows at the same moment, may make the very same exchange again within
-/// a few seconds: all get the same new tokens. Any other use of a spent token says that two hold it, and ends the session.
-public struct Refresh: Sendable {
+/// An app that lost the response, or two of its windows at once, may repeat an exchange within a few seconds: all get
+/// the same new tokens. Any other reuse of a token means that it was copied, so the session is revoked.
+package struct Refresh: Sendable {
     let sessions: Sessions
     let store: any RefreshTokenStore & SessionStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
 
-    /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked or spent, or of another client;
-    ///   `temporarily_unavailable`, which says nothing of the token.
-    public func callAsFunction(_ request: RefreshRequest) async throws(SignInError) -> SignedIn {
+    /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
+    ///   `temporarily_unavailable`, which says nothing about the token.
+    package func callAsFunction(_ request: RefreshRequest) async throws(SignInError) -> SignedIn {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
             return try await refresh(request, correlationID)
@@ -47,7 +47,7 @@ public struct Refresh: Sendable {
     ) async throws(SignInError) -> SignedIn {
         guard let shown = PresentedRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
         let presented = shown.hashes
-        // A second look is needed if somebody else is faster with the same token; it cannot be live after that.
+        // Read again if another request was faster with the same token, which is no longer live then.
         for _ in 0..<2 {
             let now = clock.now()
             let ticket = sessions.cache.ticket(at: now)
@@ -63,13 +63,13 @@ public struct Refresh: Sendable {
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
                 sessions.counts.refreshedAgain.count()
-                // The refresh token ended later than the session by as much as when it was made, a few seconds ago.
+                // The refresh token outlived the session by as much as when it was made, a few seconds ago.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
                 let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
             case .justSpent(let found, _), .spent(let found):
-                // Who may not deal with the client cannot end its sessions either.
+                // A caller without access to the client cannot end its sessions either.
                 guard request.clients?.contains(found.session.clientID) ?? true else { throw .refreshTokenInvalid }
                 try await revoke(found, correlationID)
                 throw .refreshTokenInvalid
@@ -78,14 +78,14 @@ public struct Refresh: Sendable {
         throw .refreshContended
     }
 
-    /// A token of another client is refused and left as it is: the client it belongs to has done nothing wrong.
+    /// A token of another client is refused but stays valid: the client it belongs to did nothing wrong.
     private func check(_ session: Session, _ request: RefreshRequest) throws(SignInError) {
         guard request.clientID == nil || request.clientID == session.clientID,
             request.clients?.contains(session.clientID) ?? true
         else { throw .refreshTokenInvalid }
     }
 
-    /// Nil if somebody else was faster.
+    /// Nil if another request was faster.
     private func rotate(
         _ found: SessionAndUser, _ shown: PresentedRefreshToken, _ presented: RefreshTokenHashes,
         _ request: RefreshRequest,
@@ -105,7 +105,7 @@ public struct Refresh: Sendable {
                 refreshExpiresAt: ends.refresh),
             last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
-        // Where the old token has less time left than the cache would give it.
+        // The cache must not keep the old token longer than its grace period.
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
         let isDone = try await stored(await store.rotate(rotation))
         guard isDone else { return nil }
@@ -114,9 +114,9 @@ public struct Refresh: Sendable {
         return successor.tokens(expiringAt: ends, now: now)
     }
 
-    /// Ends a session of which a spent refresh token was shown.
+    /// Ends a session whose used refresh token was presented again.
     private func revoke(_ found: SessionAndUser, _ correlationID: CorrelationID) async throws(SignInError) {
-        // Also when the store fails, because it may have revoked the session before it did.
+        // Also if the store fails, because the session may have been revoked before the failure.
         defer { sessions.forget(found.user.id) }
         let event = AuditEvent(
             at: clock.now(), .refreshTokenReused, user: found.user.id, by: .latchkey, requestID: correlationID.text,

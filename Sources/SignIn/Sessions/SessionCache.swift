@@ -2,15 +2,16 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Sessions that were read or made lately, so that most requests of a signed-in app need no database.
+/// Sessions that were read or created lately, so that most requests of a signed-in app need no database.
 ///
-/// An entry answers for five seconds; that is how long a revocation by another process may go unnoticed where the store
-/// does not tell of it (``Sessions/hear(_:)``). What this process revokes is gone at once: a read that was under way meanwhile cannot put it back (see ``Ticket``).
+/// An entry is used for five seconds. So long can a revocation by another process stay unnoticed, unless the store
+/// announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way cannot put
+/// the session back (see ``Ticket``).
 final class SessionCache: Sendable {
-    /// For how many seconds an entry answers.
+    /// How long an entry is used, in seconds.
     static let freshness: Int64 = 5
 
-    /// Says how things stood before the store was asked. What was read is put in only if nothing was removed since.
+    /// The state of the cache before a read of the store. What was read is cached only if nothing was removed since.
     struct Ticket: Sendable {
         fileprivate let removals: UInt64
         fileprivate let time: Timestamp
@@ -24,11 +25,11 @@ final class SessionCache: Sendable {
     private struct Entry: Sendable {
         let session: Session
         let readAt: Timestamp
-        /// Of the user it was put in with.
+        /// The version of the user it was cached with.
         let version: UInt64
 
         func answers(at now: Timestamp) -> Bool {
-            // A clock that was set back makes every entry old.
+            // A clock that was set back makes every entry too old.
             readAt <= now && now < readAt.advanced(bySeconds: SessionCache.freshness) && now < session.expiresAt
         }
     }
@@ -51,7 +52,7 @@ final class SessionCache: Sendable {
     private let state: Mutex<State>
     private let capacity: Int
 
-    /// - Parameter capacity: The most sessions, and the most users, that are kept.
+    /// - Parameter capacity: The most sessions, and the most users, in the cache.
     init(capacity: Int = 4_096) {
         self.capacity = capacity
         state = Mutex(
@@ -71,10 +72,10 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// How many looks there were, by what they found.
+    /// The number of lookups that hit and that missed.
     var looks: (hits: UInt64, misses: UInt64) { state.withLock { ($0.hits, $0.misses) } }
 
-    /// To be had before the store is asked for what will be put in.
+    /// Taken before a read of the store whose result will be cached.
     func ticket(at now: Timestamp) -> Ticket {
         state.withLock { Ticket(removals: $0.removals, time: now) }
     }
@@ -97,7 +98,7 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// Removes a user, and so all the user's sessions, whatever tokens they are at hand under.
+    /// Removes a user and all of the user's sessions, under whatever tokens.
     func remove(_ user: UserID) {
         state.withLock { state in
             state.removals &+= 1

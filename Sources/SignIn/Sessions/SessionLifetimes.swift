@@ -1,16 +1,16 @@
 import OpenIDConnect
 import Primitives
 
-/// How long the sessions of each client hold.
+/// The lifetimes of each client's sessions.
 struct SessionLifetimes: Sendable {
     private let general: SignInConfiguration.Lifetimes
-    /// Of the clients that have their own.
+    /// The clients with their own lifetimes.
     private let own: [String: SignInConfiguration.Lifetimes]
 
     init(_ configuration: SignInConfiguration) {
         general = configuration.lifetimes
         var own: [String: SignInConfiguration.Lifetimes] = [:]
-        // Should two providers have clients of one id, the first provider by name has its way with both.
+        // If two providers have a client of the same id, the first provider by name decides.
         for (_, provider) in configuration.providers.sorted(by: { $0.key < $1.key }) {
             for client in provider.clients.values where client.sessions != .init() && own[client.id.text] == nil {
                 own[client.id.text] = configuration.lifetimes.changed(by: client.sessions)
@@ -34,8 +34,8 @@ extension SignInConfiguration.Lifetimes {
         return changed
     }
 
-    /// When tokens end that are handed out now: after their own time, or when the session has not been refreshed for
-    /// too long, or has lasted too long, whatever comes first.
+    /// When tokens issued now expire: after their own lifetime, the idle time or the absolute lifetime, whichever comes
+    /// first.
     func ends(
         ofSessionMadeAt creation: Timestamp, at now: Timestamp
     ) -> (access: Timestamp, refresh: Timestamp) {

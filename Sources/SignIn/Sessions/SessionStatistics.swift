@@ -1,27 +1,27 @@
 import Synchronization
 
-/// What has become of sessions since the process began.
-public struct SessionStatistics: Sendable, Hashable {
-    public var started: UInt64 = 0
-    /// Refreshed by a token that was good; ``refreshedAgain`` counts those whose answer was sent once more.
-    public var refreshed: UInt64 = 0
-    public var refreshedAgain: UInt64 = 0
-    /// Ended by their own token.
-    public var signedOut: UInt64 = 0
-    /// Ended by another session of the user's, or by a service.
-    public var revoked: UInt64 = 0
-    /// Ended because a spent refresh token was shown.
-    public var reused: UInt64 = 0
-    /// Ended because their provider said so.
-    public var endedByProvider: UInt64 = 0
-    /// Sessions that were looked for and found at hand, and those that the store was asked for.
-    public var cacheHits: UInt64 = 0
-    public var cacheMisses: UInt64 = 0
+/// Counts of session events since the process started.
+package struct SessionStatistics: Sendable, Hashable {
+    package var started: UInt64 = 0
+    /// Refreshed with a live token; ``refreshedAgain`` counts repeated exchanges.
+    package var refreshed: UInt64 = 0
+    package var refreshedAgain: UInt64 = 0
+    /// Ended with their own token.
+    package var signedOut: UInt64 = 0
+    /// Ended by the user from another session, or by a service.
+    package var revoked: UInt64 = 0
+    /// Ended because a used refresh token was presented again.
+    package var reused: UInt64 = 0
+    /// Ended by their provider.
+    package var endedByProvider: UInt64 = 0
+    /// Sessions found in the cache, and those read from the store.
+    package var cacheHits: UInt64 = 0
+    package var cacheMisses: UInt64 = 0
 
-    public init() {}
+    package init() {}
 }
 
-/// Counts what becomes of sessions.
+/// Counts session events.
 final class SessionCounts: Sendable {
     let started = Atomic<UInt64>(0)
     let refreshed = Atomic<UInt64>(0)
@@ -39,7 +39,7 @@ extension Atomic where Value == UInt64 {
 }
 
 extension Sessions {
-    public var statistics: SessionStatistics {
+    package var statistics: SessionStatistics {
         var statistics = SessionStatistics()
         statistics.started = counts.started.load(ordering: .relaxed)
         statistics.refreshed = counts.refreshed.load(ordering: .relaxed)

@@ -1,22 +1,22 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// What a signed-in app holds: two random texts of 256 bits, of which the store has only the hashes.
-public struct SessionTokens: Sendable, Hashable {
+/// The tokens of a signed-in app: two random values of 256 bits, of which the store has only the hashes.
+package struct SessionTokens: Sendable, Hashable {
     /// 43 characters of base64url.
-    public let token: Secret
+    package let token: Secret
     /// 43 characters of base64url, and 87 after the first exchange; see `PresentedRefreshToken`.
-    public let refreshToken: Secret
-    /// Seconds until ``token`` ends.
-    public let expiresIn: Int64
-    /// Seconds until ``refreshToken`` ends.
-    public let refreshExpiresIn: Int64
+    package let refreshToken: Secret
+    /// Seconds until ``token`` expires.
+    package let expiresIn: Int64
+    /// Seconds until ``refreshToken`` expires.
+    package let refreshExpiresIn: Int64
 
-    /// The length of a text of 256 bits in base64url.
+    /// The length of 256 bits in base64url.
     static let characters = 43
 }
 
-/// A session made but not stored yet.
+/// A session that is not stored yet.
 struct IssuedSession: Sendable {
     let tokens: SessionTokens
     let record: NewSession
@@ -40,7 +40,7 @@ struct IssuedSession: Sendable {
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
     }
 
-    /// The session as it is on record once it belongs to a user.
+    /// The session as stored for a user.
     func session(of user: User) -> SessionAndUser {
         let session = Session(
             id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,

@@ -1,12 +1,12 @@
 import Primitives
-public import StorageModel
+package import StorageModel
 
-/// What a user can do with their own account. Each is for the holder of a session that was looked up before.
+/// A user's operations on their own account. The caller has authenticated the session's holder.
 extension Sessions {
-    /// Changes the user's profile; returns the user as now on record.
-    /// - Throws: `invalid_request` that names every malformed attribute; `email_domain_blocked`; `invalid_token` if the
+    /// Changes the user's profile and returns the user as stored.
+    /// - Throws: `invalid_request` naming every malformed attribute; `email_domain_blocked`; `invalid_token` if the
     ///   user was erased meanwhile; `temporarily_unavailable`.
-    public func edit(
+    package func edit(
         _ edit: ProfileEdit, for holder: SessionAndUser, requestID: String
     ) async throws(SignInError) -> User {
         let change = try edit.change(registration)
@@ -14,23 +14,22 @@ extension Sessions {
         let event = event(.userEdited, holder.user.id, by: .user, requestID) {
             $0.add("attributes", change.present.map(\.rawValue))
         }
-        // Also when the store fails, because it may have stored the change before it did.
+        // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
         let user = try await stored(await store.editProfile(of: holder.user.id, change, recording: event))
         guard let user else { throw .sessionUnknown }
         return user
     }
 
-    /// The ways the user can sign in, the oldest first.
+    /// The user's identities, the oldest first.
     /// - Throws: `temporarily_unavailable`.
-    public func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
+    package func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
         try await stored(await store.identities(of: holder.user.id))
     }
 
-    /// Takes one of the ways to sign in from the user, and ends the sessions that it signed in; the holder's stays.
-    /// - Throws: `not_found` if the user has none of this id, whether anybody else has or not; `last_identity`;
-    ///   `temporarily_unavailable`.
-    public func unlink(
+    /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
+    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `temporarily_unavailable`.
+    package func unlink(
         _ id: String, for holder: SessionAndUser, requestID: String
     ) async throws(SignInError) {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }

@@ -1,14 +1,14 @@
 import Primitives
-public import StorageModel
+package import StorageModel
 
-/// What a user can see and do of their own sessions. Each is for the holder of a session that was looked up before.
+/// A user's operations on their own sessions. The caller has authenticated the session's holder.
 extension Sessions {
-    /// How many sessions a list has at most.
-    public static let listLimit = 200
+    /// The most sessions in a list.
+    package static let listLimit = 200
 
-    /// The user's sessions, the latest seen first; the holder's own is seen now.
+    /// The user's sessions, the last seen first; the holder's is seen now.
     /// - Throws: `temporarily_unavailable`.
-    public func list(for holder: SessionAndUser) async throws(SignInError) -> [SessionSummary] {
+    package func list(for holder: SessionAndUser) async throws(SignInError) -> [SessionSummary] {
         let now = clock.now()
         let sessions = try await stored(await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit))
         return sessions.map { session in
@@ -18,9 +18,8 @@ extension Sessions {
     }
 
     /// Ends one of the user's sessions.
-    /// - Throws: `not_found` if the user has none of this id, whether anybody else has or not;
-    ///   `temporarily_unavailable`.
-    public func revoke(
+    /// - Throws: `not_found` if the user has no session of this id; `temporarily_unavailable`.
+    package func revoke(
         _ id: String, for holder: SessionAndUser, requestID: String
     ) async throws(SignInError) {
         let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
@@ -29,9 +28,9 @@ extension Sessions {
         }
     }
 
-    /// Ends all of the user's sessions but the holder's. Returns how many there were.
+    /// Ends all of the user's sessions but the holder's, and returns their number.
     /// - Throws: `temporarily_unavailable`.
-    public func revokeOthers(than holder: SessionAndUser, requestID: String) async throws(SignInError) -> Int {
+    package func revokeOthers(than holder: SessionAndUser, requestID: String) async throws(SignInError) -> Int {
         let event = event(.otherSessionsRevoked, holder.user.id, by: .user, requestID) {
             $0.add("kept_session_id", holder.session.id)
         }
@@ -44,14 +43,14 @@ extension Sessions {
 
     /// Stores when sessions were last seen. Called periodically.
     /// - Throws: `temporarily_unavailable`; the times that could not be stored are lost.
-    public func writeLastSeen() async throws(SignInError) {
+    package func writeLastSeen() async throws(SignInError) {
         let unwritten = lastSeen.takeUnwritten()
         guard !unwritten.isEmpty else { return }
         try await stored(await store.recordLastSeen(unwritten))
     }
 
     func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
-        // Also when the store fails, because it may have revoked the session before it did.
+        // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
         let isRevoked = try await stored(await store.revokeSession(id: id, of: user, recording: event))
         if isRevoked { counts.revoked.count() }

@@ -1,16 +1,16 @@
-public import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
-/// What the operator's other services ask of a token that somebody showed them.
+/// What the operator's services can do with a token that a client presented to them.
 extension Sessions {
-    public enum TokenKind: Sendable, Hashable { case session, refresh }
+    package enum TokenKind: Sendable, Hashable { case session, refresh }
 
-    /// The session a token is good for; nil if it is good for none (RFC 7662 section 2.2).
+    /// The session of a valid token; nil for any other (RFC 7662 section 2.2).
     ///
-    /// Only the kind that was asked for: a service that took a refresh token for a session token would let its holder
-    /// in for a month.
+    /// Only a token of the requested kind: a service that accepted a refresh token as a session token would let its
+    /// holder in for a month.
     /// - Throws: `temporarily_unavailable`.
-    public func introspect(_ token: Secret, as kind: TokenKind) async throws(SignInError) -> SessionAndUser? {
+    package func introspect(_ token: Secret, as kind: TokenKind) async throws(SignInError) -> SessionAndUser? {
         switch kind {
         case .session: return try await authenticate(token)
         case .refresh:
@@ -19,10 +19,10 @@ extension Sessions {
         }
     }
 
-    /// Ends the session that a token of either kind belongs to; nothing happens if there is none (RFC 7009 section 2.2).
+    /// Ends the session of a token of either kind, if there is one (RFC 7009 section 2.2).
     /// - Parameter clients: The clients whose sessions the caller may end; nil for all.
     /// - Throws: `temporarily_unavailable`.
-    public func revoke(
+    package func revoke(
         _ token: Secret, clients: Set<String>? = nil, requestID: String
     ) async throws(SignInError) {
         guard let found = try await holder(of: token), clients?.contains(found.session.clientID) ?? true else { return }
@@ -32,7 +32,7 @@ extension Sessions {
         _ = try await revoke(found.session.id, of: found.user.id, recording: event)
     }
 
-    /// The session of a token, also of a refresh token that was exchanged already: its holder wants it to end.
+    /// The session of a token, including a refresh token that was exchanged: its holder wants the session to end.
     private func holder(of token: Secret) async throws(SignInError) -> SessionAndUser? {
         if let found = try await authenticate(token) { return found }
         switch try await refreshTokenState(token) {

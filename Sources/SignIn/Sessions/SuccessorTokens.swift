@@ -1,12 +1,12 @@
 import Crypto
 import Primitives
 
-/// The tokens that come in the place of a refresh token: HKDF-SHA-256 (RFC 5869) of that token and a random salt.
+/// The tokens that replace a refresh token: HKDF-SHA-256 (RFC 5869) of that token and a random salt.
 ///
-/// So the same exchange can be answered twice although the store has only hashes of tokens: whoever shows the old token
-/// within the grace gets its successor computed once more from the salt. Neither half says anything alone. A thief of
-/// the store has salts but no token, a thief of a token that was exchanged has no salt; and once the grace is over the
-/// salt is erased, so both together are worth nothing. Nothing is kept in memory for it: it works after a restart too.
+/// So an exchange can be repeated although the store has only hashes of tokens: within the grace period, the successor
+/// is computed again from the presented token and the stored salt. Neither is enough alone: the store has no token, and
+/// the holder of a used token has no salt. After the grace period the salt is erased. Nothing is kept in memory, so
+/// that it works after a restart, too.
 struct SuccessorTokens {
     let token: String
     let refreshToken: String

@@ -1,8 +1,8 @@
-public import OpenIDConnect
+package import OpenIDConnect
 
 /// The outcome and the duration of one sign-in. It names no user, code or token.
-public struct SignInReport: Sendable {
-    public enum Kind: String, Sendable, CaseIterable {
+package struct SignInReport: Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
         case signIn = "sign_in"
         case link
         case transaction
@@ -10,7 +10,7 @@ public struct SignInReport: Sendable {
     }
 
     /// The steps of a sign-in, described in docs/logs.md.
-    public enum Step: String, Sendable, CaseIterable {
+    package enum Step: String, Sendable, CaseIterable {
         case recall
         case discovery
         case attempt
@@ -23,28 +23,28 @@ public struct SignInReport: Sendable {
         case store
     }
 
-    public let kind: Kind
+    package let kind: Kind
     /// The name of the configured provider; nil if the request named none.
-    public let provider: String?
+    package let provider: String?
     /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
-    public let network: MCCMNC?
-    public let outcome: Outcome
+    package let network: MCCMNC?
+    package let outcome: Outcome
     /// The check of the ID token that failed, if one did.
-    public let check: IDTokenCheck?
+    package let check: IDTokenCheck?
     /// Who caused a failure; nil after a success.
-    public let fault: SignInError.Fault?
+    package let fault: SignInError.Fault?
     /// The steps in order, each with its duration in nanoseconds.
-    public let steps: [(step: Step, nanoseconds: UInt64)]
+    package let steps: [(step: Step, nanoseconds: UInt64)]
     /// The duration of the whole sign-in.
-    public let nanoseconds: UInt64
+    package let nanoseconds: UInt64
 }
 
 /// Called at the end of every sign-in. It must return quickly.
-public typealias SignInObserver = @Sendable (SignInReport) -> Void
+package typealias SignInObserver = @Sendable (SignInReport) -> Void
 
 extension SignInReport {
     /// The outcome: the `error` of the response, with one value for all codes of the carriers' own.
-    public enum Outcome: String, Sendable, CaseIterable {
+    package enum Outcome: String, Sendable, CaseIterable {
         case signedIn = "signed_in"
         case signedUp = "signed_up"
         case mustRegister = "must_register"
@@ -71,27 +71,11 @@ extension SignInReport {
         case serverError = "server_error"
 
         init(_ code: SignInError.Code) {
-            self =
-                switch code {
-                case .invalidRequest: .invalidRequest
-                case .invalidToken: .invalidToken
-                case .insufficientUserAuthentication: .insufficientUserAuthentication
-                case .invalidIDToken: .invalidIDToken
-                case .refusedByCarrier: .refusedByCarrier
-                case .invalidGrant: .invalidGrant
-                case .emailDomainBlocked: .emailDomainBlocked
-                case .userAlreadyExists: .userAlreadyExists
-                case .lastIdentity: .lastIdentity
-                case .notFound: .notFound
-                case .grantMissing: .grantMissing
-                case .grantRevoked: .grantRevoked
-                case .expired: .expired
-                case .rateLimited: .rateLimited
-                case .carrierError: .carrierError
-                case .carrierTimeout: .carrierTimeout
-                case .temporarilyUnavailable: .temporarilyUnavailable
-                case .serverError: .serverError
-                }
+            if case .refusedByCarrier = code {
+                self = .refusedByCarrier
+            } else {
+                self = Outcome(rawValue: code.text) ?? .serverError
+            }
         }
 
         init(_ outcome: SignInOutcome) {

@@ -1,14 +1,14 @@
 import Logging
 import OpenIDConnect
-public import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
-/// Has a signed-in user's approval of a transaction confirmed by the carrier (step-up), and gives a receipt for it.
+/// Confirms a signed-in user's approval of a transaction at the carrier (step-up), and issues a receipt.
 ///
-/// The app asked the carrier for a code with the transaction's text as `context`; the carrier showed it to the user and
-/// authenticated them anew. The code must lead to an ID token of the very user who is signed in here, with that context,
-/// one of the asked-for authentication contexts, and an authentication that is not old. No refusal touches the session.
-public struct AuthorizeTransaction: Sendable {
+/// The app asked the carrier for a code with the transaction's text as `context`; the carrier showed it and
+/// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
+/// authentication contexts, and a recent authentication. A refusal does not affect the session.
+package struct AuthorizeTransaction: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
     let store: any NonceStore & ReceiptStore
@@ -22,10 +22,10 @@ public struct AuthorizeTransaction: Sendable {
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
     ///   - token: The token of the user's session.
-    ///   - session: What the token was found to be.
-    /// - Throws: As ``SignInWithCode``; also if the ID token is of another user, context or level of assurance, or the user
-    ///   did not authenticate lately.
-    public func callAsFunction(
+    ///   - session: The session of the token.
+    /// - Throws: As ``SignInWithCode``; `invalid_id_token` if the ID token has another user, context or level of
+    ///   assurance, or an authentication that is too old.
+    package func callAsFunction(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> AuthorizedTransaction {
         let correlationID = request.correlationID ?? .random(from: random)
@@ -34,7 +34,7 @@ public struct AuthorizeTransaction: Sendable {
             let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
             guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
             log.foundProvider()
-            // First, because without a key the code would be spent for nothing.
+            // First, because without a key the code would be spent in vain.
             let key = try await keys.signer()
             let idToken = try await verify(attempt, &log)
             log.begin(.store)
@@ -67,7 +67,7 @@ public struct AuthorizeTransaction: Sendable {
         ) { log.note($0) }
     }
 
-    /// Once for each code, so that the same request may be sent again when the code did not reach the carrier.
+    /// Once for each code, so that the same request can be retried if the code did not reach the carrier.
     private func takeNonce(of request: SignInRequest) async throws(SignInError) {
         let deed = TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
         guard onceOnly.begin(deed) else { return }
@@ -92,7 +92,7 @@ public struct AuthorizeTransaction: Sendable {
         }
     }
 
-    /// Checks that it is the same user, whose session still stands, and makes the receipt: in one step of the store.
+    /// Checks that the session's user approved, and records the receipt, in one step of the store.
     private func record(
         _ idToken: VerifiedIDToken, context: String, _ attempt: SignInAttempt, _ token: Secret,
         _ session: SessionAndUser
@@ -123,8 +123,7 @@ public struct AuthorizeTransaction: Sendable {
         }
     }
 
-    /// One text for one code of one carrier: neither a provider's name nor a network's digits have a space in them, and
-    /// a code has no line break.
+    /// Identifies a code of a carrier: provider names and network digits have no space, and a code has no line break.
     private static func name(ofCodeIn request: SignInRequest) -> String {
         "\(request.provider) \(request.network?.text ?? "") \(request.code.exposed)"
     }

@@ -1,12 +1,12 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 
-/// A transaction that its user approved at the carrier just now.
-public struct AuthorizedTransaction: Sendable {
-    public let receipt: Receipt
+/// A transaction that the user approved at the carrier.
+package struct AuthorizedTransaction: Sendable {
+    package let receipt: Receipt
     /// The receipt as a signed JWT, for the operator's services; good once.
-    public let signedReceipt: Secret
-    /// Seconds until the receipt is worth nothing.
-    public let expiresIn: Int64
-    public let correlationID: CorrelationID
+    package let signedReceipt: Secret
+    /// Seconds until the receipt expires.
+    package let expiresIn: Int64
+    package let correlationID: CorrelationID
 }

@@ -2,18 +2,18 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// What this process did lately and must not do again: posting the code of a transaction, taking its nonce.
+/// What this process did lately and must not repeat: posting the code of a transaction, taking its nonce.
 ///
-/// A carrier refuses a used code as well, and the store makes no second receipt of one; this spares the carrier the
-/// second request, on which it may revoke what the first one brought (RFC 6749 section 4.1.2).
+/// The carrier refuses a used code, too, and the store records no second receipt for it. But on a second request, the
+/// carrier may revoke the tokens of the first (RFC 6749 section 4.1.2).
 final class OnceOnly: Sendable {
     private let done = Mutex(BoundedCache<TokenHash, Bool>(capacity: 16_384))
 
-    /// Notes that something is about to be done; false if it was before.
-    func begin(_ deed: TokenHash) -> Bool {
+    /// Records that an action begins; false if it began before.
+    func begin(_ action: TokenHash) -> Bool {
         done.withLock { done in
-            guard done[deed] == nil else { return false }
-            done.put(true, for: deed)
+            guard done[action] == nil else { return false }
+            done.put(true, for: action)
             return true
         }
     }

@@ -1,31 +1,31 @@
-public import OpenIDConnect
-public import Primitives
+package import OpenIDConnect
+package import Primitives
 
-/// What a receipt says: that a user approved a transaction, what it was, how sure that is, and when.
-public struct Receipt: Sendable, Hashable {
-    /// Random; the receipt is spent under it.
-    public let id: String
+/// A receipt: who approved which transaction, when, and with which assurance.
+package struct Receipt: Sendable, Hashable {
+    /// A random value, under which the receipt is spent.
+    package let id: String
     /// This server.
-    public let issuer: String
-    /// The user's public id; never the carrier's subject.
-    public let subject: String
+    package let issuer: String
+    /// The user's public id, not the carrier's subject.
+    package let subject: String
     /// The client whose user approved.
-    public let clientID: ClientID
+    package let clientID: ClientID
     /// The text the user approved.
-    public let context: String
-    /// How the user was authenticated.
-    public let acr: String
+    package let context: String
+    /// The authentication context.
+    package let acr: String
     /// When the user was authenticated.
-    public let authTime: Timestamp
-    public let issuedAt: Timestamp
-    public let expiresAt: Timestamp
+    package let authTime: Timestamp
+    package let issuedAt: Timestamp
+    package let expiresAt: Timestamp
 }
 
-/// The receipt as a signed JWT (RFC 7519, RFC 7515), of a type of its own so that it is taken for no other token
-/// (RFC 8725 section 3.11).
+/// The receipt as a signed JWT (RFC 7519, RFC 7515), with its own type so that it cannot pass for another token (RFC
+/// 8725 section 3.11).
 extension Receipt {
-    /// More than any receipt has, in bytes.
-    public static let maximumBytes = 8192
+    /// The largest size of a receipt, in bytes.
+    package static let maximumBytes = 8192
     private static let type = "receipt+jwt"
     private static let algorithm = "ES256"
 
@@ -45,8 +45,8 @@ extension Receipt {
         return json.finish()
     }
 
-    /// Adds what the receipt says, under the names of the claims.
-    public func write(to json: inout JSONObjectWriter) {
+    /// Adds the receipt's claims.
+    package func write(to json: inout JSONObjectWriter) {
         json.add("iss", issuer)
         json.add("sub", subject)
         json.add("aud", clientID.text)
@@ -58,8 +58,7 @@ extension Receipt {
         json.add("auth_time", authTime.secondsSinceEpoch)
     }
 
-    /// Reads a receipt that one of these keys signed; nil if it is no such thing. Whether it has expired or was spent
-    /// is not looked at.
+    /// Reads a receipt that one of these keys signed; nil for anything else. Does not check its expiry or use.
     init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
         guard text.exposed.utf8.count <= Self.maximumBytes else { return nil }
         let parts = text.exposed.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,19 +1,19 @@
 import Logging
 import OpenIDConnect
-public import Primitives
+package import Primitives
 import StorageModel
 
-/// Checks a receipt for one of the operator's services, and spends it: it is good once.
-public struct RedeemReceipt: Sendable {
+/// Verifies a receipt for one of the operator's services, and spends it.
+package struct RedeemReceipt: Sendable {
     let keys: SigningKeys
     let store: any ReceiptStore
     let clock: WallClock
     let logger: Logger
 
     /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
-    /// - Throws: `invalid_token` for a receipt that is not one of ours, has expired, or was spent;
-    ///   `temporarily_unavailable`, and then it may have been spent.
-    public func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
+    /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired or was redeemed;
+    ///   `temporarily_unavailable`, and then it may have been redeemed.
+    package func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
         do throws(SignInError) {
             let receipt = try await redeem(text, clients)
             logger.info("receipt redeemed", metadata: ["client_id": "\(receipt.clientID)"])

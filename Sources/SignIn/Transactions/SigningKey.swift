@@ -2,13 +2,13 @@ import Crypto
 import Primitives
 import StorageModel
 
-/// The public half of a key that receipts are signed with: a point of P-256, for ES256.
-public struct PublicSigningKey: Sendable, Hashable {
+/// The public key of a receipt's signature: a P-256 point, for ES256.
+package struct PublicSigningKey: Sendable, Hashable {
     /// The thumbprint of RFC 7638, so that two keys never share it by chance.
-    public let id: String
+    package let id: String
     /// The coordinates in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
-    public let x: String
-    public let y: String
+    package let x: String
+    package let y: String
 
     private let point: [UInt8]
 
@@ -20,7 +20,7 @@ public struct PublicSigningKey: Sendable, Hashable {
         y = Base64URL.encode(point.dropFirst(32))
     }
 
-    /// Whether the 64 bytes of a signature (RFC 7518 section 3.4) are this key's for what was signed.
+    /// Whether a signature of 64 bytes (RFC 7518 section 3.4) is valid for the signed bytes.
     func verifies(_ signature: [UInt8], for signed: [UInt8]) -> Bool {
         guard let key = try? P256.Signing.PublicKey(rawRepresentation: point),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
@@ -29,7 +29,7 @@ public struct PublicSigningKey: Sendable, Hashable {
     }
 }
 
-/// A key to sign receipts with.
+/// A key that signs receipts.
 struct SigningKey: Sendable {
     let id: String
     private let privateKey: P256.Signing.PrivateKey
@@ -39,7 +39,7 @@ struct SigningKey: Sendable {
         self.init(P256.Signing.PrivateKey())
     }
 
-    /// The key of 32 bytes; nil if they are none.
+    /// The key from its 32 bytes; nil if they are invalid.
     init?(rawRepresentation bytes: [UInt8]) {
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else { return nil }
         self.init(key)
@@ -50,7 +50,7 @@ struct SigningKey: Sendable {
         id = Self.thumbprint(of: Array(key.publicKey.rawRepresentation))
     }
 
-    /// To be kept secret.
+    /// Secret.
     var rawRepresentation: [UInt8] { Array(privateKey.rawRepresentation) }
 
     /// 64 bytes.

@@ -1,18 +1,18 @@
 import Primitives
 
-/// Decides when signing keys come, sign and go, so that whoever verifies with keys that were fetched a while ago never
-/// meets a signature by a key that was not there yet.
+/// Decides when signing keys are added, sign and are removed, so that a verifier with a cached key set never meets a
+/// signature of an unpublished key.
 ///
-/// A key is published for ``overlap`` before it signs, and for as long after its successor has begun to sign. Pure:
-/// the keys and the time are given.
+/// A key is published for ``overlap`` before it signs, and as long after its successor begins to sign. Pure: it takes
+/// the keys and the time as arguments.
 struct SigningKeySchedule: Sendable {
-    /// Seconds between a key's publication and its first signature, and between its last one and its removal: a day,
-    /// which is far more than the hour that key sets may be cached for and the hour that receipts may hold.
+    /// The seconds from a key's publication to its first signature, and from its last signature to its removal: a day,
+    /// far more than the hour that key sets may be cached and the hour that receipts may last.
     static let overlap: Int64 = 86_400
-    /// Seconds by which a key that is needed at once is dated back, for other processes whose clocks are slower.
+    /// The seconds by which a key needed at once is backdated, for processes whose clocks are behind.
     private static let clockTolerance: Int64 = 300
 
-    /// For how many seconds a key signs; two days or more.
+    /// How long a key signs, in seconds; two days or more.
     let lifetime: Int64
 
     struct Key: Sendable, Hashable {
@@ -20,26 +20,27 @@ struct SigningKeySchedule: Sendable {
         let signsFrom: Timestamp
         /// Whether this process can sign with it.
         let isUsable: Bool
-        /// Whether it is stored as the configuration wants it stored.
+        /// Whether it is stored in the configured form.
         let isProtectedAsWanted: Bool
     }
 
-    /// The key to sign with, of keys in the order in which they were added; nil if a new one is needed at once.
+    /// The key to sign with, among keys in the order of their addition; nil if a new one is needed at once.
     func signer(among keys: [Key], at now: Timestamp) -> Key? {
         keys.last { $0.isUsable && $0.signsFrom <= now }
     }
 
-    /// From when on a key would sign that is to be added now; nil if none is due.
+    /// When a key added now would begin to sign; nil if none is due.
     func startOfNext(after keys: [Key], at now: Timestamp) -> Timestamp? {
         guard signer(among: keys, at: now) != nil else { return now.advanced(bySeconds: -Self.clockTolerance) }
-        // At most one key waits: so processes that disagree on what is wanted add one a day, and not one a minute.
+        // At most one key waits to sign, so that processes with different configurations add one a day, not one a
+        // minute.
         guard let newest = keys.last, newest.signsFrom <= now else { return nil }
         let end = newest.signsFrom.advanced(bySeconds: lifetime - Self.overlap)
         guard end <= now || !newest.isUsable || !newest.isProtectedAsWanted else { return nil }
         return now.advanced(bySeconds: Self.overlap)
     }
 
-    /// The keys by which nothing that still holds was signed.
+    /// The keys that signed nothing that is still valid.
     func outdated(among keys: [Key], at now: Timestamp) -> [Key] {
         let successor = keys.lastIndex { $0.isUsable && $0.signsFrom.advanced(bySeconds: Self.overlap) <= now }
         return successor.map { Array(keys[..<$0]) } ?? []

@@ -3,14 +3,14 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// The keys that receipts are signed with: made, published, used and removed as `SigningKeySchedule` decides.
+/// The keys that sign receipts, created, published and removed as `SigningKeySchedule` decides.
 ///
-/// They are kept in the store, so that all processes on it sign with the same ones, and for a minute in memory. Making
-/// one is settled by the store: of several processes that do so at once, one succeeds and the others take its key.
-public final class SigningKeys: Sendable {
-    /// For how many seconds whoever verifies may keep the published keys.
-    public static let cacheLifetime: Int64 = 3600
-    /// For how many seconds the store is not asked again, and for how many it can be done without.
+/// They are stored, so that all processes sign with the same ones, and cached for a minute. If several processes create
+/// a key at once, the store accepts one, and the others use it.
+package final class SigningKeys: Sendable {
+    /// How long verifiers may cache the published keys, in seconds.
+    package static let cacheLifetime: Int64 = 3600
+    /// How long the keys are used before the store is read again, and how long if it is unavailable, in seconds.
     private static let freshness: Int64 = 60
     private static let staleLifetime: Int64 = 3600
 
@@ -40,20 +40,20 @@ public final class SigningKeys: Sendable {
         self.logger = logger
     }
 
-    /// All that anything that still holds may be signed with, and those that will sign next.
+    /// The keys of all valid receipts, and those that will sign next.
     /// - Throws: `temporarily_unavailable`.
-    public func published() async throws(SignInError) -> [PublicSigningKey] {
+    package func published() async throws(SignInError) -> [PublicSigningKey] {
         try await keys().map { PublicSigningKey(id: $0.record.id, point: $0.record.publicKey) }
     }
 
-    /// Adds the next key when it is due, and removes those that are over. To be called at least once an hour.
-    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be made.
-    public func maintain() async throws(SignInError) {
+    /// Adds the next key when it is due, and removes the expired ones. Must be called at least once an hour.
+    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
+    package func maintain() async throws(SignInError) {
         _ = try await maintained(at: clock.now())
     }
 
     /// The key to sign with.
-    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be made.
+    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
     func signer() async throws(SignInError) -> SigningKey {
         let now = clock.now()
         let keys = try await keys()
@@ -63,7 +63,7 @@ public final class SigningKeys: Sendable {
         return key
     }
 
-    /// Those held in memory, or read again; with one that can sign among them.
+    /// The keys in memory, or read again; at least one can sign.
     private func keys() async throws(SignInError) -> [StoredKey] {
         let now = clock.now()
         let held = held.withLock { $0 }
@@ -76,7 +76,7 @@ public final class SigningKeys: Sendable {
             hold(read, now)
             return read
         } catch {
-            // Keys come and go by the day: those of a while ago are still right.
+            // Keys change by the day, so that older ones are still right.
             guard let held, held.isYounger(than: Self.staleLifetime, at: now) else { throw error }
             return held.keys
         }
@@ -125,10 +125,10 @@ public final class SigningKeys: Sendable {
     }
 }
 
-/// A key on record, and what this process can do with it.
+/// A stored key, and what this process can do with it.
 private struct StoredKey: Sendable {
     let record: SigningKeyRecord
-    /// Nil if it is encrypted by a key that this process does not have.
+    /// Nil if this process does not have its encryption key.
     let signing: SigningKey?
     let scheduled: SigningKeySchedule.Key
 

@@ -7,7 +7,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// API keys that are good for some clients or origins only.
+/// API keys restricted to certain clients or origins.
 @Suite("An API key")
 struct APIKeyScopeTests {
     private static let mine = "KEY-for-client-1"
@@ -20,7 +20,7 @@ struct APIKeyScopeTests {
         try TestApp(keys: Self.keys, registration: registration)
     }
 
-    @Test("for another client signs nobody in, and the code is not posted")
+    @Test("for another client cannot sign in, and the code is not posted")
     func signIn() async throws {
         let app = try app()
         let type: HTTPFields = [.contentType: "application/json"]
@@ -41,7 +41,7 @@ struct APIKeyScopeTests {
         (.delete, "/users/me/identities/x"), (.delete, "/auth/token"), (.post, "/auth/zenkey/authorize"),
     ]
 
-    @Test("for another client reads and changes nothing of a session", arguments: calls)
+    @Test("for another client can neither read nor change a session", arguments: calls)
     func sessions(_ method: HTTPRequest.Method, _ path: String) async throws {
         let app = try app()
         let token = try await app.token()
@@ -55,7 +55,7 @@ struct APIKeyScopeTests {
         #expect(answer.error != "unauthorized_client")
     }
 
-    @Test("for another client refreshes no session, and ends none by showing a spent token")
+    @Test("for another client cannot refresh a session, nor end it with a spent token")
     func refresh() async throws {
         let app = try app()
         let tokens = try await app.tokens()
@@ -68,7 +68,7 @@ struct APIKeyScopeTests {
         #expect(try await app.me(renewed.token).status == 401)
     }
 
-    @Test("for another client learns nothing of a token and revokes none")
+    @Test("for another client cannot introspect or revoke a token")
     func services() async throws {
         let app = try app()
         let tokens = try await app.tokens()
@@ -86,7 +86,7 @@ struct APIKeyScopeTests {
         #expect(try await app.me(tokens.token).status == 401)
     }
 
-    @Test("for another client ends no registration, and spends no handle")
+    @Test("for another client cannot complete a registration, and spends no handle")
     func registration() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -101,7 +101,7 @@ struct APIKeyScopeTests {
         #expect(try await app.send(.post, "/users", type, body: body, apiKey: Self.mine).status == 201)
     }
 
-    @Test("for another client starts no server-initiated sign-in")
+    @Test("for another client cannot start a server-initiated sign-in")
     func serverInitiated() async throws {
         let app = try app()
         let body = """
@@ -113,7 +113,7 @@ struct APIKeyScopeTests {
         #expect(try await app.form("/auth/zenkey-async-signin", body, apiKey: Self.mine).error != "unauthorized_client")
     }
 
-    @Test("for certain origins is good from these only, and lets them read the answer")
+    @Test("for certain origins works from these only, and lets them read the response")
     func origins() async throws {
         let key = "KEY-for-a-page"
         let app = try TestApp(
@@ -139,7 +139,7 @@ struct APIKeyScopeTests {
         #expect(preflight.headers[.accessControlAllowMethods]?.contains("PATCH") == true)
     }
 
-    @Test("is not needed from a client's origin, for that client only")
+    @Test("is not needed from a client's own origin, for that client only")
     func clientOrigins() async throws {
         let app = try TestApp(
             clientOrigins: ["https://one.example": ["client-1"], "https://two.example": ["client-2"]])
@@ -156,7 +156,7 @@ struct APIKeyScopeTests {
             let headers: HTTPFields = [.authorization: "Bearer \(token)", .origin: origin]
             let answer = try await app.send(.get, "/users/me", headers, apiKey: nil)
             #expect(answer.status == status)
-            // Also a refusal may be read by the page that asked, and by no other.
+            // The requesting page may read a refusal, too, and no other page may.
             #expect(answer.headers[.accessControlAllowOrigin] == (status == 401 ? nil : origin))
         }
     }
@@ -179,7 +179,7 @@ struct StoredAPIKeyTests {
         try await app.send(.get, "/users/me", headers, apiKey: Self.key).error
     }
 
-    @Test("is taken within five seconds of its making, and refused within five of its end")
+    @Test("works within five seconds of its creation, and is refused within five of its end")
     func bound() async throws {
         let app = try TestApp()
         #expect(try await error(app) == "invalid_api_key")
@@ -191,7 +191,7 @@ struct StoredAPIKeyTests {
         #expect(try await error(app) == "invalid_api_key")
     }
 
-    @Test("that is guessed costs one read in five seconds, however often")
+    @Test("that is guessed costs one read in five seconds, however often it is sent")
     func guessing() async throws {
         let app = try TestApp()
         for number in 0..<50 {
@@ -202,12 +202,12 @@ struct StoredAPIKeyTests {
         app.clock.advance(bySeconds: 5)
         #expect(try await error(app) == "invalid_api_key")
         #expect(app.storeScript.count(of: .apiKeys) == 2)
-        // What is configured needs no database.
+        // Configured keys need no database.
         #expect(try await app.send(.get, "/users/me").error == "invalid_token")
         #expect(app.storeScript.count(of: .apiKeys) == 2)
     }
 
-    @Test("is neither taken nor refused while the store cannot tell")
+    @Test("is neither accepted nor refused while the store is unavailable")
     func cannotTell() async throws {
         let app = try TestApp()
         app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
@@ -219,7 +219,7 @@ struct StoredAPIKeyTests {
         #expect(try await error(app) == "invalid_api_key")
     }
 
-    @Test("is held to its clients and origins, which a preflight knows of")
+    @Test("is limited to its clients and origins, which a preflight applies, too")
     func scope() async throws {
         let app = try TestApp()
         let token = try await app.token()

@@ -8,7 +8,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Who is let in, and how answers look whatever they are about.
+/// API keys, origins, and the form of all responses.
 @Suite("Access")
 struct AccessTests {
     static let keyed: [(HTTPRequest.Method, String)] = [
@@ -17,7 +17,7 @@ struct AccessTests {
         (.delete, "/auth/token"),
     ]
 
-    @Test("Every API route wants the API key before anything else", arguments: keyed)
+    @Test("Every API route checks the API key first", arguments: keyed)
     func apiKey(_ method: HTTPRequest.Method, _ path: String) async throws {
         let app = try TestApp()
         for key in [nil, "", TestApp.apiKey + "x", "api-key-of-the-test"] {
@@ -29,7 +29,7 @@ struct AccessTests {
         }
     }
 
-    @Test("An API key that stands twice is none, whatever the origin")
+    @Test("A repeated API key header is refused, whatever the origin")
     func keyTwice() async throws {
         let app = try TestApp(allowedOrigins: ["https://web.example"])
         var headers: HTTPFields = [.origin: "https://web.example"]
@@ -81,7 +81,7 @@ struct AccessTests {
         ("Bearer \(String(repeating: "a", count: 43))", #"Bearer error="invalid_token""#),
     ]
 
-    @Test("Without a session the answer is 401 with a challenge", arguments: authorizations)
+    @Test("Without a session the response is 401 with a challenge", arguments: authorizations)
     func challenge(_ authorization: String?, _ challenge: String) async throws {
         let headers: HTTPFields = authorization.map { [.authorization: $0] } ?? [:]
         for (method, path) in [(HTTPRequest.Method.get, "/users/me"), (.delete, "/users/me"), (.delete, "/auth/token")]
@@ -93,7 +93,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The scheme is read without regard to case; two Authorization fields are none")
+    @Test("The authorization scheme is case-insensitive; two Authorization fields are refused")
     func scheme() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -104,7 +104,7 @@ struct AccessTests {
         #expect(try await app.send(.get, "/users/me", twice).status == 401)
     }
 
-    @Test("An allowed origin stands in for the key, and may read the answer; another may not")
+    @Test("An allowed origin replaces the API key and may read the response; another may not")
     func origins() async throws {
         let app = try TestApp(allowedOrigins: ["https://web.example"])
         let mine: HTTPFields = [.origin: "https://web.example"]
@@ -121,7 +121,7 @@ struct AccessTests {
         }
     }
 
-    @Test("An origin is compared to the byte, not as text")
+    @Test("Origins are compared byte for byte, not as Unicode text")
     func equivalentOrigin() async throws {
         let app = try TestApp(allowedOrigins: ["https://Kiosk.example"])
         let mine = try await app.send(.get, "/users/me", [.origin: "https://Kiosk.example"], apiKey: nil)
@@ -144,7 +144,7 @@ struct AccessTests {
         #expect(none.headers[.vary] == nil)
     }
 
-    @Test("Readiness tells of the store and of draining; health of neither")
+    @Test("Readiness depends on the store and on draining; health on neither")
     func readiness() async throws {
         let app = try TestApp()
         app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
@@ -161,21 +161,21 @@ struct AccessTests {
         #expect(draining.headers[.retryAfter] != nil)
     }
 
-    @Test("However many ask for readiness at once, the store is asked once")
+    @Test("Simultaneous readiness checks ask the store once")
     func readinessForMany() async throws {
         let app = try TestApp()
         let gate = Gate()
         app.storeScript.hold(before: .check, at: gate)
         let asked = (0..<50).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
         await gate.untilWaiting()
-        // Each has got as far as it gets without the store when one that began after it has.
+        // When a later check has got as far as it can without the store, so has each earlier one.
         for _ in 0..<200 { await Task.yield() }
         gate.open()
         for task in asked { #expect(try await task.value == 200) }
         #expect(app.storeScript.count(of: .check) == 1)
     }
 
-    @Test("Pages say what they are, and allow no script or style but files of this server")
+    @Test("Pages declare their type, and allow only this server's scripts and styles")
     func pages() async throws {
         let app = try TestApp()
         let page = try await app.send(.get, "/", apiKey: nil)
@@ -192,7 +192,7 @@ struct AccessTests {
         #expect(script.headers[.contentType] == "text/javascript; charset=utf-8")
     }
 
-    @Test("Where browsers come by https, every answer tells them to stay with it; elsewhere none does")
+    @Test("Over https, every response has Strict-Transport-Security; otherwise none has")
     func strictTransport() async throws {
         let app = try TestApp()
         for path in ["/", "/users/me", "/nothing", "/healthz"] {
@@ -207,7 +207,7 @@ struct AccessTests {
         }
     }
 
-    @Test("No file takes the place of a route, and an empty API key is none")
+    @Test("No file shadows a route, and an empty API key is refused")
     func precedence() async throws {
         let app = try TestApp()
         let api = LatchkeyAPI(
@@ -218,7 +218,7 @@ struct AccessTests {
         #expect(empty.error == "invalid_api_key")
     }
 
-    @Test("Unknown paths and methods are answered in the form of all errors")
+    @Test("Errors for unknown paths and methods have the common form")
     func notFound() async throws {
         let app = try TestApp()
         let missing = try await app.send(.get, "/nothing")
@@ -239,7 +239,7 @@ struct AccessTests {
         (.internalServerError, "server_error", "serverError"),
     ]
 
-    @Test("What the server itself refuses has the form of all errors", arguments: refusals)
+    @Test("Errors of the HTTP server itself have the common form", arguments: refusals)
     func serverRefusals(_ status: HTTPResponse.Status, _ code: String, _ type: String) throws {
         let api = try TestApp().api
         let error = HTTPError(status, code: code, message: "What to do.", headers: [.retryAfter: "5"])
@@ -253,7 +253,7 @@ struct AccessTests {
         #expect(answer.text("request_id") == answer.requestID)
     }
 
-    @Test("Requests are logged without query, in one line each")
+    @Test("Each request is logged in one line, without its query")
     func accessLog() async throws {
         let app = try TestApp()
         _ = try await app.send(.get, "/nothing%20level=error%C2%85x?secret=QUERY")

@@ -6,8 +6,8 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Whom operators' pages are for when the trusted proxies change while the server runs.
-@Suite("A proxy of this machine is believed from the reload on that names it, and until one that does not")
+/// Access to the operators' pages when a reload changes the trusted proxies.
+@Suite("A local proxy is trusted from the reload that names it until a reload that does not")
 struct AddressAllowlistTests {
     @Test(arguments: ["/metrics", "/status"])
     func reload(path: String) async throws {

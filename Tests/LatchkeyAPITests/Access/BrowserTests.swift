@@ -4,7 +4,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What a browser is given and asked for, on a server at `https://login.example/base`.
+/// What browsers send and receive, on a server at `https://login.example/base`.
 @Suite struct BrowserTests {
     private static let callback = "/auth/zenkey/callback"
 
@@ -18,7 +18,7 @@ import Testing
 
     private func pair(_ answer: Answer) throws -> String { String(try cookie(answer).prefix { $0 != ";" }) }
 
-    /// The carrier's answer to a start, its ID token to come.
+    /// The carrier's response to a start, before its ID token.
     private func target(_ app: TestApp, _ start: Answer) throws -> String {
         let location = try #require(start.headers[.location])
         let items = try #require(location.split(separator: "?").last).split(separator: "&")
@@ -29,7 +29,7 @@ import Testing
         return Self.callback + "?code=CODE-1&state=" + value("state")
     }
 
-    @Test("Its cookies are for this host and https alone, for no script, and for no form of another site")
+    @Test("Cookies are limited to this host and https, and closed to scripts and to forms of other sites")
     func attributes() async throws {
         let app = try TestApp()
         let started = try await start(app, "web")
@@ -45,7 +45,7 @@ import Testing
         #expect(try await app.send(.get, "/users/me", [.cookie: try pair(done)], apiKey: nil).status == 200)
     }
 
-    @Test("A session cookie that may be another's is none: of another name, or beside a second one")
+    @Test("A session cookie with another name, or beside a second one, is ignored")
     func planted() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "A change by cookie takes the browser's word that a page of this server asks for it",
+        "A change by cookie needs the browser's statement that a page of this server asks for it",
         arguments: [
             (nil, nil, false), ("same-origin", nil, true), ("same-site", nil, false), ("cross-site", nil, false),
             ("none", nil, false), (nil, "https://login.example", true), (nil, "https://login.example:444", false),
@@ -77,7 +77,7 @@ import Testing
         #expect(try await app.me(token).status == (isTaken ? 401 : 200))
     }
 
-    @Test("Below a path of its host, pages and the way on from a form are below it, too")
+    @Test("With a base path, pages and form targets are below it")
     func belowPath() async throws {
         let app = try TestApp()
         let passed = try await app.form(Self.callback, "state=s&code=c", apiKey: nil)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "A popup's sign-in ends in the browser that it began in, as that of a page does", arguments: ["web", "popup"])
+        "A popup's or page's sign-in must end in the browser that started it", arguments: ["web", "popup"])
     func otherBrowser(clientType: String) async throws {
         let app = try TestApp()
         let started = try await start(app, clientType)
@@ -103,7 +103,7 @@ import Testing
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("A callback in which something stands twice is refused, and costs the sign-in nothing")
+    @Test("A callback with a repeated parameter is refused without spending the state")
     func repeated() async throws {
         let app = try TestApp()
         let started = try await start(app, "web")
@@ -117,7 +117,7 @@ import Testing
         #expect(try await app.send(.get, target, headers, apiKey: nil).status == 303)
     }
 
-    @Test("An acr that was asked for at the start is demanded of the ID token")
+    @Test("The ID token must have an acr that the start asked for")
     func acr() async throws {
         let app = try TestApp()
         let uri = "https%3A%2F%2Fapp.example%2Fcb"
@@ -129,7 +129,7 @@ import Testing
         #expect(done.headers[.setCookie] == nil)
     }
 
-    @Test("After five hundred starts in a second, the next is told to come again")
+    @Test("After five hundred starts in a second, the next is refused with Retry-After")
     func tooManyStarts() async throws {
         let app = try TestApp()
         for _ in 0..<500 { #expect(try await start(app, "web").status == 303) }

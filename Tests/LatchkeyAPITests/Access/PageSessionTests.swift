@@ -7,13 +7,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The session of a page of this server's own origin, whose browser has it in cookies: how it is had, prolonged and ended.
+/// Sessions in cookies, for pages of this server's own origin: how they start, renew and end.
 @Suite("A page")
 struct PageSessionTests {
     private static let origin = "https://login.example"
     private static let day: Int64 = 86_400
 
-    /// The cookies of one browser, and the page that asks.
+    /// The cookies of one browser, and the requesting page.
     final class Page: Sendable {
         let app: TestApp
         private let jar = Mutex<[String: String]>([:])
@@ -27,7 +27,7 @@ struct PageSessionTests {
         var session: String? { cookies["__Host-latchkey_session"] }
         var refreshToken: String? { cookies["__Host-latchkey_refresh"] }
 
-        /// - Parameter origin: As the browser writes it in `Origin`; nil if it writes none.
+        /// - Parameter origin: The browser's `Origin`; nil if it sends none.
         func send(
             _ method: HTTPRequest.Method, _ path: String, form: String? = nil,
             origin: String? = PageSessionTests.origin, site: String? = nil, apiKey: String? = nil
@@ -57,7 +57,7 @@ struct PageSessionTests {
 
         func me() async throws -> Answer { try await send(.get, "/users/me") }
 
-        /// Goes through a sign-in by redirects; returns its end.
+        /// Runs a redirect sign-in and returns its end.
         func signIn(_ fields: String = "client_type=web") async throws -> Answer {
             let uri = "https%3A%2F%2Fapp.example%2Fcb"
             let started = try await send(
@@ -76,7 +76,7 @@ struct PageSessionTests {
         return page
     }
 
-    @Test("has its session in two cookies, the second as long as the session can be prolonged")
+    @Test("has its session in two cookies; the second lives as long as the session can be renewed")
     func cookies() async throws {
         let done = try await Page(TestApp()).signIn()
         let set = done.headers[values: .setCookie]
@@ -91,7 +91,7 @@ struct PageSessionTests {
         zip(zip(first, second), third).map { ($0.0, $0.1, $1) }
     }
 
-    @Test("prolongs its session by its cookies, and reads no token")
+    @Test("renews its session with its cookies, without reading a token")
     func prolonged() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -119,7 +119,7 @@ struct PageSessionTests {
         return rules
     }
 
-    @Test("of another origin gets nothing by the cookies, and spends nothing", arguments: foreign)
+    @Test("of another origin gets nothing for the cookies, and spends nothing", arguments: foreign)
     func crossSite(site: String?, origin: String?) async throws {
         let app = try TestApp(registration: required)
         let stranger = Page(app)
@@ -147,7 +147,7 @@ struct PageSessionTests {
         #expect(try await stranger.me().status == 200)
     }
 
-    @Test("in two tabs that refresh at once is signed in in both; the same token later ends the session")
+    @Test("may refresh in two tabs at once; the same token later ends the session")
     func tabs() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -169,7 +169,7 @@ struct PageSessionTests {
         #expect(try await page.refresh().status == 401)
     }
 
-    @Test("is not imitated within the grace by whoever has the spent token and an API key")
+    @Test("cannot be imitated within the grace period with the spent token and an API key")
     func otherCaller() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -179,7 +179,7 @@ struct PageSessionTests {
         #expect(try await page.me().status == 401)
     }
 
-    @Test("is signed out when it was idle too long, and in the end however busy it was")
+    @Test("is signed out after the idle time, and after the absolute lifetime")
     func times() async throws {
         let app = try TestApp()
         let idle = try await signedInPage(app)
@@ -196,7 +196,7 @@ struct PageSessionTests {
         #expect(try await busy.refresh().error == "invalid_grant")
     }
 
-    @Test("signs out although its session token has ended, and keeps no cookie")
+    @Test("can sign out after its session token expired, and keeps no cookie")
     func signOut() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -216,7 +216,7 @@ struct PageSessionTests {
         #expect(try await app.me(token).status == 401)
     }
 
-    @Test("that signs in again has ended the session of before")
+    @Test("that signs in again ends its earlier session")
     func again() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -227,7 +227,7 @@ struct PageSessionTests {
         #expect(try await app.sessions(try #require(page.session)).count == 1)
     }
 
-    @Test("gets cookies for what it registers or exchanges with client_type=web; anybody else gets tokens")
+    @Test("gets cookies from a registration or exchange with client_type=web; other callers get tokens")
     func handedOver() async throws {
         let app = try TestApp()
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -252,7 +252,7 @@ struct PageSessionTests {
         #expect(tokens.headers[.setCookie] == nil)
     }
 
-    @Test("gets no session of an app's that was begun without a challenge, unless it shows a key")
+    @Test("cannot exchange an app's session_id that has no challenge without an API key")
     func handedOverToAnApp() async throws {
         let app = try TestApp()
         let page = Page(app)
@@ -264,7 +264,7 @@ struct PageSessionTests {
         #expect(tokens.text("token") != nil)
     }
 
-    @Test("of another origin has its session_id bound to a challenge, or gets none")
+    @Test("of another origin gets a session_id only with a challenge")
     func challengeRequired() async throws {
         let app = try TestApp()
         let uri = "https%3A%2F%2Fapp.example%2Fcb"
@@ -275,7 +275,7 @@ struct PageSessionTests {
         #expect(refused.description.contains("code_challenge"))
     }
 
-    @Test("does not lose its session while the store cannot tell")
+    @Test("keeps its session while the store is unavailable")
     func cannotTell() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -289,7 +289,7 @@ struct PageSessionTests {
         #expect(try await page.refresh().status == 200)
     }
 
-    @Test("without cookies is not signed in, and a key in the place of cookies has to bring the token")
+    @Test("without cookies is not signed in; with an API key instead, it must send the token")
     func noCookies() async throws {
         let app = try TestApp()
         let none = try await Page(app).send(
@@ -308,7 +308,7 @@ struct PageSessionTests {
 }
 
 extension Answer {
-    /// What stands in the query of the place it leads to.
+    /// The query of the redirect's target.
     fileprivate var outcome: [String: String] {
         var items: [String: String] = [:]
         for item in (headers[.location]?.split(separator: "?").last ?? "").split(separator: "&") {

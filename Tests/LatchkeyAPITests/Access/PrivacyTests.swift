@@ -6,10 +6,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// What must stand in no log line and in no answer it does not belong in.
+/// What no log line, and no unrelated response, may contain.
 @Suite("Nothing secret or personal leaks")
 struct PrivacyTests {
-    /// Never to be seen outside the token request and the store.
+    /// Only the token request and the store may contain these.
     private static let secrets = [
         "CODE-", "VERIFIER-", "NONCE-", "SUBJECT-", "ACCESS-token", "CLIENT-secret", "PASSWORD",
     ]
@@ -19,7 +19,7 @@ struct PrivacyTests {
         { _ throws(OutboundError) in .json(text, status: status) }
     }
 
-    /// Runs every kind of flow; returns all answers.
+    /// Runs every kind of flow and returns all responses.
     private func allFlows(_ app: TestApp) async throws -> [Answer] {
         var answers: [Answer] = []
         let body = SignInBody().with("scope", "\"openid email\"")
@@ -78,7 +78,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("in the answer of any flow")
+    @Test("in the responses of any flow")
     func answers() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true

@@ -6,7 +6,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Limits on the rate of requests.
+/// Rate limits.
 @Suite("Too many requests")
 struct RateLimitTests {
     private static let some = "192.0.2.7"
@@ -31,7 +31,7 @@ struct RateLimitTests {
         return statuses
     }
 
-    @Test("of one address are answered 429, which says for how long and why; others' are not")
+    @Test("from one address get 429 with a reason and Retry-After; other addresses do not")
     func perAddress() async throws {
         let app = try app { $0.perAddress = .init(count: 4, seconds: 8) }
         #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
@@ -52,7 +52,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
     }
 
-    @Test("are foretold once less than half of the bucket is left")
+    @Test("are announced in the headers once less than half of the bucket is left")
     func notice() async throws {
         let app = try app { $0.perAddress = .init(count: 10, seconds: 10) }
         var notices: [String?] = []
@@ -62,7 +62,7 @@ struct RateLimitTests {
         #expect(notices == Array(repeating: nil, count: 5) + (0..<5).map { #""address";r=\#(4 - $0)"# })
     }
 
-    @Test("are counted on where a reload keeps the limit, and by the new limits where it does not")
+    @Test("keep their count over a reload with the same limit, and use a changed limit at once")
     func replaced() async throws {
         let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 429])
@@ -83,13 +83,13 @@ struct RateLimitTests {
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 200])
     }
 
-    @Test("of this machine's own addresses are no address's", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
+    @Test("from loopback addresses are not counted", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
     func loopback(_ peer: String) async throws {
         let app = try app { $0.perAddress = .init(count: 1, seconds: 60) }
         #expect(try await statuses(app, 3, from: peer) == [200, 200, 200])
     }
 
-    @Test("of one IPv6 subscriber are one address's")
+    @Test("from one IPv6 /64 network count as one address")
     func subscriber() async throws {
         let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 1, from: "2001:db8:0:1::1") == [200])
@@ -100,7 +100,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 1, from: "::ffff:192.0.2.1") == [429])
     }
 
-    @Test("are counted on however many other addresses come between")
+    @Test("keep their count while many other addresses send requests")
     func memory() async throws {
         let app = try app { $0.perAddress = .init(count: 3, seconds: 3600) }
         _ = try await statuses(app, 3, from: Self.some)
@@ -111,7 +111,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 1, from: Self.some) == [429])
     }
 
-    @Test("to sign in are counted by themselves, and the code is not posted")
+    @Test("to sign in have their own limit, and the code is not posted")
     func signIns() async throws {
         let app = try app { $0.signInsPerAddress = .init(count: 2, seconds: 60) }
         let type: HTTPFields = [.contentType: "application/json"]
@@ -132,7 +132,7 @@ struct RateLimitTests {
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("to begin a sign-in by redirect are counted by themselves: nobody needs a key for one")
+    @Test("to start a redirect sign-in have their own limit, because they need no API key")
     func starts() async throws {
         let app = try app { $0.startsPerAddress = .init(count: 2, seconds: 60) }
         let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
@@ -144,7 +144,7 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", from: Self.some).status == 401)
     }
 
-    @Test("with one API key are that key's, and those with a wrong one nobody's")
+    @Test("with an API key count for the key; with a wrong key they do not")
     func perKey() async throws {
         let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }
         for _ in 0..<5 { #expect(try await app.send(.get, "/users/me", apiKey: "wrong").status == 401) }
@@ -155,7 +155,7 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", apiKey: TestApp.otherAPIKey).error == "invalid_token")
     }
 
-    @Test("to change an account are that user's, with whatever session, and change nothing")
+    @Test("to change an account count for the user over all sessions, and change nothing")
     func changes() async throws {
         let app = try app { $0.changesPerUser = .init(count: 2, seconds: 60) }
         let (token, same) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
@@ -169,14 +169,14 @@ struct RateLimitTests {
         #expect(try await app.asUser(.post, "/auth/zenkey/authorize", same).status == 429)
         #expect(try await app.me(token).text("name") == "B")
         #expect(try await app.patch(other, #"{"name":"D"}"#).status == 200)
-        // Whoever was turned away can still end sessions, and sign out: it may be a thief who has used up the changes.
+        // The user can still end sessions and sign out, because a thief may have used up the changes.
         #expect(try await app.asUser(.delete, "/users/me/sessions/x", same).status == 404)
         #expect(try await app.asUser(.delete, "/users/me/sessions", token).status == 200)
         #expect(try await app.me(same).status == 401)
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
     }
 
-    @Test("at a time are answered 503, but health is told")
+    @Test("at the same time get 503, but health checks work")
     func overload() async throws {
         let app = try app { $0.requestsUnderWay = 2 }
         let gate = Gate()
@@ -189,7 +189,7 @@ struct RateLimitTests {
         let waiting = (0..<2).map { number in
             Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
         }
-        // Both are in, and no third request was that could have taken the place of one.
+        // Both are admitted, and no third request took the place of one.
         try await until { app.api.load.underWay == 2 }
         await gate.untilWaiting()
         let shed = try await app.send(.get, "/", apiKey: nil)
@@ -208,7 +208,7 @@ struct RateLimitTests {
         var field = TrustedProxies.Field.xForwardedFor
         var peer = "10.0.0.1"
         var headers: [(String, String)]
-        /// Who it comes from.
+        /// The client's address.
         let client: String
     }
 
@@ -256,7 +256,7 @@ struct RateLimitTests {
             headers: [(xff, "203.0.113.9"), ("Forwarded", "for=192.0.2.1")], client: "192.0.2.1"),
     ]
 
-    @Test("come from whom the operator's proxies say", arguments: ways)
+    @Test("come from the client that the operator's proxies name", arguments: ways)
     func proxies(_ way: Way) async throws {
         let ranges = ["10.0.0.0/8", "fd00::/8"].compactMap(IPAddressRange.init)
         let app = try app {
@@ -268,7 +268,7 @@ struct RateLimitTests {
             headers.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
         }
         #expect(try await statuses(app, 2, from: way.peer, headers) == [200, 429])
-        // The bucket is the client's: whoever the field may also name has one of their own.
+        // The bucket belongs to the client; other addresses in the field have their own.
         let same = try #require(HTTPField.Name(Self.xff))
         if way.field == .xForwardedFor, way.client != way.peer {
             #expect(try await statuses(app, 1, from: "10.9.9.9", [same: way.client]) == [429])

@@ -6,9 +6,9 @@ import SignIn
 import TestSupport
 import Testing
 
-/// The operator's status page has room for sixteen who watch it.
+/// At most sixteen clients can watch the operator's status stream.
 @Suite struct StatusWatcherTests {
-    @Test("Of more who come at the same moment sixteen are told, and the others are cut off rather than told nothing")
+    @Test("Of more clients at once, sixteen get the status stream and the others are disconnected")
     func together() async throws {
         let app = try TestApp()
         var pages = OperatorPages()
@@ -17,7 +17,7 @@ import Testing
         let handler = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger
         ).handler
-        // All have found room before the first of them is counted.
+        // All were admitted before the first was counted.
         let gate = Gate()
         let server = Server(
             configuration: ServerConfiguration(hosts: ["127.0.0.1"], port: 0, loops: 1), logger: app.log.logger

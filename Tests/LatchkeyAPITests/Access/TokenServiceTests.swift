@@ -7,7 +7,7 @@ import Testing
 /// Introspection (RFC 7662) and revocation (RFC 7009) for the operator's other services.
 @Suite("A service")
 struct TokenServiceTests {
-    @Test("is told whose a session token is and how long it holds")
+    @Test("learns the user and the lifetime of a session token")
     func active() async throws {
         let app = try TestApp()
         let start = app.clock.now.secondsSinceEpoch
@@ -34,7 +34,7 @@ struct TokenServiceTests {
         #expect(json.json?["active"]?.bool == true)
     }
 
-    @Test("takes a refresh token for one only where it asks for one")
+    @Test("introspects a refresh token only with its type hint")
     func refreshToken() async throws {
         let app = try TestApp()
         let tokens = try await app.tokens()
@@ -52,7 +52,7 @@ struct TokenServiceTests {
         #expect(spent.body == #"{"active":false}"#)
     }
 
-    @Test("is told nothing of what is worth nothing but that")
+    @Test("learns about an invalid token only that it is inactive")
     func inactive() async throws {
         let app = try TestApp()
         let (ended, expired) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
@@ -65,7 +65,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("ends a session by any of its tokens, at once", arguments: ["session", "refresh", "spent", "former"])
+    @Test("ends a session at once, with any of its tokens", arguments: ["session", "refresh", "spent", "former"])
     func revoke(_ kind: String) async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -90,21 +90,21 @@ struct TokenServiceTests {
         #expect(events.first?.event.actor.name == "client:client-1")
     }
 
-    @Test("gets the same answer for a token that never was", arguments: ["x", String(repeating: "a", count: 43)])
+    @Test("gets the same response for an unknown token", arguments: ["x", String(repeating: "a", count: 43)])
     func unknown(_ token: String) async throws {
         let answer = try await TestApp().form("/auth/revoke", "token=\(token)")
         #expect(answer.status == 200)
         #expect(answer.body == "{}")
     }
 
-    @Test("needs an API key, and a token to ask about", arguments: ["/auth/introspect", "/auth/revoke"])
+    @Test("needs an API key and a token", arguments: ["/auth/introspect", "/auth/revoke"])
     func refused(_ path: String) async throws {
         let app = try TestApp(allowedOrigins: ["https://app.example"])
         let token = try await app.token()
         for key in [nil, "unknown"] as [String?] {
             #expect(try await app.form(path, "token=\(token)", apiKey: key).error == "invalid_api_key")
         }
-        // An origin anybody can claim outside of a browser.
+        // Outside a browser, any client can claim an origin.
         let headers: HTTPFields = [
             .origin: "https://app.example", .contentType: "application/x-www-form-urlencoded",
         ]

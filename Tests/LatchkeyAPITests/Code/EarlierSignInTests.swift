@@ -6,9 +6,9 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A sign-in that is sent again to a process that does not remember it (contract section 2): to another copy, or after a
-/// restart.
-@Suite("The same sign-in sent to another copy, or after a restart", .timeLimit(.minutes(1)))
+/// Retries of a sign-in at a process that does not have it in memory (contract section 2): at another instance, or
+/// after a restart.
+@Suite("The same sign-in sent to another instance, or after a restart", .timeLimit(.minutes(1)))
 struct EarlierSignInTests {
     private static let spent: FakeCarrier.Answer = { _ throws(OutboundError) in
         .json(#"{"error":"invalid_grant"}"#, status: 400)
@@ -18,14 +18,14 @@ struct EarlierSignInTests {
         try #require(try await app.me(token).integer("user_id"))
     }
 
-    private func copies(
+    private func instances(
         client: @escaping (inout SignInConfiguration.Client) -> Void = { _ in }
     ) throws -> (app: TestApp, other: TestApp) {
         let app = try TestApp(store: TestStore(isShared: true), client: client)
         return (app, try TestApp(beside: app, client: client))
     }
 
-    @Test("gets another session of the same user, for one token request", arguments: [true, false])
+    @Test("starts another session of the same user with one token request", arguments: [true, false])
     func sameUser(isShared: Bool) async throws {
         let app = try TestApp(store: TestStore(isShared: isShared))
         let first = try await app.token()
@@ -44,7 +44,7 @@ struct EarlierSignInTests {
         #expect(Set(line.metadata.keys.filter { $0.hasSuffix("_ms") }) == ["recall_ms", "store_ms"])
     }
 
-    @Test("is done anew when the minute is over, there as here", arguments: [true, false])
+    @Test("is a new sign-in after one minute, on both instances", arguments: [true, false])
     func afterTheWindow(isShared: Bool) async throws {
         let app = try TestApp(store: TestStore(isShared: isShared))
         _ = try await app.token()
@@ -53,20 +53,20 @@ struct EarlierSignInTests {
         _ = try await other.token()
         #expect(app.carrier.tokenPosts == 1)
         app.clock.advance(bySeconds: 21)
-        // The other has it at hand for no longer than the first.
+        // The other instance remembers it no longer than the first.
         app.carrier.script { $0.token = Self.spent }
         #expect(try await other.signIn().error == "invalid_grant")
         #expect(try await app.signIn().error == "invalid_grant")
         #expect(app.carrier.tokenPosts == 3)
     }
 
-    @Test("is looked for in the store always where there are copies, and else for the first minute only")
+    @Test("is looked up in the store if there are other instances, and else in the first minute only")
     func looks() async throws {
         for (isShared, count) in [(true, 2), (false, 1)] {
             let app = try TestApp(store: TestStore(isShared: isShared))
             app.clock.advance(bySeconds: 60)
             _ = try await app.token()
-            // At hand in memory.
+            // From memory.
             _ = try await app.token()
             #expect(app.storeScript.count(of: .recentSignIn) == 1)
             app.clock.advance(bySeconds: 1)
@@ -75,21 +75,21 @@ struct EarlierSignInTests {
         }
     }
 
-    @Test("gets sixteen sessions of each copy, and then none")
+    @Test("starts at most sixteen more sessions on each instance")
     func sentTooOften() async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         _ = try await app.token()
-        for (copy, count) in [(other, 16), (app, 16)] {
+        for (instance, count) in [(other, 16), (app, 16)] {
             var statuses: [Int] = []
-            for _ in 0..<18 { statuses.append(try await copy.signIn().status) }
+            for _ in 0..<18 { statuses.append(try await instance.signIn().status) }
             #expect(statuses == Array(repeating: 200, count: count) + Array(repeating: 401, count: 18 - count))
         }
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("is another one if any field differs, and gets nothing from the first", arguments: RetryTests.others)
+    @Test("is another sign-in if any field differs, and gets nothing from the first", arguments: RetryTests.others)
     func anotherRequest(_ body: SignInBody) async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         _ = try await app.token()
         app.carrier.script { $0.token = Self.spent }
         let answer = try await other.signIn(body)
@@ -98,15 +98,15 @@ struct EarlierSignInTests {
     }
 
     @Test(
-        "gets none once one of its user's was ended at the first, whether it was here before or not",
+        "starts no session after one of the user's was ended at the other instance",
         arguments: RetryTests.endings.indices, [false, true])
     func afterEnding(_ index: Int, wasHere: Bool) async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         let tokens = try await app.tokens()
         if wasHere { #expect(try await other.signIn().status == 200) }
         #expect(try await RetryTests.endings[index](app, tokens).status == 200)
-        for copy in [other, app, other] {
-            let answer = try await copy.signIn()
+        for instance in [other, app, other] {
+            let answer = try await instance.signIn()
             #expect(answer.status == 401)
             #expect(answer.error == "invalid_grant")
             #expect(answer.description.contains("signed out since"))
@@ -117,9 +117,9 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
-    @Test("gets none once another session of its user was ended at the first, though its own stands")
+    @Test("starts no session after another session of the user was ended at the other instance")
     func afterAnotherEnding() async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         _ = try await app.token()
         let second = try await app.token(SignInBody().code("CODE-2"))
         #expect(try await other.signIn().status == 200)
@@ -129,7 +129,7 @@ struct EarlierSignInTests {
     }
 
     @Test(
-        "gets none if its user, who had to register, did so at the other and signed out there",
+        "starts no session if its user registered and signed out at the other instance",
         arguments: [true, false])
     func registeredElsewhere(isSignedOut: Bool) async throws {
         var rules = RegistrationRules()
@@ -148,9 +148,9 @@ struct EarlierSignInTests {
         #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
     }
 
-    @Test("does not bring back a user who was erased meanwhile")
+    @Test("does not bring back an erased user")
     func erased() async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         #expect(try await app.asUser(.delete, "/users/me", try await app.token()).status == 200)
         let answer = try await other.signIn()
         #expect(answer.status == 401)
@@ -159,9 +159,9 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("spends no nonce that was handed out, and wants none")
+    @Test("neither needs nor spends an issued nonce")
     func issuedNonce() async throws {
-        let (app, other) = try copies(client: { $0.nonce = .issued })
+        let (app, other) = try instances(client: { $0.nonce = .issued })
         let nonce = try #require(try await app.send(.post, "/auth/zenkey/attempts").text("nonce"))
         app.carrier.script { $0.nonce = nonce }
         let body = SignInBody().with("nonce", "\"\(nonce)\"")
@@ -171,9 +171,9 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("sent at the same moment twice is looked for once, and both get a session")
+    @Test("is looked up once for two requests at the same time, and both get a session")
     func simultaneous() async throws {
-        let (app, other) = try copies()
+        let (app, other) = try instances()
         _ = try await app.token()
         let gate = Gate()
         app.storeScript.hold(before: .recentSignIn, at: gate)
@@ -188,10 +188,10 @@ struct EarlierSignInTests {
     }
 }
 
-/// The very same sign-in under way at another copy, for an app that gave up waiting for it.
-@Suite("The same sign-in under way at another copy", .timeLimit(.minutes(1)))
+/// The same sign-in under way at another instance, for an app that gave up waiting.
+@Suite("The same sign-in under way at another instance", .timeLimit(.minutes(1)))
 struct EarlierSignInUnderWayTests {
-    /// Two copies and a carrier that takes a code once: the first post waits at one gate, and the second at another.
+    /// Two instances, and a carrier that accepts a code once. Each of two posts waits at its own gate.
     private struct Stage {
         let app: TestApp
         let other: TestApp
@@ -214,7 +214,7 @@ struct EarlierSignInUnderWayTests {
         }
     }
 
-    @Test("gets its session if the other has come to an end when the carrier says that the code is spent")
+    @Test("starts a session if the other instance is done when the carrier refuses the used code")
     func doneMeanwhile() async throws {
         let stage = try Stage()
         async let first = stage.app.signIn()
@@ -231,7 +231,7 @@ struct EarlierSignInUnderWayTests {
         #expect(stage.app.carrier.tokenPosts == 2)
     }
 
-    @Test("is refused while the other is at it still, and gets its session when it is sent once more after that")
+    @Test("is refused while the other instance is at work, and starts a session when retried after that")
     func stillAtIt() async throws {
         let stage = try Stage()
         async let first = stage.app.signIn()
@@ -244,7 +244,7 @@ struct EarlierSignInUnderWayTests {
         #expect(stage.app.carrier.tokenPosts == 2)
     }
 
-    @Test("cannot be told of while the store is away, and nothing is posted for that")
+    @Test("is unavailable while the store is, and posts nothing")
     func storeAway() async throws {
         let stage = try Stage()
         async let first = stage.app.signIn()
@@ -264,7 +264,7 @@ struct EarlierSignInUnderWayTests {
         #expect(stage.app.carrier.tokenPosts == 2)
     }
 
-    @Test("with a nonce that was handed out: the other has taken it")
+    @Test("starts a session if the other instance has taken the issued nonce")
     func nonceTaken() async throws {
         let stage = try Stage(client: { $0.nonce = .issued })
         let nonce = try #require(try await stage.app.send(.post, "/auth/zenkey/attempts").text("nonce"))
@@ -273,7 +273,7 @@ struct EarlierSignInUnderWayTests {
         let body = SignInBody().with("nonce", "\"\(nonce)\"")
         async let first = stage.app.signIn(body)
         await stage.first.untilWaiting()
-        // The other's discovery takes until the first has come to an end.
+        // The second discovery takes until the first sign-in is done.
         stage.app.carrier.script { [carrier = stage.app.carrier] script in
             script.discovery = { _ throws(OutboundError) in
                 await discovery.pass()
@@ -289,7 +289,7 @@ struct EarlierSignInUnderWayTests {
         #expect(stage.app.carrier.tokenPosts == 1)
     }
 
-    @Test("with a nonce that was handed out is refused while the other is at it, and nothing of that stays")
+    @Test("with an issued nonce is refused while the other instance is at work, and works afterwards")
     func nonceTakenAndStillAtIt() async throws {
         let stage = try Stage(client: { $0.nonce = .issued })
         let nonce = try #require(try await stage.app.send(.post, "/auth/zenkey/attempts").text("nonce"))

@@ -6,8 +6,8 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Nonces that the server hands out (contract section 2).
-@Suite("A nonce that was handed out")
+/// Nonces that the server issues (contract section 2).
+@Suite("An issued nonce")
 struct NonceTests {
     private func nonce(_ app: TestApp) async throws -> String {
         let answer = try await app.send(.post, "/auth/zenkey/attempts")
@@ -23,7 +23,7 @@ struct NonceTests {
         SignInBody().code(code).with("nonce", "\"\(nonce)\"")
     }
 
-    @Test("is good for one sign-in, and for the same one sent again")
+    @Test("is good for one sign-in and its retries")
     func once() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         let nonce = try await nonce(app)
@@ -35,7 +35,7 @@ struct NonceTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("is worth nothing after ten minutes")
+    @Test("expires after ten minutes")
     func expired() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         let nonce = try await nonce(app)
@@ -43,7 +43,7 @@ struct NonceTests {
         #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 400)
     }
 
-    @Test("is the only kind that such a client may use")
+    @Test("is required for a client configured for issued nonces")
     func ownNonce() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         #expect(try await app.signIn().status == 400)
@@ -52,7 +52,7 @@ struct NonceTests {
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("is not lost to a carrier that cannot be reached")
+    @Test("is not spent if the carrier cannot be reached")
     func carrierAway() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         let nonce = try await nonce(app)
@@ -71,7 +71,7 @@ struct NonceTests {
         #expect(try await app.signIn(body(nonce, code: "CODE-1")).status == 200)
     }
 
-    @Test("is handed out for known providers only")
+    @Test("is issued for known providers only")
     func unknownProvider() async throws {
         #expect(try await TestApp().send(.post, "/auth/nobody/attempts").status == 404)
     }

@@ -27,7 +27,7 @@ struct RegistrationTests {
         return try #require(answer.text("state_key"))
     }
 
-    @Test("is asked for with a handle, the carrier's attributes, and what is missing")
+    @Test("is offered with a handle, the carrier's attributes, and the missing ones")
     func offer() async throws {
         let answer = try await app().signIn(SignInBody().with("scope", "\"openid name phone\""))
         #expect(answer.status == 403)
@@ -44,7 +44,7 @@ struct RegistrationTests {
         #expect(plain.json?["missing"]?.array?.compactMap(\.string) == ["name", "email"])
     }
 
-    @Test("makes the user and signs in, with what was filled in before what the carrier told")
+    @Test("creates the user and signs in; the form's values override the carrier's")
     func registers() async throws {
         let app = try app()
         let handle = try await handle(app, scope: "openid name")
@@ -60,7 +60,7 @@ struct RegistrationTests {
         #expect(try await app.signIn(SignInBody().code("CODE-new")).status == 200)
     }
 
-    @Test("comes as a form too, under the other path")
+    @Test("can be a form, under the other path")
     func form() async throws {
         let app = try app()
         let handle = try await handle(app)
@@ -71,7 +71,7 @@ struct RegistrationTests {
         #expect(try await app.me(try #require(answer.text("token"))).text("phone_number") == "+1 (310) 123-4567")
     }
 
-    @Test("works once; a handle that is used, unknown or ten minutes old does not")
+    @Test("works once; a used, unknown or ten minutes old handle is refused")
     func handles() async throws {
         let app = try app()
         let handle = try await handle(app)
@@ -90,7 +90,7 @@ struct RegistrationTests {
             try await app.post("/users", #"{"state_key":"\#(late)","name":"J","email":"j@a.example"}"#).status == 401)
     }
 
-    @Test("names every attribute that is missing or malformed, and leaves the handle for another try")
+    @Test("names every missing or malformed attribute, and keeps the handle for another try")
     func allProblems() async throws {
         let app = try app()
         let handle = try await handle(app)
@@ -111,7 +111,7 @@ struct RegistrationTests {
         #expect(try await app.post("/users", second).status == 201)
     }
 
-    @Test("needs a handle, and texts")
+    @Test("needs a handle, and string values")
     func wrongTypes() async throws {
         let answer = try await app().post("/users", #"{"name":5,"email":["a"]}"#)
         #expect(answer.status == 400)
@@ -120,7 +120,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test("is refused to blocked domains and those below them, in any case, and to no others")
+    @Test("is refused for blocked domains and their subdomains, in any letter case, and for no others")
     func blockedDomains() async throws {
         let app = try app()
         let handle = try await handle(app)
@@ -135,7 +135,7 @@ struct RegistrationTests {
         #expect(answer.status == 201)
     }
 
-    @Test("does not take an address from the carrier that hides its domain")
+    @Test("refuses an address from the carrier that disguises its domain")
     func carriersAddress() async throws {
         let app = try app()
         for (number, email) in ["Jane <jane@blocked.example>", "jane@blocked\u{3002}example"].enumerated() {
@@ -160,14 +160,14 @@ struct RegistrationTests {
         ("jane@a..example", false), ("a b@mail.example", false), ("a@b@mail.example", false),
         (".a@mail.example", false), ("<a>@mail.example", false), ("jane@[127.0.0.1]", false),
         (String(repeating: "a", count: 65) + "@mail.example", false),
-        // Other spellings of a domain, by which a blocked one could be reached.
+        // Other spellings of a domain, which could reach a blocked one.
         ("a@\u{FF42}locked.example", false), ("a@blo\u{AD}cked.example", false), ("a@blocked\u{3002}example", false),
         ("a@x.blocked\u{FF0E}example", false), ("a@block\u{200D}ed.example", false),
         ("a@\u{1D5BB}locked.example", false),
         ("a@STRA\u{DF}E.example", true), ("a@\u{3C0}\u{3C1}\u{3BF}\u{3C2}.example", true), ("a@\u{4F8B}.example", true),
     ]
 
-    @Test("takes sane e-mail addresses only", arguments: addresses)
+    @Test("accepts valid e-mail addresses only", arguments: addresses)
     func emailAddresses(_ address: String, _ isSane: Bool) async throws {
         let app = try app()
         let handle = try await handle(app)

@@ -6,10 +6,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A sign-in that is sent again (contract section 2).
+/// Retries of a sign-in (contract section 2).
 @Suite("The same sign-in sent again")
 struct RetryTests {
-    @Test("gets another session of the same user for one token request")
+    @Test("starts another session of the same user with one token request")
     func sameUser() async throws {
         let app = try TestApp()
         let first = try await app.token()
@@ -21,7 +21,7 @@ struct RetryTests {
         #expect(users[0] != nil && users[0] == users[1])
     }
 
-    @Test("gets sixteen sessions more and then none, one by one or all at once", arguments: [false, true])
+    @Test("starts at most sixteen more sessions, one by one or all at once", arguments: [false, true])
     func sentTooOften(atOnce: Bool) async throws {
         let app = try TestApp()
         let limit = RetryTests.repeats
@@ -44,7 +44,7 @@ struct RetryTests {
 
     private static let repeats = 16
 
-    @Test("gets no session once its user has signed out; a later sign-in is sent again as ever")
+    @Test("starts no session after its user signed out; retries of a later sign-in work")
     func afterSignOut() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -59,7 +59,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
-    /// What ends a session, given the app, a token and the refresh token that goes with it.
+    /// The ways to end a session, given the app and the session's tokens.
     static let endings: [@Sendable (TestApp, Tokens) async throws -> Answer] = [
         { app, tokens in
             let id = try #require(try await app.sessions(tokens.token).first?["id"]?.string)
@@ -75,7 +75,7 @@ struct RetryTests {
         },
     ]
 
-    @Test("gets no session once one of its user's was ended otherwise", arguments: endings.indices)
+    @Test("starts no session after another way of ending one of the user's sessions", arguments: endings.indices)
     func afterAnotherEnding(_ index: Int) async throws {
         let app = try TestApp()
         let tokens = try await app.tokens()
@@ -85,7 +85,7 @@ struct RetryTests {
         #expect(again.description.contains("signed out since"))
     }
 
-    @Test("gets no session once another process has ended the one it gave")
+    @Test("starts no session after another process ended the first one")
     func afterEndingElsewhere() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -97,7 +97,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
-    @Test("is not disturbed by the sign-out of somebody else")
+    @Test("is not affected by another user's sign-out")
     func afterSomebodyElsesSignOut() async throws {
         let app = try TestApp()
         _ = try await app.token()
@@ -107,7 +107,7 @@ struct RetryTests {
         #expect(try await app.signIn().status == 200)
     }
 
-    @Test("is not new any more, and has its own correlation id in answer and log")
+    @Test("is no new user, and has its own correlation id in the response and the log")
     func secondAnswer() async throws {
         let app = try TestApp()
         _ = try await app.signIn()
@@ -119,7 +119,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("asks the carrier when the minute is over")
+    @Test("asks the carrier after one minute")
     func afterTheWindow() async throws {
         let app = try TestApp()
         _ = try await app.signIn()
@@ -137,7 +137,7 @@ struct RetryTests {
         SignInBody().with("client_id", "\"client-2\""),
     ]
 
-    @Test("is another one if any field differs, and gets nothing from the first", arguments: others)
+    @Test("is another sign-in if any field differs, and gets nothing from the first", arguments: others)
     func anotherRequest(_ body: SignInBody) async throws {
         let app = try TestApp()
         _ = try await app.signIn()
@@ -149,7 +149,7 @@ struct RetryTests {
         #expect(answer.text("token") == nil)
     }
 
-    @Test("gets the same refusal if the code was posted, without another post")
+    @Test("gets the same error if the code was posted, without another token request")
     func sameRefusal() async throws {
         for code in [OutboundError.Code.timedOut, .malformed] {
             let app = try TestApp()
@@ -167,7 +167,7 @@ struct RetryTests {
         }
     }
 
-    @Test("gets the same refusal if the ID token or the attributes were at fault")
+    @Test("gets the same error if the ID token or the attributes were at fault")
     func refusedAfterTheExchange() async throws {
         let app = try TestApp()
         app.carrier.script { $0.nonce = "another" }
@@ -182,7 +182,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
-    @Test("gets the same refusal if there were no keys to check the ID token with")
+    @Test("gets the same error if the provider's keys were unavailable")
     func noKeys() async throws {
         let app = try TestApp()
         app.carrier.script { $0.keys = { _ throws(OutboundError) in .json("{}", status: 500) } }
@@ -192,7 +192,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("is tried again if the first failed before the code was posted")
+    @Test("is tried again if the first one failed before the code was posted")
     func triedAgain() async throws {
         let app = try TestApp()
         let unreachable: FakeCarrier.Answer = { _ throws(OutboundError) in
@@ -209,7 +209,7 @@ struct RetryTests {
         #expect(try await app.signIn().status == 200)
     }
 
-    @Test("goes on from where the store failed, without the carrier")
+    @Test("continues where the store failed, without the carrier")
     func storeFailed() async throws {
         let app = try TestApp()
         _ = try await app.token(SignInBody().code("CODE-0"))
@@ -221,7 +221,7 @@ struct RetryTests {
         #expect(app.carrier.tokenPosts == 2)
     }
 
-    @Test("does not bring back a user who was erased meanwhile")
+    @Test("does not bring back an erased user")
     func erasedUser() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -231,7 +231,7 @@ struct RetryTests {
         #expect(answer.error == "invalid_grant")
     }
 
-    @Test("gets a fresh handle for the same identity where registration is required")
+    @Test("gets a new handle for the same identity if registration is required")
     func freshHandle() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -245,7 +245,7 @@ struct RetryTests {
         #expect(try await app.signIn().status == 200)
     }
 
-    @Test("gets nothing once its user has registered with an earlier answer and signed out")
+    @Test("starts no session after its user registered with an earlier response and signed out")
     func afterRegistrationAndSignOut() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -261,7 +261,7 @@ struct RetryTests {
         #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
     }
 
-    @Test("gets sixteen handles more and then none")
+    @Test("gets at most sixteen more handles")
     func handlesTooOften() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -273,15 +273,15 @@ struct RetryTests {
     }
 }
 
-/// The same sign-in sent twice at once.
+/// The same sign-in sent twice at the same time.
 @Suite("The same sign-in sent at the same time", .timeLimit(.minutes(1)))
 struct SimultaneousSignInTests {
-    /// Waits until so many wait for another's sign-in.
+    /// Waits until `count` requests wait for the same sign-in under way.
     private func untilWaiting(_ count: Int, _ app: TestApp) async {
         while app.useCases.signIn.waitingCount < count { await Task.yield() }
     }
 
-    @Test("costs one token request, and each gets a session of its own")
+    @Test("makes one token request, and each request gets its own session")
     func oneTokenRequest() async throws {
         let app = try TestApp()
         let gate = Gate()
@@ -305,7 +305,7 @@ struct SimultaneousSignInTests {
         #expect(users.count == 1)
     }
 
-    @Test("shares a failure from before the code was posted, and may be sent once more")
+    @Test("shares a failure from before the code was posted, and can be retried")
     func sharedFailure() async throws {
         let app = try TestApp()
         let gate = Gate()
@@ -325,7 +325,7 @@ struct SimultaneousSignInTests {
         #expect(try await app.signIn().status == 200)
     }
 
-    @Test("is taken over by another if the one who did it is cancelled")
+    @Test("is taken over by a waiting request if the first one is cancelled")
     func cancelledLeader() async throws {
         let app = try TestApp()
         let gate = Gate()

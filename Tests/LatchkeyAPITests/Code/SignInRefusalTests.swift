@@ -5,8 +5,8 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What a sign-in answers when the carrier does not play along.
-@Suite("A sign-in that the carrier spoils")
+/// The errors of a sign-in when the carrier misbehaves.
+@Suite("A sign-in with a faulty carrier")
 struct SignInRefusalTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let what: String
@@ -115,7 +115,7 @@ struct SignInRefusalTests {
             error: "carrier_error", type: "serverError", body: SignInBody().with("scope", "\"openid email\"")),
     ]
 
-    @Test("is refused for what it is", arguments: rows)
+    @Test("fails with the error of the table", arguments: rows)
     func refused(_ row: Row) async throws {
         let app = try TestApp()
         app.carrier.script(row.script)
@@ -133,7 +133,7 @@ struct SignInRefusalTests {
         #expect(app.log.signIns.count == 1)
     }
 
-    @Test("Our own faults are logged as errors, the carrier's as warnings, refusals as information")
+    @Test("The server's faults are logged as errors, the carrier's as warnings, refusals as info")
     func logLevels() async throws {
         let levels: [(String, Int, String)] = [
             (#"{"error":"invalid_client"}"#, 401, "error"), ("oops", 500, "warning"),
@@ -147,7 +147,7 @@ struct SignInRefusalTests {
         }
     }
 
-    @Test("Userinfo is asked for when the request or the client wants attributes, and only then")
+    @Test("Userinfo is fetched only when the request or the client asks for attributes")
     func userInfo() async throws {
         let plain = try TestApp()
         _ = try await plain.token()

@@ -5,13 +5,13 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What the API makes of the body of a sign-in.
+/// Decoding of sign-in requests.
 @Suite("The body of a sign-in")
 struct SignInRequestTests {
     struct Bad: Sendable, CustomTestStringConvertible {
         let what: String
         let body: SignInBody
-        /// What the description says.
+        /// The expected `error_description`.
         let says: String
 
         init(_ what: String, _ body: SignInBody, _ says: String) {
@@ -71,7 +71,7 @@ struct SignInRequestTests {
             "code_verifier and codeVerifier have different values"),
     ]
 
-    @Test("A bad field is refused by name", arguments: refused)
+    @Test("An error names the invalid field", arguments: refused)
     func badField(_ bad: Bad) async throws {
         let app = try TestApp()
         let answer = try await app.signIn(bad.body)
@@ -82,7 +82,7 @@ struct SignInRequestTests {
         #expect(app.carrier.http.requests.isEmpty)
     }
 
-    @Test("All problems of a request are named at once, with its correlation id")
+    @Test("An error names all problems of a request, with its correlation id")
     func allProblems() async throws {
         let body = SignInBody().with("code", nil).with("mccmnc", "\"1\"").with("code_verifier", "7")
         let answer = try await TestApp().signIn(body)
@@ -124,7 +124,7 @@ struct SignInRequestTests {
         Good("no nonce", proper.with("nonce", nil)),
     ]
 
-    @Test("A proper request signs in", arguments: accepted)
+    @Test("A valid request signs in", arguments: accepted)
     func acceptsProper(_ good: Good) async throws {
         let app = try TestApp()
         let answer = try await app.signIn(good.body)
@@ -201,7 +201,7 @@ struct SignInRequestTests {
         Raw(contentType: "application/x-www-form-urlencoded", body: "code=%ff", status: 400),
     ]
 
-    @Test("What is neither JSON nor a form is refused", arguments: unreadable)
+    @Test("A body that is neither JSON nor a form is refused", arguments: unreadable)
     func refusesUnreadable(_ raw: Raw) async throws {
         let headers: HTTPFields = raw.contentType.map { [.contentType: $0] } ?? [:]
         let answer = try await TestApp().send(.post, "/auth/zenkey-signin", headers, body: raw.body)
@@ -209,13 +209,13 @@ struct SignInRequestTests {
         #expect(answer.error == (raw.status == 415 ? "unsupported_media_type" : "invalid_request"))
     }
 
-    @Test("A verifier may be left out where the client's PKCE is optional")
+    @Test("A client with optional PKCE may omit the verifier")
     func optionalPKCE() async throws {
         let app = try TestApp(client: { $0.pkce = .optional })
         #expect(try await app.signIn(SignInBody().with("code_verifier", nil)).status == 200)
     }
 
-    @Test("Any redirect URI will do for a client that has none registered")
+    @Test("A client without registered redirect URIs may name any")
     func anyRedirectURI() async throws {
         let app = try TestApp(client: { $0.redirectURIs = [] })
         #expect(try await app.signIn(SignInBody().with("redirect_uri", "\"other://x\"")).status == 200)

@@ -8,10 +8,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// The line in the log about each kind of sign-in: that it tells how long every step took that was taken, and no other.
-@Suite("The line about a sign-in tells how long each step took")
+/// The log line of each kind of sign-in has the duration of every step that ran, and of no other.
+@Suite("The log line of a sign-in has the duration of each step")
 struct StepTimesTests {
-    /// The steps that a line has times of, after a look at the times.
+    /// The steps with durations in a line, after a check of the durations.
     private func steps(
         _ line: CapturedLog.Line?, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Set<String> {
@@ -24,14 +24,14 @@ struct StepTimesTests {
             #expect(time >= 0, "\(name)", sourceLocation: sourceLocation)
             sum += time
         }
-        // Each of them is rounded to a hundredth.
+        // Each is rounded to a hundredth.
         #expect(sum <= all + 0.01 * Double(times.count + 1), sourceLocation: sourceLocation)
         return Set(times.keys.map { String($0.dropLast("_ms".count)) })
     }
 
     private static let withAttributes = SignInBody().with("scope", "\"openid email\"")
 
-    @Test("of a code; the keys' only where they were waited for")
+    @Test("with a code; the keys' only if the sign-in waited for them")
     func code() async throws {
         let app = try TestApp()
         _ = try await app.token(Self.withAttributes)
@@ -43,7 +43,7 @@ struct StepTimesTests {
         #expect(try steps(app.log.signIns.last) == ["recall", "discovery", "token", "validate", "store"])
         app.clock.advance(bySeconds: 61)
         _ = try await app.token(SignInBody().code("CODE-3"))
-        // On a database of its own nothing can have been forgotten by now.
+        // A database without other instances has nothing that memory lacks by now.
         #expect(try steps(app.log.signIns.last) == ["discovery", "token", "validate", "store"])
         let issuing = try TestApp(client: { $0.nonce = .issued })
         let nonce = try #require(try await issuing.post("/auth/zenkey/attempts", "{}").text("nonce"))
@@ -52,7 +52,7 @@ struct StepTimesTests {
         #expect(try steps(issuing.log.signIns.last).contains("attempt"))
     }
 
-    @Test("of a code that the carrier thinks about")
+    @Test("with a code that the carrier answers slowly")
     func slowCarrier() async throws {
         let app = try TestApp()
         app.carrier.script {
@@ -68,7 +68,7 @@ struct StepTimesTests {
         #expect(try #require(Double(line.metadata["token_ms"] ?? "")) >= 30)
     }
 
-    @Test("of one that may move an account")
+    @Test("that may move an account")
     func migration() async throws {
         let app = try TestApp()
         app.carrier.script { $0.claims["aka"] = "\"e30.e30.e30\"" }
@@ -93,7 +93,7 @@ struct StepTimesTests {
         #expect(try steps(line) == ["discovery", "token", "validate", "store"])
     }
 
-    @Test("of each part of a server-initiated one")
+    @Test("of each step of a server-initiated sign-in")
     func serverInitiated() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -116,7 +116,7 @@ struct StepTimesTests {
         provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
         callbackURL: "https://login.example/auth/zenkey/callback")
 
-    @Test("of a redirect that ended at the carrier, before there was a code")
+    @Test("of a redirect that the carrier ended without a code")
     func redirect() async throws {
         let app = try TestApp()
         let flow = app.useCases.redirectSignIn
@@ -159,7 +159,7 @@ struct StepTimesTests {
         #expect(try steps(line) == ["discovery"])
     }
 
-    @Test("docs/logs.md tells of each step, and of no other")
+    @Test("docs/logs.md describes each step, and no other")
     func document() throws {
         let text = try String(contentsOfFile: "docs/logs.md", encoding: .utf8)
         let told = text.matches(of: /\| `([a-z]+)_ms` \|/).map { String($0.1) }

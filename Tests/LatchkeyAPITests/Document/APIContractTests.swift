@@ -2,7 +2,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// That answers are held against the document in earnest: each of these is found.
+/// Checks the check: each of these faults is found.
 @Suite struct APIContractTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -10,7 +10,7 @@ import Testing
         var status = 200
         var fields = APIContractTests.fields
         var body = APIContractTests.sessions
-        /// What the fault says; nil where all is well.
+        /// The fault's message; nil for a valid response.
         let says: String?
 
         init(
@@ -84,7 +84,7 @@ import Testing
         """
     }
 
-    @Test("An answer that the document does not tell of is found", arguments: rows)
+    @Test("A response that the document does not describe is found", arguments: rows)
     func faults(_ row: Row) throws {
         let contract = try APIContract(PublishedAPI.document)
         let faults = contract.faults(

@@ -8,7 +8,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// The OpenAPI document: that it has every route and nothing else, holds together, and says what is read.
+/// The OpenAPI document is complete, consistent and correct.
 @Suite struct APIDocumentTests {
     private let contract: APIContract
 
@@ -40,7 +40,7 @@ import Testing
         #expect(contract.operations.count == told.count, "an operation stands in the document twice")
     }
 
-    @Test("Each {name} of a path is told of as a parameter, once, and no other is")
+    @Test("Each {name} of a path is one documented parameter, and no other is")
     func pathParameters() throws {
         for (path, method, call) in calls {
             let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("What the document refers to is there, and names are given once")
+    @Test("Every reference resolves, and names are unique")
     func references() throws {
         var references: Set<String> = []
         collect(PublishedAPI.document, into: &references)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Every example is of its schema")
+    @Test("Every example matches its schema")
     func examples() throws {
         var count = 0
         for (path, method, call) in calls {
@@ -79,7 +79,7 @@ import Testing
                 guard media.name.contains("json") || media.name.contains("form") else { continue }
                 let examples = (media.value.object?["examples"]?.object?.members ?? [])
                     .compactMap { contract.schemas.resolved($0.value)?["value"] }
-                // The errors that say who is to register have more in them than an example shows.
+                // The errors that ask for a registration have more members than an example.
                 let all = [media.value.object?["example"]].compactMap(\.self) + examples
                 #expect(!all.isEmpty, "\(method) \(path) has no example of \(media.name), or one that is not JSON")
                 for example in all {
@@ -92,7 +92,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test("The fields of each body in the document are those that its call reads: of the wrong type, each is named")
+    @Test("Each call reads exactly the documented body fields, and an error names each of the wrong type")
     func fieldsAreRead() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -101,14 +101,14 @@ import Testing
         for (path, method, call) in calls {
             guard let content = call["requestBody"]?.object?["content"]?.object?["application/json"]?.object,
                 let schema = content["schema"].flatMap({ contract.schemas.resolved($0) }),
-                // It is behind a token of the carrier's.
+                // It needs a token of the carrier.
                 !path.hasSuffix("/notification")
             else { continue }
             let told = Set((schema["properties"]?.object?.members ?? []).map(\.name))
             var read: Set<String> = []
             for field in words.union(told) {
-                // Neither a text nor anything else that a field may be.
-                // The rest of a link is read once it is known at which provider.
+                // No type that any field may have.
+                // A link's other fields are read only after its provider is known.
                 let isLink = path == "/users/me/identities" && field != "provider"
                 let provider = isLink ? [("provider", JSONValue.string("zenkey"))] : []
                 let answer = try await app.send(
@@ -126,7 +126,7 @@ import Testing
                 }
                 if isNamed { read.insert(field) }
             }
-            // What is taken beside the name that it is told under, and what only pages' requests are asked for.
+            // Undocumented aliases, and fields of pages' requests only.
             let aliases: Set<String> = ["zenkey_sub", "phone", "phone_number", "client_type"]
             #expect(
                 read.subtracting(aliases) == told.subtracting(aliases),
@@ -136,7 +136,7 @@ import Testing
 
     private static let cookieOnly = JSONValue.array([.object(of: [("sessionCookie", .array([]))])])
 
-    /// Whatever may be a field's name in the files that read requests.
+    /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let files = try ["Decoding", "Routes"].flatMap { folder in
             try FileManager.default.contentsOfDirectory(
@@ -149,7 +149,7 @@ import Testing
             })
     }
 
-    @Test("The document is for everybody, may be kept for a while, and is sent once")
+    @Test("The document is public, cacheable, and answers 304")
     func delivery() async throws {
         let app = try TestApp()
         let answer = try await app.send(.get, "/openapi.json", apiKey: nil)
@@ -160,7 +160,7 @@ import Testing
         #expect(
             answer.body == PublishedAPI.document.text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
         let tag = try #require(answer.headers[.eTag])
-        // The last one is that of the compressed answer.
+        // The last one is the compressed response's.
         for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*", tag.dropLast() + "-gzip\""] {
             let again = try await app.send(.get, "/openapi.json", [.ifNoneMatch: known], apiKey: nil)
             #expect(again.status == 304, "\(known)")
@@ -172,7 +172,7 @@ import Testing
         #expect(changed.headers[.eTag] == tag)
     }
 
-    @Test("Where the server is below a path of its host, and what its cookie is called, the document says")
+    @Test("The document has the server's base path and its cookie's name")
     func place() throws {
         let servers = PublishedAPI.document.object?["servers"]?.array
         #expect(servers?.first?.object?["url"]?.string == "/base")

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Holds every answer that a test here gets against the OpenAPI document.
+/// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
     static let document = OpenAPIDocument(
         version: "1", sessionCookie: "__Host-latchkey_session", refreshCookie: "__Host-latchkey_refresh", path: "/base"

@@ -3,7 +3,7 @@ import SignIn
 import StorageModel
 import Testing
 
-/// The state machine of server-initiated sign-ins: every standing with every event.
+/// The state machine of server-initiated sign-ins: every status with every event.
 @Suite("A server-initiated sign-in")
 struct BackchannelAuthenticationStatusTests {
     typealias Status = BackchannelAuthenticationStatus
@@ -41,7 +41,7 @@ struct BackchannelAuthenticationStatusTests {
         row(.expired, .retry, .becomes(.waiting)), row(.expired, .cancellation, .becomes(.cancelled)),
     ]
 
-    @Test("goes on from each status by each event as the table says", arguments: rows)
+    @Test("changes its status with each event as the table says", arguments: rows)
     func step(row: Row) { #expect(row.status.after(row.event) == row.step) }
 
     @Test("has a row for every status and event")
@@ -51,7 +51,7 @@ struct BackchannelAuthenticationStatusTests {
     }
 
     @Test(
-        "expires while it waits or is not collected, and not once it is over",
+        "expires while it waits or is approved, and not after it has ended",
         arguments: [
             (BackchannelAuthenticationRecord.Phase.waiting, Status.waiting, Status.expired),
             (.approved, .approved, .expired),

@@ -6,10 +6,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Server-initiated sign-in over the API, with a scripted carrier and clocks turned by hand.
+/// Server-initiated sign-in over the API, with a scripted carrier and manual clocks.
 @Suite("Server-initiated sign-in")
 struct BackchannelAuthenticationTests {
-    @Test("asks the carrier with a request object, waits, and signs in whom the carrier names")
+    @Test("sends a request object, waits, and signs in the user that the carrier names")
     func wholeLife() async throws {
         let calls = try BackchannelCalls()
         let started = try await calls.start()
@@ -35,7 +35,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.app.me(try #require(done.text("token"))).status == 200)
     }
 
-    @Test("is asked about once a second, each for itself")
+    @Test("can be polled once a second, each sign-in on its own")
     func pace() async throws {
         let calls = try BackchannelCalls()
         let (first, second) = (try await calls.handle(), try await calls.handle())
@@ -54,7 +54,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.app.send(.get, path).status == 200)
     }
 
-    @Test("that nobody answers expires, and is forgotten in time")
+    @Test("expires without a response, and is removed later")
     func expires() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -72,7 +72,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.notify().status == 401)
     }
 
-    @Test("approved in the last second can still be collected")
+    @Test("that is approved in the last second can still be polled")
     func lateCollection() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -82,7 +82,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).text("token") != nil)
     }
 
-    @Test("approved and never collected comes to nothing")
+    @Test("that is approved and never polled expires")
     func neverCollected() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -91,7 +91,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).error == "expired_token")
     }
 
-    @Test("whose answer was lost is answered again within a minute, and for the same user")
+    @Test("can be polled again within a minute, for the same user")
     func answeredAgain() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -104,7 +104,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).status == 404)
     }
 
-    @Test("answered again does not bring back a user who was erased since")
+    @Test("does not bring back an erased user when polled again")
     func erased() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -114,7 +114,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).status == 404)
     }
 
-    @Test("answered again gives no session once the one it gave has ended")
+    @Test("starts no other session after the first one ended")
     func signedOut() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -127,7 +127,7 @@ struct BackchannelAuthenticationTests {
         #expect(again.description.contains("signed out since"))
     }
 
-    @Test("polled by many at once signs in one new user")
+    @Test("creates one user when many poll at once")
     func concurrentPolls() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -139,7 +139,7 @@ struct BackchannelAuthenticationTests {
         #expect(news == 1)
     }
 
-    @Test("that was cancelled stays so, whatever the carrier tells")
+    @Test("stays cancelled, whatever the carrier sends")
     func cancelled() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -155,7 +155,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.retry(handle).status == 400)
     }
 
-    @Test("that was approved can be cancelled until it is collected, and not after")
+    @Test("can be cancelled after the approval until the first poll, and not after")
     func cancelledLate() async throws {
         let calls = try BackchannelCalls()
         let first = try await calls.handle()
@@ -168,7 +168,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.cancel(second).status == 400)
     }
 
-    @Test("is retried under the same handle, with all else new; news of the earlier attempt counts no more")
+    @Test("is retried under the same handle, with new tokens; earlier notifications no longer count")
     func retried() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -210,7 +210,7 @@ struct BackchannelAuthenticationTests {
         #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count == asked)
     }
 
-    @Test("needs a registration where one is required, and its handle registers")
+    @Test("offers a registration if one is required, and the handle registers")
     func registration() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -225,7 +225,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).text("token") != nil)
     }
 
-    @Test("fetches the attributes that were asked for")
+    @Test("fetches the requested attributes")
     func attributes() async throws {
         let calls = try BackchannelCalls()
         let started = try await calls.start(["scope": "\"openid email\""])
@@ -236,7 +236,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.app.me(token).text("email") == "jane@mail.example")
     }
 
-    @Test("cannot be asked for more often than the carriers' users bear")
+    @Test("is limited per caller, user and carrier")
     func perUser() async throws {
         let calls = try BackchannelCalls()
         for _ in 0..<3 { #expect(try await calls.start().status == 200) }
@@ -247,7 +247,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.start(["login_hint": "\"+13105550100\""]).status == 200)
     }
 
-    @Test("waits on while a notification cannot be verified, and takes it when it comes again")
+    @Test("still waits after an unverifiable notification, and accepts it when sent again")
     func cannotTell() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -262,7 +262,7 @@ struct BackchannelAuthenticationTests {
         #expect(try await calls.poll(handle).text("token") != nil)
     }
 
-    @Test("is 503, and not over, while the store cannot tell")
+    @Test("is 503, and not ended, while the store is unavailable")
     func storeDown() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -278,7 +278,7 @@ struct BackchannelAuthenticationTests {
     }
 
     @Test(
-        "is refused for a request that is not in order, with what is wrong",
+        "is refused for an invalid request, naming what is wrong",
         arguments: [
             ("login_hint", nil, "login_hint"), ("client_id", nil, "client_id"), ("scope", nil, "scope"),
             ("mccmnc", nil, "mccmnc"), ("redirect_uri", nil, "redirect_uri"), ("scope", "\"email\"", "openid"),
@@ -295,7 +295,7 @@ struct BackchannelAuthenticationTests {
         #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).isEmpty)
     }
 
-    @Test("tells whose it was, in the answer and in the log, when it was denied, cancelled or came to nothing")
+    @Test("names its correlation id in the response and the log when it was denied, cancelled or expired")
     func refusalIsTold() async throws {
         let calls = try BackchannelCalls()
         let (expired, cancelled) = (try await calls.handle(), try await calls.handle())
@@ -320,7 +320,7 @@ struct BackchannelAuthenticationTests {
         }
     }
 
-    @Test("is told how a phone number is written in a form, where its + has become a space")
+    @Test("explains how to encode a phone number whose + became a space in a form")
     func plusInForm() async throws {
         let calls = try BackchannelCalls()
         let rest = "client_id=client-1&scope=openid&mccmnc=310410&redirect_uri=https://app.example/cb&login_hint="
@@ -333,14 +333,14 @@ struct BackchannelAuthenticationTests {
         #expect(try await !calls.start(["login_hint": "\"two words\""]).description.contains("%2B"))
     }
 
-    /// What is done to a sign-in whose user brought a port token.
+    /// Events of a sign-in whose user has a port token.
     enum Event: CaseIterable {
         case poll
         case cancellation
         case retry
     }
 
-    @Test("keeps whom former carriers vouch for until the account has moved, and no longer", arguments: Event.allCases)
+    @Test("keeps the former identities until the account has moved, and no longer", arguments: Event.allCases)
     func formerIdentities(event: Event) async throws {
         let calls = try BackchannelCalls()
         let earlier = try await calls.handle()
@@ -386,7 +386,7 @@ struct BackchannelAuthenticationTests {
     }
 }
 
-/// What carriers answer and tell, and what the client is told.
+/// Carriers' errors, and the client's.
 @Suite("Errors of server-initiated sign-in")
 struct BackchannelAuthenticationErrorTests {
     static let rows: [(String, Int, String, String)] = [
@@ -409,7 +409,7 @@ struct BackchannelAuthenticationErrorTests {
         ("invalid_api_key", 401, "invalid_grant", "unknownError"),
     ]
 
-    @Test("The carrier's code reaches the client when it is refused at once", arguments: rows)
+    @Test("The carrier's error code reaches the client if the request is refused", arguments: rows)
     func atOnce(code: String, status: Int, error: String, type: String) async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
@@ -425,7 +425,7 @@ struct BackchannelAuthenticationErrorTests {
         #expect(!answer.body.contains("HINT"))
     }
 
-    @Test("and when it comes by a notification", arguments: rows)
+    @Test("The carrier's error code reaches the client if it comes with a notification", arguments: rows)
     func byNotification(code: String, status: Int, error: String, type: String) async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -439,7 +439,7 @@ struct BackchannelAuthenticationErrorTests {
     }
 
     @Test(
-        "A carrier's answer that cannot be used is carrier_error, and leaves nothing behind",
+        "An unusable response of the carrier is carrier_error, and leaves no record",
         arguments: [
             (#"{"expires_in":300}"#, 200), ("[]", 200), ("<p>", 200), (#"{"auth_req_id":7}"#, 200),
             (#"{"auth_req_id":"x y"}"#, 200), (#"{"auth_req_id":"x","expires_in":"soon"}"#, 200),
@@ -454,7 +454,7 @@ struct BackchannelAuthenticationErrorTests {
         #expect(try await calls.notify().status == 401)
     }
 
-    @Test("A carrier that does not answer is carrier_timeout; a retry that fails so can be retried")
+    @Test("A carrier that does not respond is carrier_timeout, and the sign-in can be retried")
     func timeout() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -474,7 +474,7 @@ struct BackchannelAuthenticationErrorTests {
         #expect(try await calls.poll(handle).text("token") != nil)
     }
 
-    @Test("A carrier without the endpoint is told apart")
+    @Test("A carrier without the endpoint has its own error")
     func noEndpoint() async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
@@ -486,10 +486,10 @@ struct BackchannelAuthenticationErrorTests {
     }
 }
 
-/// What somebody else might try.
+/// Attacks by third parties.
 @Suite("Attacks on server-initiated sign-in")
 struct BackchannelAuthenticationAttackTests {
-    @Test("Without an API key nothing can be started, asked or cancelled")
+    @Test("Without an API key nothing can be started, polled or cancelled")
     func noAPIKey() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -503,7 +503,7 @@ struct BackchannelAuthenticationAttackTests {
         }
     }
 
-    @Test("Another API key's sign-in is unknown, and nothing is done to it")
+    @Test("Another API key's sign-in is unknown, and stays as it is")
     func otherKey() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -534,7 +534,7 @@ struct BackchannelAuthenticationAttackTests {
         #expect(try await calls.retry(handle).status == 404)
     }
 
-    @Test("A forged notification is refused before it is read, and changes nothing")
+    @Test("A forged notification is refused before its body is read, and changes nothing")
     func forged() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -573,7 +573,7 @@ struct BackchannelAuthenticationAttackTests {
         #expect(try await calls.notify().status == 204)
     }
 
-    @Test("One sign-in's token does not end another")
+    @Test("One sign-in's notification token does not end another")
     func tokenOfAnother() async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
@@ -587,7 +587,7 @@ struct BackchannelAuthenticationAttackTests {
         #expect(try await calls.poll(second).body == #"{"auth_req_id":"\#(second)"}"#)
     }
 
-    @Test("A notification that comes twice changes nothing the second time, whatever it says")
+    @Test("A second notification changes nothing, whatever it says")
     func replayed() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -608,7 +608,7 @@ struct BackchannelAuthenticationAttackTests {
     }
 
     @Test(
-        "An ID token that does not hold ends the sign-in, and a better one after it comes too late",
+        "An invalid ID token ends the sign-in, and a valid one afterwards is too late",
         arguments: [
             ("nonce", "\"another\"", "nonce"), ("aud", "\"client-2\"", "audience"), ("iss", "\"https://x\"", "issuer"),
             ("exp", "1", "expiry"), ("iat", "1", "issued_at"), ("sub", "\"\"", "subject"),
@@ -631,7 +631,7 @@ struct BackchannelAuthenticationAttackTests {
         #expect(poll.description.contains("(\(check))"), "\(poll.description)")
     }
 
-    @Test("A nonce that the carrier repeats is ours")
+    @Test("A nonce in the ID token must be the request's")
     func nonce() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
@@ -645,7 +645,7 @@ struct BackchannelAuthenticationAttackTests {
     }
 
     @Test(
-        "The acr and the context asked for are demanded of the ID token",
+        "The ID token must have the requested acr and context",
         arguments: [("a1", "Pay $1000", "context"), ("a3", "Pay $10", "acr")])
     func demanded(acr: String, context: String, check: String) async throws {
         let calls = try BackchannelCalls()
@@ -660,12 +660,12 @@ struct BackchannelAuthenticationAttackTests {
         #expect(try await calls.poll(handle).description.contains("(\(check))"))
     }
 
-    @Test("A carrier that names another request in its answer than in its notification is not believed")
+    @Test("A response and a notification with different request ids fail the sign-in")
     func contradiction() async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
             $0.serverInitiated = { _ throws(OutboundError) in
-                // The notification comes first, under another name.
+                // The notification comes first, with another id.
                 do {
                     _ = try await calls.notify(["auth_req_id": "\"another\""])
                 } catch {

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Rules of redirect sign-ins that need a clock of one's own, or a look behind the API.
+/// Rules of redirect sign-ins that need a manual clock, or access to the store.
 @Suite struct RedirectSignInTests {
     private static let start = RedirectStart(
         provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("A state of one provider is none of another's")
+    @Test("A state of one provider is unknown to another")
     func otherProvider() async throws {
         let app = try TestApp()
         let flow = app.useCases.redirectSignIn
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("What is kept of a sign-in under way is sealed under its state")
+    @Test("A sign-in under way is stored encrypted under its state")
     func sealed() async throws {
         let app = try TestApp()
         let state = try state(of: try await app.useCases.redirectSignIn.start(Self.start, browser: nil))
@@ -66,7 +66,7 @@ import Testing
         #expect(!String(decoding: content, as: UTF8.self).contains("com.example.app"))
     }
 
-    @Test("What is kept under one state opens under no other, whoever has put it there")
+    @Test("A record of one state cannot be decrypted with another")
     func sealedUnderItsOwn() async throws {
         let app = try TestApp()
         let flow = app.useCases.redirectSignIn
@@ -89,7 +89,7 @@ import Testing
         guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
     }
 
-    @Test("No more than five hundred sign-ins begin in a second")
+    @Test("At most five hundred sign-ins start in a second")
     func startRate() {
         let rate = StartRate()
         let now = Timestamp(secondsSinceEpoch: 1)
@@ -98,7 +98,7 @@ import Testing
         #expect(rate.admits(at: now.advanced(bySeconds: 1)))
     }
 
-    @Test("A note is taken once, for its purpose, before it expires")
+    @Test("A one-time record is taken once, for its purpose, before it expires")
     func notes() async throws {
         let testStore = try TestStore()
         let store: any Store = testStore.store
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "Origins are written as browsers write them",
+        "Origins are serialised as browsers do",
         arguments: [
             ("https://a.example/x", "https://a.example"), ("https://A.example:443/x", "https://a.example"),
             ("http://127.0.0.1:80", "http://127.0.0.1"), ("https://a.example:8443?x", "https://a.example:8443"),

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// How the keys that receipts are signed with come, wait, sign and go.
+/// The life of the keys that sign receipts.
 @Suite("Signing keys")
 struct SigningKeysTests {
     private static let day: Int64 = 86_400
@@ -18,7 +18,7 @@ struct SigningKeysTests {
         testStore = try TestStore()
     }
 
-    /// The keys as a process with these encryption keys has them.
+    /// The keys of a process with these encryption keys.
     private func process(_ encryptionKeys: UInt8...) throws -> SigningKeys {
         var configuration = SignInConfiguration(providers: [:])
         configuration.transactions.keyLifetime = 10 * Self.day
@@ -30,7 +30,7 @@ struct SigningKeysTests {
         ).signingKeys
     }
 
-    /// Days from now on until each key on record signs.
+    /// Days until each stored key signs.
     private func starts() async throws -> [Int64] {
         try await store.signingKeys().map { key in
             let seconds = key.signsFrom.secondsSinceEpoch - clock.now.secondsSinceEpoch
@@ -38,7 +38,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test("The first is made when it is asked for, and signs at once")
+    @Test("The first is created on demand, and signs at once")
     func first() async throws {
         let keys = try process()
         let published = try await keys.published()
@@ -47,7 +47,7 @@ struct SigningKeysTests {
         #expect(try await starts() == [-1])
     }
 
-    @Test("The next is published a day before it signs, and the one before goes a day after")
+    @Test("The next is published a day before it signs, and its predecessor is removed a day after")
     func rotation() async throws {
         let keys = try process()
         try await keys.maintain()
@@ -67,7 +67,7 @@ struct SigningKeysTests {
         #expect(try await store.signingKeys()[0].id != first)
     }
 
-    @Test("After a long pause the old one signs on until the next has been published for a day")
+    @Test("After a long pause the old one signs until the next has been published for a day")
     func pause() async throws {
         try await process().maintain()
         clock.advance(bySeconds: 400 * Self.day)
@@ -77,7 +77,7 @@ struct SigningKeysTests {
         #expect(try await store.signingKeys().count == 2)
     }
 
-    @Test("Many processes that start together make one key, and the next together too")
+    @Test("Many processes that start at once create one key, and so the next one")
     func copies() async throws {
         let processes = try (0..<8).map { _ in try process() }
         for count in [1, 2] {
@@ -90,11 +90,11 @@ struct SigningKeysTests {
         }
     }
 
-    @Test("A private key is encrypted where there is a key for that")
+    @Test("A private key is encrypted if there is an encryption key")
     func encrypted() async throws {
         try await process(7).maintain()
         let stored = try #require(try await store.signingKeys().first)
-        // A byte for the form, then the nonce (12), the text (32) and the tag (16) of AES-GCM.
+        // One byte for the format, then the nonce (12), the ciphertext (32) and the tag (16) of AES-GCM.
         #expect(stored.privateKey.count == 61)
         #expect(stored.privateKey.first == 1)
         #expect(!"\(stored) \(String(reflecting: stored))".contains("privateKey"))
@@ -103,7 +103,7 @@ struct SigningKeysTests {
         #expect(!dumped.contains("privateKey"))
     }
 
-    @Test("Encryption that is turned on, or changed, replaces the signing key with the usual overlap, once")
+    @Test("Turning on or changing encryption replaces the signing key once, with the usual overlap")
     func encryptionChanged() async throws {
         try await process().maintain()
         for keys in [try process(1), try process(2, 1)] {
@@ -117,7 +117,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test("Where the encryption key is lost a new signing key signs at once, and the log says why")
+    @Test("If the encryption key is lost, a new signing key signs at once, and the log says why")
     func encryptionKeyLost() async throws {
         try await process(1).maintain()
         clock.advance(bySeconds: 3600)
@@ -127,7 +127,7 @@ struct SigningKeysTests {
         #expect(log.text.contains("cannot be decrypted"))
     }
 
-    @Test("Processes that do not share their encryption keys add one key a day at most")
+    @Test("Processes with different encryption keys add at most one key a day")
     func disagreement() async throws {
         let processes = [try process(1), try process(2)]
         for _ in 0..<48 {
@@ -137,7 +137,7 @@ struct SigningKeysTests {
         #expect(try await store.signingKeys().count <= 6)
     }
 
-    @Test("The keys at hand serve for an hour when the store cannot be reached, and no longer")
+    @Test("Keys in memory serve for an hour while the store is unavailable, and no longer")
     func storeDown() async throws {
         let keys = try process()
         let published = try await keys.published()

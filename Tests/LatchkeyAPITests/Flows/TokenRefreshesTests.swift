@@ -3,13 +3,13 @@ import Testing
 
 @testable import SignIn
 
-@Suite("Tokens that the store did not take")
+@Suite("Tokens that could not be stored")
 struct TokenRefreshesTests {
     private func tokens(_ number: Int) -> SealedTokens {
         SealedTokens(keyID: "key", content: [UInt8(number % 256)], expiresAt: nil)
     }
 
-    @Test("They are taken once, for the version of the row that they are for")
+    @Test("They are taken once, for their version of the row")
     func once() {
         let refreshes = TokenRefreshes()
         refreshes.keepUnsaved(tokens(1), 7, version: 3)
@@ -20,7 +20,7 @@ struct TokenRefreshesTests {
         #expect(refreshes.takeUnsaved(7, version: 4) == nil)
     }
 
-    @Test("The oldest give way to new ones: rows that are gone block nobody")
+    @Test("The oldest give way to new ones, so that removed rows block no others")
     func bounded() {
         let refreshes = TokenRefreshes()
         for number in 0...TokenRefreshes.capacity {

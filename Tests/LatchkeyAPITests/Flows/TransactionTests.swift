@@ -6,12 +6,12 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// What happens to a transaction when a step of it fails, and what is told of it.
+/// Failures of each step of a transaction, and its log line.
 @Suite("A transaction")
 struct TransactionTests {
     private static let body = SignInBody().code("CODE-t").with("acr_values", "\"a3\"").with("context", "\"CONTEXT-1\"")
 
-    /// A Latchkey with a signed-in user, whose carrier vouches for the context.
+    /// A Latchkey with a signed-in user, and a carrier that confirms the context.
     private func signedIn(
         client change: (inout SignInConfiguration.Client) -> Void = { _ in }
     ) async throws -> (app: TestApp, token: String) {
@@ -31,7 +31,7 @@ struct TransactionTests {
             body: body.json)
     }
 
-    @Test("may be sent again when its code did not reach the carrier, and only then")
+    @Test("may be retried only if its code did not reach the carrier")
     func sentAgain() async throws {
         let (app, token) = try await signedIn()
         app.carrier.script {
@@ -52,11 +52,11 @@ struct TransactionTests {
         #expect(try await authorize(app, token, other).status == 502)
         app.carrier.script { $0.token = nil }
         #expect(try await authorize(app, token, other).error == "invalid_grant")
-        // One of the sign-in, two of the first code, one of the second.
+        // One for the sign-in, two for the first code, one for the second.
         #expect(app.carrier.tokenPosts == 4)
     }
 
-    @Test("takes a handed-out nonce once, and does not lose it to a carrier that is down")
+    @Test("takes an issued nonce once, and does not spend it if the carrier is down")
     func issuedNonce() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         func nonce() async throws -> String {
@@ -80,7 +80,7 @@ struct TransactionTests {
         #expect(again.description.hasPrefix("nonce"))
     }
 
-    @Test("without the store is refused before its code is posted")
+    @Test("is refused before its code is posted if the store is unavailable")
     func storeDown() async throws {
         let (app, token) = try await signedIn()
         app.storeScript.fail(with: StorageError(.unavailable, reason: ""))
@@ -92,7 +92,7 @@ struct TransactionTests {
         #expect(try await authorize(app, token).status == 200)
     }
 
-    @Test("whose receipt cannot be recorded has spent its code, and the answer says so")
+    @Test("has spent its code if the receipt cannot be recorded, and the error says so")
     func storeGoesDown() async throws {
         let (app, token) = try await signedIn()
         let tokens = app.carrier.tokens()
@@ -110,7 +110,7 @@ struct TransactionTests {
         #expect(try await app.me(token).status == 200)
     }
 
-    @Test("is refused when its session ends while the carrier is asked")
+    @Test("is refused if its session ends during the request to the carrier")
     func sessionEnds() async throws {
         let (app, token) = try await signedIn()
         let tokens = app.carrier.tokens()
@@ -125,7 +125,7 @@ struct TransactionTests {
         #expect(answer.error == "invalid_token")
     }
 
-    @Test("leaves a line in the log, with nothing personal and nothing secret in it")
+    @Test("writes a log line without personal data or secrets")
     func logged() async throws {
         let (app, token) = try await signedIn()
         let receipt = try #require(try await authorize(app, token).text("receipt"))
@@ -144,7 +144,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("names everything that is missing at once")
+    @Test("names all missing fields at once")
     func allProblems() async throws {
         let (app, token) = try await signedIn()
         let answer = try await app.send(

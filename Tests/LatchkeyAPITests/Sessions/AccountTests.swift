@@ -8,7 +8,7 @@ import Testing
 /// A user's own account: `PATCH` and `DELETE /users/me`, `/users/me/identities` (contract section 4).
 @Suite("A user's account")
 struct AccountTests {
-    @Test("is edited: what is sent changes, null and nothing clear, the rest stays")
+    @Test("is edited: fields that are sent change, null and empty clear, the rest stays")
     func edit() async throws {
         let app = try TestApp()
         let (token, other) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
@@ -48,7 +48,7 @@ struct AccountTests {
         #expect(events.first?.event.requestID == form.requestID)
     }
 
-    @Test("is left as it is by an edit of nothing", arguments: ["{}", #"{"name":null}"#])
+    @Test("is not changed by an empty edit", arguments: ["{}", #"{"name":null}"#])
     func nothing(_ body: String) async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -74,12 +74,12 @@ struct AccountTests {
         (#"{"name":"a\u0000b"}"#, ["name has control characters"]),
     ]
 
-    @Test("is not edited by what is malformed, all of which is named", arguments: refused)
+    @Test("is not edited by malformed fields, and the error names all of them", arguments: refused)
     func malformed(_ row: (body: String, says: [String])) async throws {
         let app = try TestApp()
         let token = try await app.token()
         let before = try await app.me(token).body
-        // With something that is well formed beside it.
+        // With a valid field beside it.
         let answer = try await app.patch(token, String(row.body.dropLast()) + #","given_name":"Jane"}"#)
         #expect(answer.status == 400)
         #expect(answer.error == "invalid_request")
@@ -89,7 +89,7 @@ struct AccountTests {
         #expect(try await app.store.auditEvents(AuditQuery()).isEmpty)
     }
 
-    @Test("keeps what a registration needs, and takes no address of a blocked domain")
+    @Test("keeps the attributes that registration requires, and refuses an address of a blocked domain")
     func rules() async throws {
         var rules = RegistrationRules()
         rules.requiredAttributes = [.init(.email), .init(.phoneNumber)]
@@ -105,7 +105,7 @@ struct AccountTests {
         #expect(try await app.patch(token, #"{"email":"jane@fine.example"}"#).status == 200)
     }
 
-    @Test("is changed by the method of the request alone: no header makes a PATCH or DELETE of another")
+    @Test("is changed by the request's method alone: no header overrides it")
     func methodOverride() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -125,7 +125,7 @@ struct AccountTests {
         #expect(try await app.me(token).body == before)
     }
 
-    @Test("is edited by a JSON object or a form, and by nothing else")
+    @Test("is edited with a JSON object or a form, and nothing else")
     func bodies() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -144,7 +144,7 @@ struct AccountTests {
         }
     }
 
-    @Test("is edited by nobody else")
+    @Test("cannot be edited by others")
     func others() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -156,7 +156,7 @@ struct AccountTests {
         #expect(try await app.send(.patch, "/users/me", body: "{}").error == "invalid_token")
     }
 
-    @Test("is erased with all its tokens and identities, for the record")
+    @Test("is erased with all its tokens and identities, with an audit record")
     func erase() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -174,7 +174,7 @@ struct AccountTests {
         #expect(events.first?.event.requestID == answer.requestID)
     }
 
-    @Test("shows its identities without their subjects, under ids that stay")
+    @Test("lists its identities without their subjects, under stable ids")
     func identities() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -200,7 +200,7 @@ struct AccountTests {
         #expect(try await app.asUser(.get, "/users/me/identities", token).body == list.body)
     }
 
-    @Test("tells nobody which identities others have")
+    @Test("reveals no other user's identities")
     func guessing() async throws {
         let app = try TestApp()
         let token = try await app.token()

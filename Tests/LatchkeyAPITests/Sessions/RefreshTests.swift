@@ -6,10 +6,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// `POST /auth/token` (contract section 4): what it gives to whom, and what thieves get.
+/// `POST /auth/token` (contract section 4), for users and for thieves.
 @Suite("A refresh")
 struct RefreshTests {
-    @Test("gives new tokens for the same session")
+    @Test("issues new tokens for the same session")
     func rotates() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -32,7 +32,7 @@ struct RefreshTests {
         #expect(third.refreshToken.utf8.count == 87)
     }
 
-    @Test("is asked for in JSON or a form, by either spelling, with or without its client")
+    @Test("can be JSON or a form, in either spelling, with or without its client")
     func spellings() async throws {
         let app = try TestApp()
         var token = try await app.tokens().refreshToken
@@ -51,7 +51,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("echoes its correlation id, in answers and errors")
+    @Test("echoes its correlation id, in responses and errors")
     func correlation() async throws {
         let app = try TestApp()
         let token = try await app.tokens().refreshToken
@@ -73,7 +73,7 @@ struct RefreshTests {
         (#"{"grant_type":"password","refresh_token":"x"}"#, "unsupported_grant_type", ["refresh_token"]),
     ]
 
-    @Test("that is malformed is refused with all that is wrong", arguments: malformed)
+    @Test("that is malformed gets an error with all problems", arguments: malformed)
     func malformedBody(_ row: (body: String, error: String, says: [String])) async throws {
         let answer = try await TestApp().post("/auth/token", row.body)
         #expect(answer.status == 400)
@@ -91,9 +91,11 @@ struct RefreshTests {
         #expect(try await app.refresh(token).status == 200)
     }
 
-    // MARK: The grace
+    // MARK: The grace period
 
-    @Test("made again within the grace gets the same tokens, and afterwards ends the session", arguments: [0, 29, 30])
+    @Test(
+        "repeated within the grace period gets the same tokens, and afterwards ends the session",
+        arguments: [0, 29, 30])
     func grace(after seconds: Int64) async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -110,7 +112,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("whose answer was lost after it was stored is answered when asked again")
+    @Test("whose response was lost after the commit can be repeated")
     func lostAnswer() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -124,7 +126,7 @@ struct RefreshTests {
         #expect(try await app.refresh(new.refreshToken).status == 200)
     }
 
-    @Test("of two windows at the very same moment gives both the same tokens")
+    @Test("of two windows at the same time gives both the same tokens")
     func twoWindows() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -132,7 +134,7 @@ struct RefreshTests {
         app.storeScript.hold(after: .refreshToken, at: gate)
         async let first = app.refresh(old.refreshToken)
         async let second = app.refresh(old.refreshToken)
-        // Both have read that the token is live.
+        // Both have read the token as live.
         await gate.untilWaiting(2)
         app.storeScript.hold(after: .refreshToken, at: nil)
         gate.open()
@@ -142,7 +144,7 @@ struct RefreshTests {
         #expect(try await app.me(tokens[0]?.token ?? "").status == 200)
     }
 
-    @Test("of one token by many at once leaves one session, and all with tokens that work")
+    @Test("of one token by many at once leaves one session, and all get working tokens")
     func many() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -159,7 +161,7 @@ struct RefreshTests {
         #expect(try await app.refresh(new.refreshToken).status == 200)
     }
 
-    @Test("leaves the session token of before alone for the grace, and no longer")
+    @Test("keeps the former session token valid for the grace period, and no longer")
     func formerToken() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -170,7 +172,7 @@ struct RefreshTests {
         #expect(try await app.me(old.token).status == 401)
     }
 
-    @Test("signed out with the session token of before ends the new one at once, too")
+    @Test("signed out with the former session token ends the new one at once, too")
     func signOutWithFormerToken() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -181,7 +183,7 @@ struct RefreshTests {
         #expect(try await app.refresh(new.refreshToken).status == 401)
     }
 
-    @Test("without grace answers once, and the old session token is worth nothing at once")
+    @Test("without a grace period works once, and ends the old session token at once")
     func noGrace() async throws {
         let app = try TestApp(lifetimes: { $0.refreshGrace = 0 })
         let old = try await app.tokens()
@@ -194,7 +196,7 @@ struct RefreshTests {
 
     // MARK: Thieves
 
-    @Test("with a token of before the last exchange ends the session, however recent")
+    @Test("with a token older than the last exchange ends the session, however recent")
     func reuse() async throws {
         let app = try TestApp()
         let first = try await app.tokens()
@@ -208,7 +210,7 @@ struct RefreshTests {
         #expect(events.first?.event.actor == .latchkey)
     }
 
-    @Test("with a token of any time before ends the session, although a thief has exchanged his ever so often")
+    @Test("with any former token ends the session, however often a thief has exchanged")
     func reuseLater() async throws {
         let app = try TestApp()
         let first = try await app.tokens()
@@ -221,7 +223,7 @@ struct RefreshTests {
         try await expectRevoked(app, try await app.refresh(first.refreshToken), [first, last])
     }
 
-    @Test("with a family that is nobody's, or another token in a family, gets no tokens")
+    @Test("with an unknown family, or a forged token in a family, gets no tokens")
     func families() async throws {
         let app = try TestApp()
         let first = try await app.tokens()
@@ -233,7 +235,7 @@ struct RefreshTests {
         try expectRefused(try await app.refresh(halves[0]))
         try expectRefused(try await app.refresh(second.refreshToken + "." + halves[1]))
         #expect(try await app.me(second.token).status == 200)
-        // Who knows the family has seen a token of the session.
+        // Only a holder of one of the session's tokens knows the family.
         let forged = halves[0] + "." + String(repeating: "a", count: 43)
         try await expectRevoked(app, try await app.refresh(forged), [first, second])
     }
@@ -250,7 +252,7 @@ struct RefreshTests {
         #expect(try await app.refresh(other.refreshToken).status == 200)
     }
 
-    @Test("made again within the grace by another caller ends the session")
+    @Test("repeated within the grace period by another caller ends the session")
     func otherCaller() async throws {
         for origin in [nil, "https://app.example"] as [String?] {
             let app = try TestApp(allowedOrigins: ["https://app.example"])
@@ -266,7 +268,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("as another client is refused, and costs the session nothing")
+    @Test("as another client is refused, and does not end the session")
     func otherClient() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -276,7 +278,7 @@ struct RefreshTests {
         #expect(try await app.refresh(new.refreshToken).status == 200)
     }
 
-    @Test("with anything but a live refresh token is refused in the same words")
+    @Test("with anything but a live refresh token gets the same error")
     func worthless() async throws {
         let app = try TestApp()
         let (tokens, ended) = (try await app.tokens(), try await app.tokens(SignInBody().code("CODE-2")))
@@ -303,7 +305,7 @@ struct RefreshTests {
         for token in [old.refreshToken, new.refreshToken] { try expectRefused(try await app.refresh(token)) }
     }
 
-    @Test("overtaken by signing out is refused, and nothing of it stays")
+    @Test("overtaken by a sign-out is refused, and leaves nothing behind")
     func overtaken() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -318,7 +320,7 @@ struct RefreshTests {
         #expect(try await app.me(old.token).status == 401)
     }
 
-    @Test("says nothing of tokens in log lines and errors")
+    @Test("writes no token to log lines and errors")
     func secrecy() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -339,7 +341,7 @@ struct RefreshTests {
         #expect(answer.headers[.wwwAuthenticate] == "Bearer")
     }
 
-    /// Refused, and nothing of the session is worth anything from now on.
+    /// Refused, and the session has ended with all its tokens.
     private func expectRevoked(_ app: TestApp, _ answer: Answer, _ tokens: [Tokens]) async throws {
         try expectRefused(answer)
         for tokens in tokens {

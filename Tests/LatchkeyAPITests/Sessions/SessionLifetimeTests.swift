@@ -3,12 +3,12 @@ import SignIn
 import TestSupport
 import Testing
 
-/// When sessions end by themselves: access 1 h, refresh token 30 d, idle 14 d, absolute 90 d unless configured.
-@Suite("A session's time")
+/// When sessions expire: access 1 h, refresh token 30 d, idle 14 d, absolute 90 d unless configured.
+@Suite("The lifetime of a session")
 struct SessionLifetimeTests {
     private static let day: Int64 = 86_400
 
-    /// Refreshes every so many seconds; returns how often it was answered with new tokens.
+    /// Refreshes every so many seconds; returns how often it got new tokens.
     private func refreshes(every seconds: Int64, upTo count: Int, _ app: TestApp) async throws -> Int {
         var token = try await app.tokens().refreshToken
         for number in 0..<count {
@@ -25,12 +25,12 @@ struct SessionLifetimeTests {
         ("daily, until the absolute time-out", day, 89),
     ]
 
-    @Test("without configuration", arguments: rows)
+    @Test("follows the defaults without configuration", arguments: rows)
     func standard(_ row: (name: String, every: Int64, answered: Int)) async throws {
         #expect(try await refreshes(every: row.every, upTo: 100, TestApp()) == row.answered, "\(row.name)")
     }
 
-    @Test("as configured for all, and for one client")
+    @Test("follows the configuration for all clients, and for one")
     func configured() async throws {
         for isOwn in [false, true] {
             let app = try TestApp(
@@ -54,7 +54,7 @@ struct SessionLifetimeTests {
         }
     }
 
-    @Test("ends a session token with the session, however long it would hold")
+    @Test("limits the lifetime of its session tokens")
     func capped() async throws {
         let app = try TestApp(lifetimes: { lifetimes in
             lifetimes.access = 1000

@@ -5,20 +5,20 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// `GET /users/me/sessions` and what goes with it (contract section 4).
+/// `GET /users/me/sessions` and the related calls (contract section 4).
 @Suite("A user's sessions")
 struct SessionListTests {
     private func ids(_ app: TestApp, _ token: String) async throws -> [String] {
         try await app.sessions(token).compactMap { $0["id"]?.string }
     }
 
-    /// A session of somebody else.
+    /// A session of another user.
     private func stranger(_ app: TestApp) async throws -> String {
         app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
         return try await app.token(SignInBody().code("CODE-stranger"))
     }
 
-    @Test("are listed with all that is known of them, the latest seen first")
+    @Test("are listed with all their details, the last seen first")
     func list() async throws {
         let app = try TestApp()
         let start = app.clock.now.secondsSinceEpoch
@@ -40,7 +40,7 @@ struct SessionListTests {
         #expect(try await app.sessions(first).map { $0["current"]?.bool } == [false, true])
     }
 
-    @Test("of others are not among them, nor those that ended")
+    @Test("do not include other users' sessions or ended ones")
     func onlyOwn() async throws {
         let app = try TestApp()
         let (token, ended) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
@@ -51,7 +51,7 @@ struct SessionListTests {
         #expect(try await ids(app, token) != ids(app, others))
     }
 
-    @Test("keep their id over a refresh")
+    @Test("keep their id after a refresh")
     func refreshed() async throws {
         let app = try TestApp()
         let old = try await app.tokens()
@@ -61,7 +61,7 @@ struct SessionListTests {
         #expect(try await ids(app, old.token) == before)
     }
 
-    @Test("were last seen when they were used, to five minutes, and that is written down")
+    @Test("were last seen when they were used, accurate to five minutes, which is stored")
     func lastSeen() async throws {
         let app = try TestApp()
         let start = app.clock.now.secondsSinceEpoch
@@ -81,11 +81,11 @@ struct SessionListTests {
         }
         #expect(try await written() == [start, start])
         try await app.useCases.sessions.writeLastSeen()
-        // The other was used to ask.
+        // The other one was used for the request.
         #expect(try await written() == [start + 600, start + 600])
     }
 
-    @Test("are ended by their ids, at once, and with their refresh tokens")
+    @Test("can be ended by id, at once, with their refresh tokens")
     func revokeOne() async throws {
         let app = try TestApp()
         let (one, other) = (try await app.tokens(), try await app.tokens(SignInBody().code("CODE-2")))
@@ -105,7 +105,7 @@ struct SessionListTests {
         #expect(events.first?.event.details.json == #"{"session_id":"\#(id)"}"#)
     }
 
-    @Test("may end themselves")
+    @Test("can end themselves")
     func revokeOwn() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -114,7 +114,7 @@ struct SessionListTests {
         #expect(try await app.me(token).status == 401)
     }
 
-    @Test("of others cannot be told from such as there are not")
+    @Test("of other users are indistinguishable from unknown ones")
     func guessing() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -132,7 +132,7 @@ struct SessionListTests {
         #expect(try await app.store.auditEvents(AuditQuery()).isEmpty)
     }
 
-    @Test("are all ended but one, and nobody else's")
+    @Test("can be ended all but one, without ending other users' sessions")
     func revokeOthers() async throws {
         let app = try TestApp()
         let own = try await app.tokens()
@@ -156,7 +156,7 @@ struct SessionListTests {
         #expect(events.map(\.event.kind.name) == ["session.others_revoked"])
     }
 
-    @Test("are for who is signed in and has an API key", arguments: [HTTPRequest.Method.get, .delete])
+    @Test("need a session and an API key", arguments: [HTTPRequest.Method.get, .delete])
     func unauthenticated(_ method: HTTPRequest.Method) async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -179,7 +179,7 @@ struct SessionListTests {
         ("<script>alert(1)</script>", nil), (String(repeating: "E", count: 4000), nil), ("", nil),
     ]
 
-    @Test("are named after their devices, in our words only", arguments: agents)
+    @Test("are named after their devices, without text from the User-Agent", arguments: agents)
     func device(_ row: (agent: String, name: String?)) async throws {
         let app = try TestApp()
         let token = try #require(Tokens(try await app.signIn(userAgent: row.agent))).token

@@ -6,10 +6,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Sessions and the account (contract section 4), and the cache in front of the store.
+/// Sessions and the account (contract section 4), and the session cache.
 @Suite("A session")
 struct SessionTests {
-    @Test("shows its user, and reads the store only every five seconds")
+    @Test("returns its user, and reads the store only every five seconds")
     func cached() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -20,7 +20,7 @@ struct SessionTests {
         #expect(app.storeScript.count(of: .session) == 1)
     }
 
-    @Test("shows every key, with null for what is not known")
+    @Test("returns every key, with null for unknown values")
     func me() async throws {
         let app = try TestApp()
         let me = try await app.me(try await app.token())
@@ -35,7 +35,7 @@ struct SessionTests {
         #expect(me.headers[.contentType] == "application/json; charset=utf-8")
     }
 
-    @Test("ends at once when its user signs out, and no other with it")
+    @Test("ends at once when its user signs out, and no other session does")
     func signOut() async throws {
         let app = try TestApp()
         let (first, second) = (try await app.token(), try await app.token())
@@ -47,7 +47,7 @@ struct SessionTests {
         #expect(try await app.asUser(.delete, "/auth/token", first).status == 401)
     }
 
-    @Test("ends at once with all others when its user is erased")
+    @Test("ends at once, with all others, when its user is erased")
     func erase() async throws {
         let app = try TestApp()
         let (first, second) = (try await app.token(), try await app.token())
@@ -59,7 +59,7 @@ struct SessionTests {
         #expect(again.json?["new_user"]?.bool == true)
     }
 
-    @Test("ends after an hour to the second, cached or not")
+    @Test("ends after exactly one hour, cached or not")
     func expiry() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -73,7 +73,7 @@ struct SessionTests {
         #expect(reads == 1)
     }
 
-    @Test("revoked by another process is noticed within five seconds")
+    @Test("revoked by another process ends within five seconds")
     func revokedElsewhere() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -83,7 +83,7 @@ struct SessionTests {
         #expect(try await app.me(token).status == 401)
     }
 
-    @Test("revoked while it is being read does not come back from the cache")
+    @Test("revoked during a read does not come back from the cache")
     func revocationRace() async throws {
         for path in ["/auth/token", "/users/me"] {
             let app = try TestApp()
@@ -95,7 +95,7 @@ struct SessionTests {
             async let slow = app.me(token)
             await gate.untilWaiting()
             app.storeScript.hold(after: .session, at: nil)
-            // The user signs out, or is erased, while the slow request holds what it has read.
+            // The user signs out, or is erased, while the slow request holds its read.
             let ended = path == "/auth/token" ? token : other
             #expect(try await app.asUser(.delete, path, ended).status == 200)
             gate.open()
@@ -104,7 +104,7 @@ struct SessionTests {
         }
     }
 
-    @Test("is not looked for where the text cannot be a token of ours")
+    @Test("is not looked up if the text cannot be a session token")
     func otherTexts() async throws {
         let app = try TestApp()
         for token in ["x", String(repeating: "a", count: 42), String(repeating: "a", count: 44)] {
@@ -121,7 +121,7 @@ struct SessionTests {
         StorageError(.closed, reason: "scripted"), StorageError(.conflict, reason: "scripted"),
     ]
 
-    @Test("is never called ended because the store cannot tell", arguments: failures)
+    @Test("is never reported ended because the store is unavailable", arguments: failures)
     func storeFails(_ failure: StorageError) async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -153,7 +153,7 @@ struct SessionTests {
         #expect(try await app.me(token).status == 200)
     }
 
-    @Test("that could not be revoked for sure is read anew")
+    @Test("is read again if its revocation may have failed")
     func revocationFails() async throws {
         let app = try TestApp()
         let token = try await app.token()

@@ -7,7 +7,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A Latchkey whose client has a key, and the calls of server-initiated sign-in.
+/// A Latchkey whose client has a signing key, and the calls of server-initiated sign-in.
 struct BackchannelCalls: Sendable {
     static let path = "/auth/zenkey-async-signin"
     static let hint = "+12025550123-HINT"
@@ -33,10 +33,10 @@ struct BackchannelCalls: Sendable {
             .post, Self.path, [.contentType: "application/json"], body: TokenText.object(body), apiKey: apiKey)
     }
 
-    /// Starts one and returns its handle.
+    /// Starts a sign-in and returns its handle.
     func handle() async throws -> String { try #require(try await start().text("auth_req_id")) }
 
-    /// Asks after a second has passed.
+    /// Polls after a second.
     func poll(_ handle: String, apiKey: String? = TestApp.apiKey) async throws -> Answer {
         app.uptime.advance(by: .seconds(1))
         return try await app.send(.get, Self.path + "/" + handle, apiKey: apiKey)
@@ -50,14 +50,14 @@ struct BackchannelCalls: Sendable {
         try await app.send(.delete, Self.path + "/" + handle, apiKey: apiKey)
     }
 
-    /// Whom former carriers vouch for, as it stands in the store.
+    /// The stored former identities.
     func formerIdentities(_ handle: String) async throws -> [Identity] {
         let hash = TokenHash(sha256Of: handle)
         return try #require(try await app.store.backchannelAuthentication(handle: hash, at: app.clock.now)).portedFrom
             .map(\.identity)
     }
 
-    /// The claims of the request object that the carrier got last.
+    /// The claims of the last request object at the carrier.
     func asked() throws -> JSONObject {
         let request = try #require(app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).last)
         let text = try #require(try JSONValue(parsing: request.body).object?["request"]?.string)
@@ -67,7 +67,7 @@ struct BackchannelCalls: Sendable {
 
     func notificationToken() throws -> String { try #require(try asked()["client_notification_token"]?.string) }
 
-    /// Sends a notification as the carrier would; by default of an approval, with the latest request's token.
+    /// Sends a notification as the carrier does; by default an approval with the latest request's token.
     func notify(_ changes: [String: String?] = [:], token: String? = nil) async throws -> Answer {
         var members: [String: String?] = [
             "auth_req_id": "\"CARRIER-request\"", "state": "\"\(try asked()["state"]?.string ?? "")\"",

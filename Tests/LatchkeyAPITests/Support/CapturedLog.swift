@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged, at every level.
+/// Keeps all log lines, at every level.
 final class CapturedLog: Sendable {
     struct Line: Sendable {
         let level: Logger.Level
@@ -13,10 +13,10 @@ final class CapturedLog: Sendable {
 
     var lines: [Line] { captured.withLock { $0 } }
 
-    /// The lines about sign-ins.
+    /// The lines of sign-ins.
     var signIns: [Line] { lines.filter { $0.message.hasPrefix("sign-in") } }
 
-    /// All that was logged, in one text.
+    /// All lines in one text.
     var text: String {
         lines.map { line in
             line.message + " " + line.metadata.map { "\($0.key)=\($0.value)" }.joined(separator: " ")

@@ -7,11 +7,11 @@ import TestSupport
 final class FakeCarrier: Sendable {
     typealias Answer = ScriptedHTTPClient.Answer
 
-    /// What the carrier does other than being well-behaved.
+    /// How the carrier differs from a conforming one.
     struct Script: Sendable {
         var subject = "SUBJECT-of-jane"
         var nonce: String? = "NONCE-of-the-app"
-        /// Further claims of the ID token, or other values of the usual ones, as JSON; nil leaves one out.
+        /// More or changed claims of the ID token, as JSON; nil omits a claim.
         var claims: [String: String?] = [:]
         var discovery: Answer?
         var token: Answer?
@@ -40,7 +40,7 @@ final class FakeCarrier: Sendable {
         }
     }
 
-    /// Changes what the carrier does from now on.
+    /// Changes the carrier's behaviour from now on.
     func script(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
 
     /// How often a code was posted.
@@ -62,10 +62,10 @@ final class FakeCarrier: Sendable {
         }
     }
 
-    /// The answer of well-behaved discovery.
+    /// The response of conforming discovery.
     func discovered() -> OutboundResponse { .json(Self.metadata) }
 
-    /// The answer of a well-behaved token endpoint.
+    /// The response of a conforming token endpoint.
     func tokens() -> OutboundResponse {
         .json(
             #"{"access_token":"ACCESS-token","token_type":"Bearer","expires_in":300,"id_token":"\#(idToken())"}"#)
@@ -84,7 +84,7 @@ final class FakeCarrier: Sendable {
         return (try? key.token(claims: TokenText.object(members))) ?? ""
     }
 
-    /// A port token by which this carrier vouches for a former user of its own.
+    /// A port token of this carrier for a former user.
     func portToken(of subject: String) -> String {
         let claims = TokenText.object([
             ("iss", "\"\(Self.issuer)\""), ("sub", "\"\(subject)\""), ("aud", "\"client-1\""),

@@ -8,7 +8,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A whole Latchkey for one test: the API over the use cases, over a store of its own and a carrier that is scripted.
+/// A whole Latchkey for one test: the API, the use cases, a store of its own and a scripted carrier.
 struct TestApp: Sendable {
     static let apiKey = "API-key-of-the-test"
     static let otherAPIKey = "API-key-of-somebody-else"
@@ -77,7 +77,7 @@ struct TestApp: Sendable {
         return configuration
     }
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the response.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
         apiKey: String? = TestApp.apiKey, from peer: String = "127.0.0.1"
@@ -111,7 +111,7 @@ struct TestApp: Sendable {
             .post, "/auth/zenkey-signin", [.contentType: "application/json", .userAgent: userAgent], body: body.json)
     }
 
-    /// The objects under `sessions` in the list of a user.
+    /// The objects under `sessions` in a user's list.
     func sessions(_ token: String) async throws -> [JSONObject] {
         try #require(try await asUser(.get, "/users/me/sessions", token).json?["sessions"]?.array)
             .compactMap(\.object)
@@ -152,12 +152,12 @@ struct TestApp: Sendable {
     func me(_ token: String) async throws -> Answer { try await asUser(.get, "/users/me", token) }
 }
 
-/// What an app holds of a session.
+/// The tokens that an app has.
 struct Tokens: Sendable, Hashable {
     let token: String
     let refreshToken: String
 
-    /// Nil for an answer without both.
+    /// Nil for a response without both.
     init?(_ answer: Answer) {
         guard let token = answer.text("token"), let refreshToken = answer.text("refresh_token") else { return nil }
         self.token = token
@@ -165,7 +165,7 @@ struct Tokens: Sendable, Hashable {
     }
 }
 
-/// An answer, its body read as JSON.
+/// A response with its body as JSON.
 struct Answer: Sendable {
     let status: Int
     let headers: HTTPFields
@@ -186,7 +186,7 @@ struct Answer: Sendable {
     var description: String { text("error_description") ?? "" }
 }
 
-/// The JSON body of a sign-in: proper in everything, until a test changes it.
+/// The JSON body of a sign-in, valid until a test changes it.
 struct SignInBody: Sendable {
     /// Values as JSON.
     private(set) var members: [(name: String, json: String)] = [
@@ -197,7 +197,7 @@ struct SignInBody: Sendable {
 
     static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
 
-    /// With another value, as JSON; nil leaves the field out.
+    /// With another value, as JSON; nil omits the field.
     func with(_ name: String, _ json: String?) -> SignInBody {
         var copy = self
         let place = copy.members.firstIndex { $0.name == name }

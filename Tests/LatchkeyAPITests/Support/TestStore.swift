@@ -53,7 +53,7 @@ final class StoreScript: Sendable {
 
     private let state = Mutex(State())
 
-    /// Fails every call of a kind from now on; nil ends that.
+    /// Fails every call of a kind from now on; nil stops that.
     func fail(_ call: Call = .any, with failure: StorageError?) { state.withLock { $0.failures[call] = failure } }
 
     /// Lets every call of a kind happen and then fail from now on; nil ends that.

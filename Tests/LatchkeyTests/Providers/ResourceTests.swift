@@ -164,7 +164,8 @@ import Testing
             let answer = try await stage.fetch(token)
             #expect(answer.status == 403)
             #expect(answer.error == "grant_revoked")
-            #expect(answer.json["error_description"]?.string?.contains("sign in with the provider again") == true)
+            #expect(
+                answer.json["error_description"]?.string?.contains("Sign the user in with the provider again") == true)
             #expect(answer.json["error_type"]?.string == "requestDenied")
             #expect(try stage.rowCount() == 0)
             #expect(try await stage.fetch(token).error == "grant_missing")

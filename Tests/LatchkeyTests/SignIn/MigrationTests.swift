@@ -72,7 +72,7 @@ import Testing
                 #expect(refused.status == 401)
                 #expect(refused.error == "request_denied")
                 #expect(refused.json["error_type"]?.string == "requestDenied")
-                #expect(refused.json["error_description"]?.string?.contains("present carrier") == true)
+                #expect(refused.json["error_description"]?.string?.contains("moved to another carrier") == true)
                 #expect(refused.json["state_key"] == nil)
             }
             #expect(try await audit(stage, "identity.moved_refused").count == 2)
