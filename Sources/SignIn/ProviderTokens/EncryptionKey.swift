@@ -1,5 +1,5 @@
 import Crypto
-package import Primitives
+import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

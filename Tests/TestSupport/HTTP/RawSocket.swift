@@ -109,6 +109,6 @@ private func startConnecting(_ descriptor: Int32, _ address: addrinfo) -> Int32 
     connect(descriptor, address.ai_addr, address.ai_addrlen)
 }
 
-private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32) -> Int {
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
     send(descriptor, bytes, count, flags)
 }
