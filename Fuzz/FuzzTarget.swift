@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// A reader of what carriers send, for libFuzzer: `make fuzz`. Whatever it is given, it ends with a value or an error, and
-/// in time; what else it promises of a value is demanded of each.
+/// A parser of carriers' data, for libFuzzer: `make fuzz`. Any input must lead to a value or an error within a second,
+/// and every value must have the properties that its parser promises.
 enum FuzzTarget: String, CaseIterable {
     case idToken = "id-token"
     case jwks
@@ -24,25 +24,25 @@ enum FuzzTarget: String, CaseIterable {
     }
 }
 
-/// The one that FUZZ_TARGET names.
+/// The target that FUZZ_TARGET names.
 private let target: FuzzTarget = {
     let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
     guard let target = FuzzTarget(rawValue: name) else {
         let names = FuzzTarget.allCases.map(\.rawValue).joined(separator: ", ")
-        say("FUZZ_TARGET names no target, which are: \(names)")
+        say("FUZZ_TARGET must be one of: \(names)")
         exit(64)
     }
     return target
 }()
 
-/// What libFuzzer calls with each input it has thought up.
+/// libFuzzer calls it with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     target.read(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }
 
-/// Ends the process with a word about what does not hold, which libFuzzer takes for a crash and keeps the input of.
+/// Ends the process if a property does not hold. libFuzzer counts that as a crash and keeps the input.
 func demand(_ holds: Bool, _ promise: StaticString) {
     guard !holds else { return }
     say("broken promise: \(promise)")

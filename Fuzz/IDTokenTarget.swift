@@ -3,8 +3,8 @@ import Primitives
 
 @testable import OpenIDConnect
 
-/// The bytes as a token, and, where they are a JSON object, as the claims and as the header of a token that is signed as
-/// it should be, and as the claims of a port token.
+/// The bytes as a token; a JSON object also as the claims and as the header of a correctly signed token, and as the
+/// claims of a port token.
 enum IDTokenTarget {
     private static let issuer = "https://carrier.example"
     private static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
@@ -34,7 +34,7 @@ enum IDTokenTarget {
             accessToken: Secret("access"))
     }
 
-    /// An explanation comes to the same end as a sign-in.
+    /// An explanation must agree with a sign-in.
     private static func validate(_ text: String) {
         guard let keys = Signer.keys, let expectation else { return }
         let validator = IDTokenValidator(rules: rules, issuer: issuer)
@@ -62,7 +62,7 @@ enum IDTokenTarget {
     }
 }
 
-/// Signs with one and the same key, so that what was found once is found again.
+/// Always signs with the same key, so that findings can be repeated.
 private enum Signer {
     private static let key = try? P256.Signing.PrivateKey(rawRepresentation: [UInt8](repeating: 1, count: 32))
 

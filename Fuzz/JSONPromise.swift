@@ -1,8 +1,8 @@
 import Primitives
 
-/// What is promised of any JSON that a carrier sends.
+/// A property of all JSON that is read.
 enum JSONPromise {
-    /// The value that the bytes are, if they are one: written and read once more it is the same.
+    /// The value of the bytes, if they are JSON. Written and read again, it must be the same.
     @discardableResult
     static func value(_ bytes: [UInt8]) -> JSONValue? {
         do throws(JSONSyntaxError) {

@@ -1,6 +1,6 @@
 @testable import OpenIDConnect
 
-/// The bytes as a key set, as sign-ins read it and as it is shown to operators.
+/// The bytes as a key set, as in sign-ins and in reports to operators.
 enum JWKSTarget {
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)

@@ -2,7 +2,7 @@ import Primitives
 
 @testable import OpenIDConnect
 
-/// The bytes as a discovery document of a carrier, as one of a port token's issuer, and as discovery's refusal.
+/// The bytes as a discovery document, as an issuer's OpenID configuration, and as discovery's error response.
 enum MetadataTarget {
     static let requirements = ProviderMetadata.Requirements(
         urlPolicy: .allowLoopbackHTTP,

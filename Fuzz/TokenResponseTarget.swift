@@ -2,7 +2,7 @@ import Primitives
 
 @testable import OpenIDConnect
 
-/// The bytes as an answer of the token endpoint, of status 400 where they begin with an exclamation mark.
+/// The bytes as a response of the token endpoint; of status 400 if they begin with an exclamation mark.
 enum TokenResponseTarget {
     static func read(_ bytes: [UInt8]) {
         let isRefusal = bytes.first == UInt8(ascii: "!")

@@ -1,6 +1,6 @@
 @testable import OpenIDConnect
 
-/// The bytes as an answer of the userinfo endpoint about `subject`.
+/// The bytes as a response of the userinfo endpoint about `subject`.
 enum UserInfoTarget {
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)

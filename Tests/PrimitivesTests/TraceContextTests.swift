@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "Anything else is none",
+        "Any other text is not one",
         arguments: [
             "", "00", "00-\(trace)-\(span)", "00-\(trace)-\(span)-", "00-\(trace)-\(span)-1", "00-\(trace)-\(span)-01-",
             "00-\(trace)-\(span)-01-more", "00-\(trace)-\(span)-011", "cc-\(trace)-\(span)-01more",
@@ -35,7 +35,7 @@ import Testing
         #expect(TraceContext(traceparent: text) == nil)
     }
 
-    @Test("A child is another span of the same trace, and never of zeros alone")
+    @Test("A child is another span of the same trace, and its id is never only zeros")
     func child() throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01"))
         let child = context.child()

@@ -13,7 +13,7 @@ struct ValueTests {
         #expect(secret.exposed == "hunter2")
     }
 
-    @Test("A moment is held at the ends of the range")
+    @Test("A time stops at the ends of the range")
     func timestamp() {
         let moment = Timestamp(secondsSinceEpoch: 100)
         #expect(moment.advanced(bySeconds: -150).secondsSinceEpoch == -50)
@@ -36,7 +36,7 @@ struct ValueTests {
         #expect(!"".hasSameBytesInConstantTime(as: "a"))
     }
 
-    @Test("Random bytes come in the number asked for, and differ")
+    @Test("Random bytes come in the requested number, and differ")
     func random() {
         #expect(RandomSource.system.bytes(0) == [])
         #expect(RandomSource.system.bytes(33).count == 33)

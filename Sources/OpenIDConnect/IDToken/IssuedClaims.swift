@@ -20,6 +20,13 @@ extension IssuedClaims {
             && issuedAt >= now.advanced(bySeconds: -(rules.maximumAgeSeconds + rules.clockSkewSeconds))
     }
 
+    /// For tokens that need no `exp`.
+    var isNotExpiredIfStated: Bool {
+        guard let claim = claims["exp"] else { return true }
+        guard let expiry = ClaimValidationContext.numericDate(claim) else { return false }
+        return now < expiry.advanced(bySeconds: rules.clockSkewSeconds)
+    }
+
     var isValidAlready: Bool {
         guard let claim = claims["nbf"] else { return true }
         guard let start = ClaimValidationContext.numericDate(claim) else { return false }

@@ -1,33 +1,20 @@
 import Primitives
 import Synchronization
 
-/// The key caches of all providers, one for each issuer and key set URL: a provider that names another's key set URL
-/// does not use up the other's fetches.
+/// The key caches of all providers, one for each issuer and key set URL: a provider that names another's key set URL does
+/// not use up the other's fetches.
 final class KeyCaches: Sendable {
     private struct Name: Hashable, Sendable {
         let issuer: String
         let url: EndpointURL
     }
 
-    private let http: any HTTPClient
-    private let clock: WallClock
-    private let limits: OutboundLimits
-    private let rules: CacheRules
-    private let random: RandomSource
-    private let observer: RelyingPartyObserver
+    private let make: @Sendable (_ issuer: String, _ url: EndpointURL) -> KeyCache
     private let caches: Mutex<BoundedCache<Name, KeyCache>>
 
-    init(
-        http: any HTTPClient, clock: WallClock, limits: OutboundLimits, rules: CacheRules, random: RandomSource,
-        observer: RelyingPartyObserver
-    ) {
-        self.observer = observer
-        self.random = random
-        self.http = http
-        self.clock = clock
-        self.limits = limits
-        self.rules = rules
-        caches = Mutex(BoundedCache(capacity: rules.maximumNetworks))
+    init(capacity: Int, make: @escaping @Sendable (_ issuer: String, _ url: EndpointURL) -> KeyCache) {
+        self.make = make
+        caches = Mutex(BoundedCache(capacity: capacity))
     }
 
     func cache(of provider: ProviderMetadata) throws(OIDCError) -> KeyCache {
@@ -41,10 +28,7 @@ final class KeyCaches: Sendable {
         let name = Name(issuer: issuer, url: url)
         return caches.withLock { caches in
             if let cache = caches[name] { return cache }
-            let cache = KeyCache(
-                url: url, http: http, clock: clock, limits: limits, rules: rules,
-                destination: .init(carrier: issuer, step: .keys), random: random,
-                refreshed: { [observer] in observer.keyRefresh(issuer, $0) })
+            let cache = make(issuer, url)
             caches.put(cache, for: name)
             return cache
         }

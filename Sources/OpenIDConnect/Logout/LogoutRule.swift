@@ -22,7 +22,8 @@ struct LogoutRule: ValidationRule {
         LogoutRule(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
         LogoutRule(.audience, { $0.hasAudience }, found: { $0.foundAudience }),
         LogoutRule(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
-        LogoutRule(.expiry, { $0.isNotExpired }, found: { $0.foundTime("exp") }),
+        // Older providers leave the expiry out.
+        LogoutRule(.expiry, { $0.isNotExpiredIfStated }, found: { $0.foundTime("exp") }),
         LogoutRule(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
         LogoutRule(
             .tokenID, { $0.visibleText("jti") != nil }, found: { "jti is \(DisplayText.shape($0.claims["jti"]))" }),

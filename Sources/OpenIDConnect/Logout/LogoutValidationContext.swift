@@ -26,13 +26,6 @@ struct LogoutValidationContext: IssuedClaims {
         return clients.contains { audience.hasSameBytes(as: $0.text) }
     }
 
-    /// Older providers leave the expiry out.
-    var isNotExpired: Bool {
-        guard let claim = claims["exp"] else { return true }
-        guard let expiry = ClaimValidationContext.numericDate(claim) else { return false }
-        return now < expiry.advanced(bySeconds: rules.clockSkewSeconds)
-    }
-
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
 
     /// One of the two at least, and both valid.

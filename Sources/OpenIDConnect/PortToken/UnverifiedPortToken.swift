@@ -45,36 +45,33 @@ public struct UnverifiedPortToken: Sendable {
         guard claims.onlyAudience?.hasSameBytes(as: requirements.clientID.text) == true else {
             throw PortTokenRefusal(.audience, issuer: issuer)
         }
-        issuedAt = try Self.issuedAt(claims, requirements, issuer)
-        try Self.checkValidity(claims, requirements, issuer)
-    }
-
-    private static func issuedAt(
-        _ claims: JSONObject, _ requirements: Requirements, _ issuer: String
-    ) throws(PortTokenRefusal) -> Timestamp {
-        let skew = requirements.idTokenRules.clockSkewSeconds
-        let now = requirements.now
-        guard let issued = ClaimValidationContext.numericDate(claims["iat"]), issued <= now.advanced(bySeconds: skew),
-            issued >= now.advanced(bySeconds: -skew).advanced(bySeconds: -requirements.rules.maximumAgeSeconds)
-        else { throw PortTokenRefusal(.issuedAt, issuer: issuer) }
-        return issued
-    }
-
-    /// Carriers' port tokens have neither `exp` nor `nbf`. If a token has one, it counts.
-    private static func checkValidity(
-        _ claims: JSONObject, _ requirements: Requirements, _ issuer: String
-    ) throws(PortTokenRefusal) {
-        let (now, skew) = (requirements.now, requirements.idTokenRules.clockSkewSeconds)
-        if let claim = claims["exp"] {
-            let end = ClaimValidationContext.numericDate(claim)
-            guard let end, now < end.advanced(bySeconds: skew) else { throw PortTokenRefusal(.expiry, issuer: issuer) }
+        let context = PortTokenValidationContext(claims, requirements, issuer: issuer)
+        guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
+            throw PortTokenRefusal(.issuedAt, issuer: issuer)
         }
-        if let claim = claims["nbf"] {
-            let start = ClaimValidationContext.numericDate(claim)
-            guard let start, start <= now.advanced(bySeconds: skew) else {
-                throw PortTokenRefusal(.notBefore, issuer: issuer)
-            }
-        }
+        self.issuedAt = issuedAt
+        // Carriers' port tokens have neither `exp` nor `nbf`. If a token has one, it counts.
+        guard context.isNotExpiredIfStated else { throw PortTokenRefusal(.expiry, issuer: issuer) }
+        guard context.isValidAlready else { throw PortTokenRefusal(.notBefore, issuer: issuer) }
+    }
+}
+
+/// A port token's times and what they are checked against.
+private struct PortTokenValidationContext: IssuedClaims {
+    let claims: JSONObject
+    let rules: IDTokenRules
+    let issuer: String
+    let now: Timestamp
+    let issuedAt: Timestamp?
+
+    init(_ claims: JSONObject, _ requirements: UnverifiedPortToken.Requirements, issuer: String) {
+        self.claims = claims
+        var rules = requirements.idTokenRules
+        rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
+        self.rules = rules
+        self.issuer = issuer
+        now = requirements.now
+        issuedAt = ClaimValidationContext.numericDate(claims["iat"])
     }
 }
 

@@ -90,9 +90,12 @@ public final class RelyingParty: Sendable {
         self.clock = clock
         self.random = random
         discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
-        keyCaches = KeyCaches(
-            http: http, clock: clock, limits: configuration.limits, rules: configuration.cache, random: random,
-            observer: observer)
+        keyCaches = KeyCaches(capacity: configuration.cache.maximumNetworks) { issuer, url in
+            KeyCache(
+                url: url, http: http, clock: clock, limits: configuration.limits, rules: configuration.cache,
+                destination: .init(carrier: issuer, step: .keys), random: random,
+                refreshed: { observer.keyRefresh(issuer, $0) })
+        }
         logoutKeyFetches = Mutex(TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now()))
         issuerConfigurations = IssuerConfigurations(
             configuration: configuration, http: http, clock: clock, random: random)

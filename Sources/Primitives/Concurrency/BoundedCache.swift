@@ -5,8 +5,8 @@
 ///   happened once must not live longer because it was changed since.
 /// - Whether a value also expires (`lifetime`). Records that answer for a window of time do.
 ///
-/// A lookup is that of a dictionary and changes nothing. A change takes constant time on the average of many. The methods
-/// are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
+/// A lookup is that of a dictionary and changes nothing. A change takes constant time on the average of many. The
+/// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
 @usableFromInline
 package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the age of a value counts from.

@@ -7,13 +7,13 @@ import Primitives
     import Foundation
 #endif
 
-/// A 256-bit key that encrypts private keys and provider tokens in the store.
+/// A 256-bit key that encrypts private keys and providers' tokens in the store. It prints as `‹redacted›`.
 package struct EncryptionKey: Sendable {
     let key: SymmetricKey
-    /// Identifies the key without revealing it: 16 hexadecimal digits derived from it.
+    /// Names the key without revealing it: 16 hexadecimal digits, derived from the key by HKDF.
     package let id: String
 
-    /// Nil unless there are 32 bytes.
+    /// A key of 32 bytes; nil for another number.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         key = SymmetricKey(data: bytes)

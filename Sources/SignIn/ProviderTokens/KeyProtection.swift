@@ -1,10 +1,10 @@
-/// How private keys stand in the store: encrypted with AES-256-GCM where there is a key for that, and as they are,
-/// behind the database's own protection, where there is none.
+/// Encrypts private keys for the store with AES-256-GCM. Without an encryption key they are stored in plain form, under
+/// the database's own protection.
 ///
-/// The first encryption key encrypts and all decrypt, so that it can be changed while keys under the old one are in
-/// use.
+/// The first encryption key encrypts, all of them decrypt, so that they can be changed while private keys encrypted
+/// under the old one are in use.
 struct KeyProtection: Sendable {
-    /// The format of a stored key, in its first byte.
+    /// The first byte of a stored key: the form of the others.
     private enum Form {
         static let plain: UInt8 = 0
         static let encrypted: UInt8 = 1
@@ -12,13 +12,13 @@ struct KeyProtection: Sendable {
 
     let keys: [EncryptionKey]
 
-    /// - Parameter id: Authenticated with the key, so that one stored key cannot replace another.
+    /// - Parameter id: Bound to the stored form, so that one stored key cannot replace another.
     func protect(_ secret: [UInt8], of id: String) throws -> [UInt8] {
         guard let first = keys.first else { return [Form.plain] + secret }
         return [Form.encrypted] + (try first.key.seal(secret, boundTo: Array(id.utf8)))
     }
 
-    /// The secret; nil if no encryption key decrypts it.
+    /// The secret, or nil if no key decrypts it.
     func open(_ stored: [UInt8], of id: String) -> [UInt8]? {
         switch stored.first {
         case Form.plain: Array(stored.dropFirst())
@@ -27,7 +27,7 @@ struct KeyProtection: Sendable {
         }
     }
 
-    /// Whether ``protect(_:of:)`` would store it in the same form now.
+    /// Whether the stored form is the one that ``protect(_:of:)`` makes now.
     func isCurrent(_ stored: [UInt8], of id: String) -> Bool {
         guard let first = keys.first else { return stored.first == Form.plain }
         return stored.first == Form.encrypted && Self.decrypt(stored, of: id, with: first) != nil

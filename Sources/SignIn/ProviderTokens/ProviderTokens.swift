@@ -1,19 +1,19 @@
 import OpenIDConnect
 import Primitives
 
-/// A provider's tokens for a user, with which its resources are fetched.
+/// The tokens that a provider issued for a user, with which its resources are fetched.
 struct ProviderTokens: Sendable, Hashable {
     var accessToken: Secret
     /// Nil if the provider issued none.
     var refreshToken: Secret?
-    /// When the access token expires, if the provider says so.
+    /// When the access token expires, if the provider said so.
     var expiresAt: Timestamp?
-    /// The granted scopes, if the provider says so.
+    /// The granted scopes, if the provider named them.
     var scope: String?
 
-    /// How many seconds before its expiry an access token is no longer sent, because it could expire on the way.
+    /// An access token that expires within so many seconds is not sent: it could expire on the way.
     static let margin: Int64 = 30
-    /// Ten years in seconds: longer lifetimes are taken for errors.
+    /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
 
     init(_ response: TokenResponse, at now: Timestamp) {
@@ -23,7 +23,7 @@ struct ProviderTokens: Sendable, Hashable {
         scope = response.scope
     }
 
-    /// The tokens after a refresh: values missing in the response stay (RFC 6749 section 6).
+    /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6).
     func renewed(by response: TokenResponse, at now: Timestamp) -> ProviderTokens {
         var tokens = ProviderTokens(response, at: now)
         tokens.refreshToken = tokens.refreshToken ?? refreshToken
@@ -31,7 +31,7 @@ struct ProviderTokens: Sendable, Hashable {
         return tokens
     }
 
-    /// Whether the access token must be replaced before it is sent.
+    /// Whether the access token must be refreshed before it is sent.
     /// - Parameter refused: An access token that the provider refused.
     func areStale(at now: Timestamp, refused: Secret?) -> Bool {
         if let refused, refused == accessToken { return true }
@@ -56,7 +56,7 @@ extension ProviderTokens {
     }
 }
 
-/// Tokens whose user must register first.
+/// Tokens whose user has not registered yet.
 struct WaitingTokens {
     let tokens: ProviderTokens
     let provider: String

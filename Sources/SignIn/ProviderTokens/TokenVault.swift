@@ -2,18 +2,18 @@ import OpenIDConnect
 import Primitives
 package import StorageModel
 
-/// Encrypts providers' tokens for the store: AES-256-GCM with one of the operator's keys, bound to the row, so that no
-/// one who can write to the database can use one user's tokens for another.
+/// Encrypts providers' tokens for the store: AES-256-GCM under one of the operator's keys, bound to their row, so that
+/// write access to the database does not suffice to use one user's tokens for another.
 ///
 /// The first key encrypts and all decrypt, so that keys can be changed while servers run (docs/providers.md).
 package struct TokenVault: Sendable {
     /// Why stored tokens cannot be read.
     package enum Failure: String, Error {
-        /// Their encryption key is not configured.
+        /// Their key is not configured.
         case unknownKey = "unknown_key"
         /// They belong to another row, or were changed.
         case unreadable
-        /// No encryption key is configured.
+        /// No key is configured, so nothing can be encrypted.
         case noKey = "no_key"
     }
 
@@ -26,13 +26,13 @@ package struct TokenVault: Sendable {
     /// The id of the key that encrypts; nil if there is none.
     package var currentKeyID: String? { keys.first?.id }
 
-    /// Whether contents encrypted with a key can be decrypted.
+    /// Whether the key with this id is configured.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
     func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(Failure) -> SealedTokens {
         var json = JSONObjectWriter(capacity: 512)
         tokens.write(to: &json)
-        // Tokens with a refresh token are kept until the provider refuses them.
+        // Tokens that can be refreshed have no expiry of their own.
         return try seal(json.finish(), at: binding, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
     }
 
@@ -45,7 +45,7 @@ package struct TokenVault: Sendable {
         return tokens
     }
 
-    /// The same tokens, encrypted with the current key.
+    /// The same tokens, encrypted under the current key.
     package func resealed(_ record: ProviderTokenRecord) throws(Failure) -> SealedTokens {
         try seal(try content(of: record), at: record.binding, expiresAt: record.sealed.expiresAt)
     }
@@ -69,7 +69,7 @@ package struct TokenVault: Sendable {
         return content
     }
 
-    /// The authenticated data. Each part follows its length, so that no two bindings have the same bytes.
+    /// The data that the content is bound to, each part after its length, so that no two bindings have the same bytes.
     private static func authenticated(_ binding: TokenBinding, _ keyID: String) -> [UInt8] {
         let parts = [
             "latchkey provider tokens", keyID, String(binding.user.number), binding.identity.issuer,
@@ -80,8 +80,8 @@ package struct TokenVault: Sendable {
 }
 
 extension TokenVault {
-    /// Stores tokens with a sign-in. A provider may issue a refresh token the first time only: then the earlier one
-    /// stays.
+    /// Stores tokens with a sign-in. A provider may issue a refresh token at the first sign-in only, so without a new
+    /// one the earlier one stays.
     func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
         NewProviderTokens(provider: provider, clientID: clientID) { binding, earlier in
             var tokens = tokens

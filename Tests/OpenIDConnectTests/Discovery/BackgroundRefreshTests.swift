@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Metadata and keys are renewed before their time is over")
+@Suite("Metadata and keys are refreshed before they expire")
 struct BackgroundRefreshTests {
     private struct Stage {
         let carrier: FakeCarrier
@@ -58,7 +58,7 @@ struct BackgroundRefreshTests {
         #expect(stage.requests == [2, 2])
     }
 
-    @Test("Chance decides between the two", arguments: [(UInt8(0), Int64(750)), (255, 900)])
+    @Test("The random source decides when between the two", arguments: [(UInt8(0), Int64(750)), (255, 900)])
     func jitter(_ byte: UInt8, _ seconds: Int64) async throws {
         let stage = try await Stage(random: RandomSource { [UInt8](repeating: byte, count: $0) })
         stage.carrier.clock.advance(bySeconds: seconds - 1)
@@ -67,7 +67,7 @@ struct BackgroundRefreshTests {
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
     }
 
-    @Test("What nobody has used since it came is left alone")
+    @Test("A document that was not used since it came is not refreshed")
     func unused() async throws {
         let stage = try await Stage()
         stage.carrier.clock.advance(bySeconds: 900)
@@ -77,7 +77,7 @@ struct BackgroundRefreshTests {
         #expect(stage.requests == [2, 2])
     }
 
-    @Test("When it fails, sign-ins go on without waiting, and it is tried again within the minute")
+    @Test("After a failed refresh, sign-ins do not wait, and it is tried again within a minute")
     func outage() async throws {
         let stage = try await Stage()
         let silence = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
@@ -98,7 +98,7 @@ struct BackgroundRefreshTests {
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
     }
 
-    @Test("What was known serves for a day, and no longer")
+    @Test("Known metadata and keys serve for a day, and no longer")
     func bound() async throws {
         let stage = try await Stage()
         stage.carrier.change { $0.keys = OutboundResponse(status: 503) }
@@ -111,7 +111,7 @@ struct BackgroundRefreshTests {
         #expect(try await stage.signIn()?.code == .keysUnavailable)
     }
 
-    @Test("A refresh and the sign-ins that need the same share one request")
+    @Test("A refresh and the sign-ins that need the same document share one request")
     func singleFlight() async throws {
         let stage = try await Stage()
         let gate = Gate()
@@ -127,7 +127,7 @@ struct BackgroundRefreshTests {
         #expect(stage.requests[1] == 2)
     }
 
-    @Test("So many refreshes run at once, and no more")
+    @Test("The number of concurrent refreshes is limited")
     func concurrency() async throws {
         let stage = try await Stage { $0.cache.maximumRefreshes = 3 }
         stage.carrier.change {

@@ -12,7 +12,7 @@ struct IssuerDiscoveryTests {
     }
 
     @Test(
-        "Metadata is asked for below the issuer, without a word of who asks",
+        "Metadata is requested below the issuer, without the client's id",
         arguments: [
             (TokenDraft.issuer, TokenDraft.issuer + "/.well-known/openid-configuration"),
             ("https://login.example", "https://login.example/.well-known/openid-configuration"),
@@ -27,7 +27,7 @@ struct IssuerDiscoveryTests {
     }
 
     @Test(
-        "Metadata that names another issuer is refused, however alike",
+        "Metadata that names another issuer is refused, however similar",
         arguments: [
             "https://example.org/", TokenDraft.issuer + "/", TokenDraft.issuer.uppercased(),
             TokenDraft.issuer + "?x", "https://login.carrier.example",
@@ -54,13 +54,13 @@ struct IssuerDiscoveryTests {
         #expect(await failure { () throws(OIDCError) in try await provider(refused) }?.code == .metadataRefused)
     }
 
-    @Test("The network's number in metadata is nothing to a provider that is no carrier")
+    @Test("A mccmnc in the metadata of a provider that is not a carrier is ignored")
     func network() async throws {
         let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.with("mccmnc", "\"x\"").text) }
         #expect(try await provider(carrier.relyingParty(ofIssuer: TokenDraft.issuer)).issuer == TokenDraft.issuer)
     }
 
-    @Test("Whoever is found by network needs one")
+    @Test("Discovery by network needs a network")
     func networkMissing() async throws {
         let carrier = FakeCarrier()
         let relyingParty = try carrier.relyingParty()
@@ -90,7 +90,7 @@ struct IssuerDiscoveryTests {
         #expect(carrier.http.requests.count == 4)
     }
 
-    @Test("A provider without a userinfo endpoint has told the attributes in the ID token; a carrier has to have one")
+    @Test("The attributes of a provider without a userinfo endpoint come from the ID token; a carrier must have one")
     func attributesOfToken() async throws {
         var draft = TokenDraft()
         draft.claims["email"] = "\"jo@example.org\""

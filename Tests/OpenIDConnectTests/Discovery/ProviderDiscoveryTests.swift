@@ -51,7 +51,7 @@ struct ProviderDiscoveryTests {
         #expect(try await error(carrier.relyingParty(), SignInSubjects())?.code == .discoveryRefused)
     }
 
-    @Test("An answer that is neither metadata nor an error is unusable")
+    @Test("A response that is neither metadata nor an error is unusable")
     func unusable() async throws {
         for response in [
             OutboundResponse(status: 302), OutboundResponse(status: 200), .json("[]"), .json("{", status: 200),
@@ -67,7 +67,7 @@ struct ProviderDiscoveryTests {
     }
 
     @Test(
-        "A transport failure is told as what it is",
+        "A transport failure is reported with its code",
         arguments: [
             (OutboundError.Code.timedOut, OIDCError.Code.timedOut), (.unreachable, .unreachable), (.tls, .unreachable),
             (.addressRefused, .unreachable), (.malformed, .unusableResponse), (.tooLarge, .unusableResponse),
@@ -125,7 +125,7 @@ struct ProviderDiscoveryTests {
         #expect(try await error(relyingParty, SignInSubjects())?.code == .unusableResponse)
     }
 
-    @Test("A network that discovery does not know is not asked for again at once, by the same client")
+    @Test("An unknown network is not looked up again at once for the same client")
     func unknownNetwork() async throws {
         let carrier = FakeCarrier { $0.discovery = .json(#"{"error":"x","redirect_uri":"https://d.example/"}"#) }
         let relyingParty = try carrier.relyingParty()
@@ -149,7 +149,7 @@ struct ProviderDiscoveryTests {
         #expect(try await error(relyingParty, SignInSubjects()) == nil)
     }
 
-    @Test("A network stays with the issuer it was first seen with")
+    @Test("A network may name only the issuer first seen for it")
     func firstSeenIssuer() async throws {
         let carrier = FakeCarrier()
         let relyingParty = try carrier.relyingParty { $0.cache.staleLifetime = 0 }
@@ -192,7 +192,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(pinned, subjects) == nil)
     }
 
-    @Test("A flood of unknown networks does not cost a known one its service")
+    @Test("A flood of unknown networks does not keep the users of a known one from signing in")
     func flood() async throws {
         let gate = Gate()
         let carrier = FakeCarrier()
@@ -210,7 +210,7 @@ struct ProviderDiscoveryTests {
         for task in held { _ = await task.result }
     }
 
-    @Test("A network is held to the issuer that was configured for it")
+    @Test("A network may name only the issuer configured for it")
     func configuredIssuer() async throws {
         let carrier = FakeCarrier()
         let subjects = try SignInSubjects()
@@ -220,7 +220,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(same, subjects) == nil)
     }
 
-    @Test("Networks may share an issuer, but none can bring other keys for it while what the others said is fresh")
+    @Test("Networks may share an issuer, but none can name other keys for it while the others' metadata is fresh")
     func sharedIssuer() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil)
         let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
@@ -245,7 +245,7 @@ struct ProviderDiscoveryTests {
         }
     }
 
-    @Test("A network whose discovery fails does not keep the others from moving their keys")
+    @Test("A network whose discovery fails does not keep the others from changing their keys")
     func sharedIssuerOfFailingNetwork() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil)
         let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
@@ -260,7 +260,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(relyingParty, try SignInSubjects(network: "310998")) == nil)
     }
 
-    @Test("Many who ask at once share one request, even if the first of them is cancelled")
+    @Test("Concurrent callers share one request, even if the first is cancelled")
     func singleFlight() async throws {
         let gate = Gate()
         let carrier = FakeCarrier { $0.gates[FakeCarrier.discoveryURL] = gate }
@@ -277,7 +277,7 @@ struct ProviderDiscoveryTests {
         #expect(discoveries(carrier) == 1)
     }
 
-    @Test("Those who share a failing request all learn of it, and the next asks again")
+    @Test("All callers that share a failing request get its error, and the next asks again")
     func failingLeader() async throws {
         let gate = Gate()
         let carrier = FakeCarrier {

@@ -47,7 +47,7 @@ struct ProviderMetadataTests {
     }
 
     @Test(
-        "What we depend on must be among what is listed, if it is listed",
+        "A list must contain the value that a sign-in needs",
         arguments: [
             (
                 "id_token_signing_alg_values_supported",
@@ -68,7 +68,7 @@ struct ProviderMetadataTests {
     }
 
     @Test(
-        "What need not be listed, or is listed in another way, is accepted",
+        "Optional lists, and lists in other forms, are accepted",
         arguments: [
             ("id_token_signing_alg_values_supported", [nil, "null", "\"RS256\"", "[\"none\",\"ES256\"]"]),
             ("response_types_supported", [nil, "null", "\"code\"", "[\"id_token\",\"code\"]"]),
@@ -92,7 +92,7 @@ struct ProviderMetadataTests {
                 == .metadataRefused)
     }
 
-    @Test("Plain http to loopback is accepted where that was allowed")
+    @Test("Plain http to loopback is accepted if that is allowed")
     func loopback() async throws {
         let base = "http://127.0.0.1:9/m/310999"
         var metadata = FakeCarrier.metadata

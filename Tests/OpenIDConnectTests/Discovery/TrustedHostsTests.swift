@@ -6,7 +6,7 @@ struct TrustedHostsTests {
         TrustedHosts(try patterns.map { try #require(TrustedHosts.Pattern($0)) })
     }
 
-    @Test("A pattern covers what is below its name, on a dot boundary only")
+    @Test("A pattern covers subdomains of its name only")
     func wildcard() throws {
         let trusted = try hosts("*.att.com")
         for host in ["login.att.com", "a.b.att.com", "x.att.com"] { #expect(trusted.contains(host)) }
@@ -36,7 +36,7 @@ struct TrustedHostsTests {
     }
 
     @Test(
-        "What is not a pattern is refused",
+        "A text that is not a pattern is refused",
         arguments: [
             "", "*", "*.", "*.com", "**.att.com", "*.*.com", "a.*.com", "*att.com", "att.*", "*.att.com.",
             "https://att.com", "att.com/x",

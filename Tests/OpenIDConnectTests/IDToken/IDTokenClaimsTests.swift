@@ -51,7 +51,7 @@ struct IDTokenClaimsTests {
     }
 
     @Test(
-        "Only the issuer that was asked is accepted, to the byte",
+        "Only the issuer that was asked is accepted, byte for byte",
         arguments: [
             TokenCase("as it should be", nil) { _ in },
             .claim("iss", "\"https://example.org/\"", .issuer), .claim("iss", "\"\(TokenDraft.issuer)1\"", .issuer),
@@ -105,7 +105,7 @@ struct IDTokenClaimsTests {
     func authorizedParty(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "A token is accepted until its expiry, give or take the clock skew",
+        "A token is accepted until its expiry plus the clock skew",
         arguments: [
             .claim("exp", "\(now + 1)", nil), .claim("exp", "\(now - 59).5", .expiry),
             TokenCase("exp within the skew", nil) {
@@ -129,7 +129,7 @@ struct IDTokenClaimsTests {
     func expiry(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "A token is accepted that was issued just now",
+        "A token that was issued recently is accepted",
         arguments: [
             .claim("iat", "\(now)", nil), .claim("iat", "\(now + 60)", nil), .claim("iat", "\(now + 61)", .issuedAt),
             .claim("iat", "\(now - 660)", nil), .claim("iat", "\(now - 661)", .issuedAt),
@@ -164,7 +164,7 @@ struct IDTokenClaimsTests {
     func nonce(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "The authentication context is one that was asked for",
+        "The authentication context is one of the requested ones",
         arguments: [
             .claim("acr", nil, nil), .claim("acr", "7", nil),
             .claim("acr", "\"a3\"", nil, expecting: { $0.acrValues = ["a3"] }),
@@ -179,7 +179,7 @@ struct IDTokenClaimsTests {
     func acr(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "The user authenticated as recently as was asked for",
+        "The user authenticated as recently as requested",
         arguments: [
             .claim("auth_time", nil, nil), .claim("auth_time", "\(now - 86400)", nil),
             .claim("auth_time", "\"\(now)\"", .authTime), .claim("auth_time", "null", .authTime),
@@ -222,7 +222,7 @@ struct IDTokenClaimsTests {
     func context(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "Claims are one strict JSON object, and what is not known in it means nothing",
+        "Claims are one strict JSON object, and unknown members are ignored",
         arguments: [
             .claim("admin", "true", nil), .claim("roles", "[\"root\"]", nil),
             .claim("_claim_sources", "{\"src1\":{\"endpoint\":\"https://canary.example/\"}}", nil),
@@ -237,7 +237,7 @@ struct IDTokenClaimsTests {
         ] as [TokenCase])
     func claims(_ row: TokenCase) throws { try verify(row) }
 
-    @Test("Claims in the header mean nothing")
+    @Test("Claims in the header are ignored")
     func headerClaims() throws {
         var draft = TokenDraft()
         draft.header["sub"] = "\"victim\""
@@ -252,7 +252,7 @@ struct IDTokenClaimsTests {
         #expect(verified.issuer == TokenDraft.issuer)
     }
 
-    @Test("A verified token tells what was signed, and hides the subject from print")
+    @Test("A verified token has the signed claims, and does not print the subject")
     func verified() throws {
         var draft = TokenDraft(key: .ec1)
         draft.claims["context"] = "\"Pay $10\""
@@ -271,7 +271,7 @@ struct IDTokenClaimsTests {
         #expect(!"\(verified) \(String(reflecting: verified)) \([verified])".contains("310999-subject"))
     }
 
-    @Test("An error names the check and no value")
+    @Test("An error names the check, but no value")
     func errorText() {
         for check in IDTokenCheck.allCases {
             let error = OIDCError.failed(check)

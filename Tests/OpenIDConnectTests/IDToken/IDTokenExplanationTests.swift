@@ -50,7 +50,7 @@ struct IDTokenExplanationTests {
         #expect(try explain(TokenDraft()).isAccepted)
     }
 
-    @Test("What cannot be read makes only the checks impossible that look at it")
+    @Test("An unreadable part makes only the checks of that part impossible")
     func unreadable() throws {
         let ofHeader: [IDTokenCheck] = [.criticalHeader, .type, .algorithm]
         let ofSignature: [IDTokenCheck] = [.key, .signature]
@@ -76,7 +76,7 @@ struct IDTokenExplanationTests {
         #expect(notPossible(try explain(draft)) == ofHeader + ofSignature + [.claims] + ofClaims)
     }
 
-    @Test("Without keys the rest is explained still, and it is not a refusal")
+    @Test("Without keys the other checks are still explained, and the token is not refused")
     func noKeys() throws {
         let down = try explain(TokenDraft(), keys: .failure(OIDCError(.timedOut, reason: "No answer.")))
         #expect(notPossible(down) == [.key, .signature])
@@ -87,7 +87,7 @@ struct IDTokenExplanationTests {
         #expect(failed(try explain(TokenDraft(), keys: .success(TestKey.keySet(.rsa2)))) == [.key])
     }
 
-    @Test("No subject, nonce, context or other claim of a user stands in what was found")
+    @Test("No finding contains a subject, nonce, context or other claim of a user")
     func privacy() throws {
         var draft = TokenDraft()
         draft.claims["sub"] = "\"subject-hunter2\""
@@ -111,7 +111,7 @@ struct IDTokenExplanationTests {
         #expect(try explain(draft).claims?["email"]?.string == "hunter2@example.com")
     }
 
-    @Test("What a token says cannot end a line or command a terminal")
+    @Test("Text of a token cannot end a line or control a terminal")
     func injection() throws {
         var draft = TokenDraft()
         let hostile = #""\n\u001b[2J\u202e"# + String(repeating: "x", count: 300) + "\""

@@ -69,7 +69,7 @@ struct IDTokenFormatTests {
     func headerObject(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
-        "Extensions that change how a token is read are refused, whatever they hold",
+        "Extensions that change how a token is read are refused, whatever their value",
         arguments: [
             .member("crit", "[\"x\"]", .criticalHeader), .member("crit", "[]", .criticalHeader),
             .member("crit", "\"x\"", .criticalHeader), .member("crit", "[\"alg\"]", .criticalHeader),
@@ -90,7 +90,7 @@ struct IDTokenFormatTests {
         ] as [TokenCase])
     func type(_ row: TokenCase) throws { try verify(row) }
 
-    @Test("Keys that a header brings or points to are not used")
+    @Test("Keys that a header contains or points to are not used")
     func embeddedKeys() throws {
         let foreign = TestKey.rsa2
         for (name, json) in [

@@ -66,13 +66,13 @@ struct IDTokenSignatureTests {
         },
     ]
 
-    @Test("An RS256 signature that does not hold is refused", arguments: badSignatures)
+    @Test("A bad RS256 signature is refused", arguments: badSignatures)
     func badRS256(_ row: TokenCase) throws { try verify(row) }
 
-    @Test("An ES256 signature that does not hold is refused", arguments: badSignatures)
+    @Test("A bad ES256 signature is refused", arguments: badSignatures)
     func badES256(_ row: TokenCase) throws { try verify(row, key: .ec1) }
 
-    @Test("An ES256 signature in DER is refused: JWS has the two numbers plain")
+    @Test("An ES256 signature in DER is refused, because JWS concatenates the two numbers")
     func der() throws {
         let key = TestKey.ec1
         var draft = TokenDraft(key: key)
@@ -83,7 +83,7 @@ struct IDTokenSignatureTests {
         #expect(try failedCheck(draft.text, keySet: TestKey.keySet(key)) == .signature)
     }
 
-    @Test("A key that is not published is no key")
+    @Test("A token signed with an unpublished key is refused")
     func foreignKey() throws {
         var draft = TokenDraft(key: .rsa2)
         #expect(try failedCheck(draft.text, keySet: TestKey.keySet(.rsa1)) == .key)
@@ -92,7 +92,7 @@ struct IDTokenSignatureTests {
     }
 
     @Test(
-        "An algorithm other than the allowed is refused, however it is written and signed",
+        "An algorithm that is not allowed is refused, however it is spelled and signed",
         arguments: [
             "\"none\"", "\"None\"", "\"NONE\"", "\"nOnE\"", "\"\"", "null", "0", "[\"RS256\"]", "\"RS256 \"",
             "\"rs256\"",
@@ -117,7 +117,7 @@ struct IDTokenSignatureTests {
         #expect(try failedCheck(draft.text, keySet: TestKey.keySet(.rsa1)) == .format)
     }
 
-    @Test("An HMAC keyed with what is public, or with the client secret, is refused", arguments: 0..<8)
+    @Test("An HMAC with a public value or the client secret as its key is refused", arguments: 0..<8)
     func hmac(_ choice: Int) throws {
         guard case .rsa(let rsa) = TestKey.rsa1.pair else { return }
         let pem = rsa.publicKey.pemRepresentation
@@ -135,7 +135,7 @@ struct IDTokenSignatureTests {
         }
     }
 
-    @Test("An algorithm we know is refused where the provider is not known to use it")
+    @Test("A supported algorithm that the provider does not list is refused")
     func pinned() throws {
         let text = TokenDraft(key: .ec1).text
         #expect(try failedCheck(text, keySet: TestKey.keySet(.ec1), algorithms: [.rs256]) == .algorithm)

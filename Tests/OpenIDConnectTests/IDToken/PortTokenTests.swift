@@ -190,7 +190,7 @@ struct PortTokenTests {
         if let check = row.check, check != .key, check != .signature { #expect(carriers.http.requests.isEmpty) }
     }
 
-    @Test("A verified port token says who the user was, when it was issued, and which token it is")
+    @Test("A verified port token has the former subject, its time of issue and its digest")
     func says() async throws {
         let carriers = FormerCarriers()
         carriers.change { $0.keys = .json(TestKey.keySet(.ec1)) }
@@ -247,7 +247,7 @@ struct PortTokenTests {
         #expect(carriers.keyRequests == 3)
     }
 
-    @Test("A key that another one has replaced under the same id works")
+    @Test("A key that replaces another under the same id works")
     func replacement() async throws {
         let carriers = FormerCarriers()
         let party = try carriers.relyingParty()
@@ -292,7 +292,7 @@ struct PortTokenTests {
     ]
 
     @Test(
-        "A former carrier that cannot be asked moves nobody, and is asked again only after a while",
+        "A former carrier that cannot be reached moves no account, and is asked again only after a while",
         arguments: failures)
     func unusable(row: Unusable) async throws {
         let carriers = FormerCarriers()
@@ -306,7 +306,7 @@ struct PortTokenTests {
         #expect(try await checks([PortTokenDraft().text], party) == [nil])
     }
 
-    @Test("What was known of a former carrier serves on while it is down")
+    @Test("Known metadata and keys of a former carrier serve while it is down")
     func stale() async throws {
         let carriers = FormerCarriers()
         let party = try carriers.relyingParty()
@@ -319,7 +319,7 @@ struct PortTokenTests {
         #expect(try await checks([PortTokenDraft().text], party) == [nil])
     }
 
-    @Test("A port token is no ID token, and an ID token no port token")
+    @Test("A port token is not accepted as an ID token, nor an ID token as a port token")
     func kinds() async throws {
         var idToken = TokenDraft()
         idToken.header["typ"] = "\"port_token+jwt\""

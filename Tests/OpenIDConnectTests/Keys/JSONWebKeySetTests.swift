@@ -24,7 +24,7 @@ struct JSONWebKeySetTests {
     }
 
     @Test(
-        "Entries are used only if they are for signatures, of a kind and shape we accept",
+        "Entries are used only if they are supported keys for signatures",
         arguments: [
             KeyCase("use absent", used: true, .rsa1, "use", nil),
             KeyCase("use enc", used: false, .rsa1, "use", "\"enc\""),
@@ -86,7 +86,7 @@ struct JSONWebKeySetTests {
         #expect(count([entry]) == ((2048...8192).contains(bits) ? 1 : 0))
     }
 
-    @Test("An even modulus is no modulus")
+    @Test("An even modulus is refused")
     func evenModulus() {
         var modulus = [UInt8](repeating: 0xA5, count: 256)
         modulus[255] = 0xA4
@@ -94,7 +94,7 @@ struct JSONWebKeySetTests {
     }
 
     @Test(
-        "What is no key set, or an empty one, is refused",
+        "A document that is not a key set, or an empty set, is refused",
         arguments: [
             "", "null", "[]", "{}", #"{"keys":null}"#, #"{"keys":{}}"#, #"{"keys":[]}"#,
             #"{"keys":[],"keys":[]}"#, "<html></html>",

@@ -65,7 +65,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1) == .failed(.key))
     }
 
-    @Test("A rotated key that bears no id works too")
+    @Test("A rotated key without a key id works, too")
     func anonymousRotation() async throws {
         let anonymous = TestKey.keySet([TestKey.rsa1.jwk.with("kid", nil)])
         let stage = try await Stage(FakeCarrier { $0.keys = .json(anonymous) })
@@ -76,7 +76,7 @@ struct KeyRotationTests {
         #expect(stage.fetches == 2)
     }
 
-    @Test("A key that another one has replaced under the same id works", arguments: ["rsa-1", "kid"])
+    @Test("A key that replaces another under the same id works", arguments: ["rsa-1", "kid"])
     func replacement(keyID: String) async throws {
         let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1.named(keyID))) })
         #expect(await stage.error(.rsa1, keyID: keyID) == nil)
@@ -86,7 +86,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1, keyID: keyID) == .failed(.signature), "the former key is none any more")
     }
 
-    @Test("A signature that does not hold under a known key costs one fetch")
+    @Test("A bad signature under a known key causes one fetch")
     func badSignature() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa2, keyID: "rsa-1") == .failed(.signature))
@@ -95,7 +95,7 @@ struct KeyRotationTests {
         #expect(stage.fetches == 2)
     }
 
-    @Test("A flood of signatures that do not hold costs no more than one of unknown key ids, and both together too")
+    @Test("A flood of bad signatures, of unknown key ids, or of both causes a few fetches")
     func signatureFlood() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa1) == nil)
@@ -117,7 +117,7 @@ struct KeyRotationTests {
         #expect(stage.fetches == 2)
     }
 
-    @Test("A flood of unknown key ids costs a few fetches, and a proper token is accepted meanwhile")
+    @Test("A flood of unknown key ids causes a few fetches, and a valid token is accepted meanwhile")
     func flood() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa1) == nil)
@@ -130,7 +130,7 @@ struct KeyRotationTests {
         #expect(stage.fetches == 4)
     }
 
-    @Test("So does a flood of many at once")
+    @Test("A concurrent flood causes as few")
     func parallelFlood() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa1) == nil)
@@ -156,7 +156,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1) == nil)
     }
 
-    @Test("Without any keys a token is not accepted, and what hinders is told")
+    @Test("Without keys a token is not accepted, and the error says why")
     func noKeys() async throws {
         let stage = try await Stage(FakeCarrier { $0.keys = .json(#"{"keys":[]}"#) })
         for _ in 0..<10 {
@@ -176,7 +176,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1) == nil)
     }
 
-    @Test("A token of a provider whose keys are all weak is refused for its key")
+    @Test("If all keys of a provider are weak, a token is refused for its key")
     func weakKeysOnly() async throws {
         let weak = TestKey.keySet([
             TestKey.rsa1.jwk.with("n", "\"\(Base64URL.encode([UInt8](repeating: 0xA5, count: 128)))\"")
@@ -197,7 +197,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1)?.code == .keysUnavailable)
     }
 
-    @Test("Many who need keys at once share one fetch, even if the first of them is cancelled")
+    @Test("Concurrent callers share one fetch of keys, even if the first is cancelled")
     func singleFlight() async throws {
         let gate = Gate()
         let stage = try await Stage(FakeCarrier { $0.gates[FakeCarrier.keysURL] = gate })
@@ -212,7 +212,7 @@ struct KeyRotationTests {
         #expect(stage.fetches == 1)
     }
 
-    @Test("A provider that names another's keys does not share their allowance")
+    @Test("A provider that names another's key set URL does not use up the other's fetches")
     func separateAllowance() async throws {
         let stage = try await Stage()
         for index in 0..<10 { _ = await stage.error(.ec1, keyID: "random-\(index)") }

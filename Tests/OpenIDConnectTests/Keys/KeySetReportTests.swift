@@ -9,7 +9,7 @@ struct KeySetReportTests {
     }
 
     @Test(
-        "Each entry that is passed over is told with the reason",
+        "Each ignored entry is reported with the reason",
         arguments: [
             ("use", "\"enc\"", .purpose), ("key_ops", "[\"sign\"]", .purpose), ("kty", "\"oct\"", .kind),
             ("alg", "\"PS256\"", .algorithm), ("kid", "7", .keyID),
@@ -22,7 +22,7 @@ struct KeySetReportTests {
         #expect((entry.algorithm == .rs256) == (refusal == nil))
     }
 
-    @Test("Usable keys are told with their algorithm and size, weak ones with theirs")
+    @Test("Usable and weak keys are reported with their size")
     func sizes() throws {
         #expect(try entry(TestKey.rsa1.jwk).bits == 2048)
         let curve = try entry(TestKey.ec1.jwk)

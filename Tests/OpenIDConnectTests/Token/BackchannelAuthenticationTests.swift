@@ -41,7 +41,9 @@ struct BackchannelAuthenticationTests {
         }
     }
 
-    @Test("The request object says all that is asked for, to this carrier, for five minutes, signed by the client")
+    @Test(
+        "The request object has all parameters and this carrier as audience, lasts five minutes, and is signed"
+    )
     func requestObject() async throws {
         let carrier = FakeCarrier()
         let answer = try await send(to: carrier).get()
@@ -81,7 +83,7 @@ struct BackchannelAuthenticationTests {
     }
 
     @Test(
-        "The time to answer is the carrier's, within an hour, and five minutes where it names none",
+        "The time to approve is the carrier's, at most an hour, and five minutes if it names none",
         arguments: [
             ("60", 60), ("\"60\"", 60), ("3600", 3600), ("86400", 3600), ("\"99999999999\"", 3600), ("null", 300),
             ("6e1", 60),
@@ -92,7 +94,7 @@ struct BackchannelAuthenticationTests {
     }
 
     @Test(
-        "An answer that is none is not taken for one",
+        "A response that is not a JSON object is not accepted",
         arguments: [
             ("{}", 200, OIDCError.Code.unusableResponse), (#"{"auth_req_id":""}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"a b"}"#, 200, .unusableResponse), (#"{"auth_req_id":1}"#, 200, .unusableResponse),
@@ -149,7 +151,7 @@ struct NotifiedIDTokenTests {
         }
     }
 
-    @Test("A nonce may be missing only where that is allowed, and is ours where there is one")
+    @Test("A nonce may be missing only if that is allowed, and must be ours if there is one")
     func nonce() throws {
         #expect(try failedCheck { $0.claims["nonce"] = "\"nonce-1\"" } == nil)
         #expect(try failedCheck { $0.claims["nonce"] = nil } == nil)
@@ -159,7 +161,7 @@ struct NotifiedIDTokenTests {
         }
     }
 
-    @Test("An auth_req_id is that of the request where there is one")
+    @Test("An auth_req_id, if there is one, is that of the request")
     func requestID() throws {
         #expect(try failedCheck { $0.claims[Self.claim] = "\"r-1\"" } == nil)
         #expect(try failedCheck { $0.claims[Self.claim] = nil } == nil)

@@ -6,7 +6,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("How a client proves who it is to the token endpoint")
+@Suite("Client authentication at the token endpoint")
 struct ClientAuthenticationTests {
     private static let p256 = P256.Signing.PrivateKey()
 
@@ -70,14 +70,14 @@ struct ClientAuthenticationTests {
         "client_id", "client_secret", "client_assertion", "client_assertion_type",
     ]
 
-    @Test("client_secret_basic has the field and nothing of the client in the form")
+    @Test("client_secret_basic uses the header field, and the form has nothing of the client")
     func basic() async throws {
         let sent = try await sent(.clientSecretBasic(Secret(":s")))
         #expect(sent.headers["Authorization"] == "Basic YSUzQWIlMjBjOiUzQXM=")
         #expect(Self.members.isDisjoint(with: sent.form.keys))
     }
 
-    @Test("client_secret_post has id and secret in the form, and no field")
+    @Test("client_secret_post has id and secret in the form, and no header field")
     func post() async throws {
         let sent = try await sent(.clientSecretPost(Secret(":+%&= é")))
         #expect(sent.headers["Authorization"] == nil)
@@ -86,7 +86,7 @@ struct ClientAuthenticationTests {
         #expect(Self.members.intersection(sent.form.keys) == ["client_id", "client_secret"])
     }
 
-    @Test("private_key_jwt has an assertion for the token endpoint that lasts a minute, and no secret")
+    @Test("private_key_jwt has an assertion for the token endpoint, valid for a minute, and no secret")
     func assertion() async throws {
         let sent = try await sent(.privateKeyJWT(key("k-1")))
         #expect(sent.headers["Authorization"] == nil)
@@ -122,13 +122,13 @@ struct ClientAuthenticationTests {
                 .init(rawRepresentation: signature), for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5))
     }
 
-    @Test("An assertion may be for the issuer instead")
+    @Test("The audience of an assertion may be the issuer instead")
     func issuer() async throws {
         let (_, claims, _, _) = try await sent(.privateKeyJWT(key(), audience: .issuer)).assertion()
         #expect(claims["aud"]?.string == TokenDraft.issuer)
     }
 
-    @Test("Every request has an assertion of its own")
+    @Test("Every request has its own assertion")
     func freshness() async throws {
         let carrier = FakeCarrier()
         let relyingParty = try carrier.relyingParty()
@@ -140,7 +140,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "A method that the provider does not list is not tried, and the code is not spent",
+        "A method that the provider does not list is not used, and the code is not spent",
         arguments: [
             (nil, Set(ClientAuthenticationMethod.allCases)), ("null", Set(ClientAuthenticationMethod.allCases)),
             ("[\"client_secret_basic\"]", [.clientSecretBasic]), ("\"client_secret_post\"", [.clientSecretPost]),
@@ -162,7 +162,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "So with the algorithm of an assertion",
+        "The same holds for the algorithm of an assertion",
         arguments: [(nil, true), ("[\"RS256\",\"ES256\"]", true), ("[\"RS256\"]", false), ("[]", false)])
     func listedAlgorithm(_ json: String?, _ isTaken: Bool) async throws {
         let name = "token_endpoint_auth_signing_alg_values_supported"
@@ -173,7 +173,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "A provider that mends what it lists is asked again after a minute, and not before; one that need not, is not",
+        "Metadata that does not list the client's method is fetched again after a minute; other metadata is not",
         arguments: [
             ("token_endpoint_auth_methods_supported", "[\"client_secret_basic\"]"),
             ("token_endpoint_auth_signing_alg_values_supported", "[\"RS256\"]"),

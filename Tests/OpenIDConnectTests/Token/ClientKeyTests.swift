@@ -5,7 +5,7 @@ import OpenIDConnect
 import Primitives
 import Testing
 
-@Suite("Keys that client assertions are signed with")
+@Suite("Client keys")
 struct ClientKeyTests {
     private static let p256 = P256.Signing.PrivateKey()
     private static let rsa: _RSA.Signing.PrivateKey? = {
@@ -59,7 +59,7 @@ struct ClientKeyTests {
         #expect(key.named("k-2") != key)
     }
 
-    @Test("What is no key that may sign is refused for what it is")
+    @Test("A text that is not a signing key is refused with the reason")
     func refused() throws {
         let rsa = try #require(Self.rsa)
         let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
@@ -105,7 +105,7 @@ struct ClientKeyTests {
         for (title, text, error) in rows { #expect(refusal(of: text) == error, "\(title)") }
     }
 
-    @Test("Nothing of a key is printed")
+    @Test("A key's content is not printed")
     func redacted() throws {
         let key = try ClientKey(parsing: Secret(PrivateKeyTexts.jwk(Self.p256).with("kid", "\"VISIBLE\"").text))
         var dumped = ""

@@ -9,7 +9,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "What is not five or six ASCII digits is no network",
+        "A text other than five or six ASCII digits is not a network",
         arguments: ["", "3109", "3109999", "31a999", "31 999", "+10999", "３１０９９９", "-31099"])
     func noNetwork(_ text: String) {
         #expect(MCCMNC(text) == nil)
@@ -23,7 +23,7 @@ struct IdentifierTests {
         for text in ["", "é", "a\n", "\u{7F}", String(repeating: "x", count: 256)] { #expect(ClientID(text) == nil) }
     }
 
-    @Test("A correlation id stands in a header, a query and a log line as it is")
+    @Test("A correlation id needs no escaping in a header, a query or a log line")
     func correlationID() {
         for text in ["x", "A-1_.~!", String(repeating: "x", count: 128)] { #expect(CorrelationID(text)?.text == text) }
         for text in ["", "a b", "a\"b", "a'b", "a\\b", "a`b", "a\r\nb", "é", String(repeating: "x", count: 129)] {
@@ -31,7 +31,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("A correlation id of our own is random and proper")
+    @Test("A generated correlation id is random and valid")
     func randomCorrelationID() {
         let first = CorrelationID.random(from: .system)
         #expect(first != CorrelationID.random(from: .system))
@@ -66,7 +66,7 @@ struct IdentifierTests {
         #expect(verifier?.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }
 
-    @Test("A verifier of our own is random and proper")
+    @Test("A generated verifier is random and valid")
     func randomVerifier() {
         let verifier = CodeVerifier.random(from: .system)
         #expect(verifier != CodeVerifier.random(from: .system))

@@ -3,7 +3,7 @@ import Testing
 
 struct OIDCErrorTests {
     @Test(
-        "A provider's error code is kept only if it reads like one",
+        "A provider's error code is kept only if it has the form of one",
         arguments: ["invalid_grant", "x.y-Z_9", String(repeating: "e", count: 64)])
     func kept(_ code: String) {
         #expect(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError == code)

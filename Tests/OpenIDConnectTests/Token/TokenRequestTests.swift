@@ -43,7 +43,7 @@ struct TokenRequestTests {
         #expect(carrier.http.requests(to: FakeCarrier.tokenURL).count == 1)
     }
 
-    @Test("Id and secret are form-urlencoded before they are put together")
+    @Test("Id and secret are form-urlencoded before they are joined")
     func basicEncoding() async throws {
         let carrier = FakeCarrier()
         _ = try await exchange(carrier, clientID: "a:b c", secret: ":+%&= é", verifier: verifier).get()
@@ -86,7 +86,7 @@ struct TokenRequestTests {
         return error
     }
 
-    @Test("A proper answer is read")
+    @Test("A valid response is read")
     func proper() async throws {
         let tokens = try await exchange(FakeCarrier(), verifier: verifier).get()
         #expect(tokens.accessToken == Secret("access-1"))
@@ -97,7 +97,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "What an answer may have otherwise is accepted",
+        "Optional members of a response may be absent",
         arguments: [
             ("expires_in", nil), ("expires_in", "\"3600\""), ("expires_in", "null"), ("expires_in", "3600.0"),
             ("expires_in", "0"),
@@ -110,7 +110,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "What an answer must have is demanded",
+        "Required members of a response are demanded",
         arguments: [
             ("access_token", nil), ("access_token", "null"), ("access_token", "\"\""), ("access_token", "5"),
             ("access_token", "\"a b\""),
@@ -168,7 +168,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "A refusal is told with the carrier's code; one of the client is our own fault",
+        "A refusal reports the carrier's code; a refusal of the client is our configuration's fault",
         arguments: [
             (400, "invalid_grant", OIDCError.Code.carrierRefused), (400, "invalid_request", .carrierRefused),
             (403, "request_denied", .carrierRefused), (401, "access_denied", .carrierRefused),
@@ -187,7 +187,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "A failure without a proper error is unusable",
+        "A failure without an error of RFC 6749 is unusable",
         arguments: [201, 204, 301, 302, 303, 307, 308, 400, 401, 404, 500, 503])
     func failures(_ status: Int) async throws {
         for body in ["", "<html>oops</html>", "{}", #"{"error":5}"#, #"{"error":null}"#, FakeCarrier.tokens.text] {

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("A carrier that does not answer")
+@Suite("A carrier that does not respond")
 struct CarrierBulkheadTests {
     private static let silence = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
 
@@ -51,7 +51,7 @@ struct CarrierBulkheadTests {
         #expect(stage.posts == 5)
     }
 
-    @Test("One sign-in tries again after the pause; an answer lets the others through")
+    @Test("One sign-in probes after the pause; a response lets the others pass")
     func probe() async throws {
         let stage = try await Stage()
         stage.answer(with: Self.silence)
@@ -70,7 +70,7 @@ struct CarrierBulkheadTests {
     }
 
     @Test(
-        "Whatever it answers, it is asked again",
+        "Any response keeps the circuit breaker closed",
         arguments: [
             OutboundResponse(status: 500), OutboundResponse(status: 503),
             .json(#"{"error":"invalid_grant"}"#, status: 400),
@@ -84,7 +84,7 @@ struct CarrierBulkheadTests {
     }
 
     @Test(
-        "What never reached it counts for nothing",
+        "A request that was not sent does not count",
         arguments: [OutboundError.Code.overloaded, .shutDown, .addressRefused])
     func ownFaults(_ code: OutboundError.Code) async throws {
         let stage = try await Stage()
@@ -93,7 +93,7 @@ struct CarrierBulkheadTests {
         #expect(stage.posts == 20)
     }
 
-    @Test("A silent token endpoint keeps nobody from another carrier's")
+    @Test("A hanging token endpoint does not delay another carrier's")
     func otherCarrier() async throws {
         let stage = try await Stage()
         stage.answer(with: Self.silence)
@@ -114,7 +114,7 @@ struct CarrierBulkheadTests {
         #expect(await stage.exchange()?.code == .suspended)
     }
 
-    @Test("Discovery that is silent about one network is asked about another")
+    @Test("Discovery that does not respond about one network is asked about another")
     func discovery() async throws {
         let stage = try await Stage()
         stage.carrier.change {
@@ -130,7 +130,7 @@ struct CarrierBulkheadTests {
         #expect(try await code("310997") == .metadataRefused)
     }
 
-    @Test("What is fetched for signed-in users leaves half of the places to sign-ins")
+    @Test("Resources for signed-in users leave half of the places to sign-ins")
     func resources() async throws {
         let stage = try await Stage { $0.bulkhead.maximumUnderWay = 4 }
         let gate = Gate()
@@ -151,7 +151,7 @@ struct CarrierBulkheadTests {
         #expect(await fetch() == nil)
     }
 
-    @Test("So many requests to it are under way, and the next is refused at once with its code kept")
+    @Test("The requests under way are limited, and the next is refused at once without spending its code")
     func limit() async throws {
         let stage = try await Stage { $0.bulkhead.maximumUnderWay = 3 }
         let gate = Gate()

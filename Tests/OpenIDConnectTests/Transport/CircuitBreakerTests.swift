@@ -36,7 +36,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("It opens after so many failures in a row, and says how long it stays so")
+    @Test("It opens after so many failures in a row, and reports how long")
     func opens() {
         let bench = Bench()
         for _ in 0..<3 { #expect(bench.run(.failed)) }
@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
         #expect(bench.admit() == .refuse(retryAfter: 1))
     }
 
-    @Test("An answer between failures begins the count anew, and what says nothing does not")
+    @Test("A response between failures resets the count; a request that was not sent does not")
     func count() {
         let bench = Bench()
         for _ in 0..<10 {
@@ -61,7 +61,7 @@ struct CircuitBreakerTests {
         #expect(!bench.run(.answered))
     }
 
-    @Test("After the pause one probe passes and nobody else, until it has ended")
+    @Test("After the pause one probe passes, and no other request until it ends")
     func probe() {
         let bench = Bench()
         bench.open()
@@ -75,7 +75,7 @@ struct CircuitBreakerTests {
         for _ in 0..<3 { #expect(bench.run(.answered)) }
     }
 
-    @Test("A probe in vain doubles the pause, up to the longest; an answer brings back the first")
+    @Test("A failed probe doubles the pause, up to the longest; a response resets it")
     func pauses() {
         let bench = Bench()
         bench.open()
@@ -92,7 +92,7 @@ struct CircuitBreakerTests {
         #expect(bench.admit() == .refuse(retryAfter: 5))
     }
 
-    @Test("A probe that says nothing leaves its place to the next at once")
+    @Test("After a probe that was not sent, the next request is the probe")
     func vainProbe() {
         let bench = Bench()
         bench.open()
@@ -103,7 +103,7 @@ struct CircuitBreakerTests {
         #expect(bench.ticket() == nil)
     }
 
-    @Test("A probe that never ends is lost after its limit")
+    @Test("A probe that never ends counts as lost after its limit")
     func lostProbe() {
         let bench = Bench()
         bench.open()
@@ -120,7 +120,7 @@ struct CircuitBreakerTests {
         #expect(bench.run(.answered))
     }
 
-    @Test("What was let through before a change says nothing after it")
+    @Test("The end of a request of an earlier period does not count")
     func lateEnds() {
         let bench = Bench()
         let early = (0..<8).map { _ in bench.ticket() }
@@ -133,7 +133,7 @@ struct CircuitBreakerTests {
         #expect(bench.run(.answered))
     }
 
-    @Test("A clock that is set back leaves nobody locked out")
+    @Test("A clock that is set back does not keep the breaker open")
     func clockSetBack() {
         let bench = Bench()
         bench.open()
@@ -142,7 +142,7 @@ struct CircuitBreakerTests {
         #expect(bench.run(.answered))
     }
 
-    @Test("Only one that never failed is as good as new")
+    @Test("Only a breaker that never failed is pristine")
     func pristine() {
         let bench = Bench()
         #expect(bench.breaker.isPristine)

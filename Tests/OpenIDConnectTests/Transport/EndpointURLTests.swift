@@ -3,7 +3,7 @@ import Testing
 
 struct EndpointURLTests {
     @Test(
-        "An absolute https URL is taken apart",
+        "An absolute https URL is split into its parts",
         arguments: [
             ("https://login.example.com", "login.example.com", 443),
             ("https://login.example.com/token?x=1&y=%20", "login.example.com", 443),
@@ -25,7 +25,7 @@ struct EndpointURLTests {
     }
 
     @Test(
-        "Plain http is allowed to loopback, where it is allowed at all",
+        "Plain http to loopback is allowed by the policy for it",
         arguments: [
             "http://127.0.0.1:8080/x", "http://127.255.0.9/", "http://localhost", "http://[::1]:9/",
             "http://LOCALHOST:80/",
@@ -48,7 +48,7 @@ struct EndpointURLTests {
     }
 
     @Test(
-        "What is not a proper absolute URL of ours is refused",
+        "A text that is not an absolute URL of an allowed form is refused",
         arguments: [
             "", "/token", "token", "//login.example.com/", "https:", "https:/", "https://", "https:///x",
             "https:login.example.com",

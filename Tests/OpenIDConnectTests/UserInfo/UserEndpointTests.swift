@@ -56,7 +56,7 @@ struct UserEndpointTests {
     }
 
     @Test(
-        "Without a proper subject there is nobody",
+        "Without a valid subject there is no user",
         arguments: [
             #"{}"#, #"{"id":""}"#, #"{"id":null}"#, #"{"id":0}"#, #"{"id":-1}"#, #"{"id":1.5}"#, #"{"id":true}"#,
             #"{"id":["u-1"]}"#, #"{"id":"u 1"}"#, #"{"id":"ü"}"#, #"{"sub":"u-1"}"#, #"{"id":"u","id":"v"}"#, "[]",
@@ -71,7 +71,7 @@ struct UserEndpointTests {
         #expect(error.codeMayBeSpent)
     }
 
-    @Test("Only 200 is an answer", arguments: [201, 301, 401, 403, 500])
+    @Test("Only status 200 is accepted", arguments: [201, 301, 401, 403, 500])
     func status(_ status: Int) async throws {
         guard case .failure(let error) = try await user(.json(#"{"id":"u-1"}"#, status: status)) else {
             Issue.record("taken for an answer")
@@ -93,7 +93,7 @@ struct UserEndpointTests {
         #expect(mapped.attributes[.email] == "a@b.example")
     }
 
-    @Test("Such a provider's tokens need no ID token, and one that comes along is not believed")
+    @Test("Such a provider's response needs no ID token, and one that comes is ignored")
     func noIDToken() async throws {
         for tokens in [FakeCarrier.tokens.with("id_token", nil), FakeCarrier.tokens] {
             let carrier = FakeCarrier { $0.token = .json(tokens.text) }
@@ -120,7 +120,7 @@ struct UserEndpointTests {
         return try #require(JSONValue(parsing: bytes).object)
     }
 
-    @Test("A signed client secret is a fresh ES256 JWT in the form, and nothing else proves who we are")
+    @Test("A signed client secret is a new ES256 JWT in the form, and the only authentication")
     func signedSecret() async throws {
         let signing = P256.Signing.PrivateKey()
         let key = try ClientKey(parsing: Secret(signing.pemRepresentation)).named("key-1")

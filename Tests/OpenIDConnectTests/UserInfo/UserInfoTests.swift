@@ -85,7 +85,7 @@ struct UserInfoTests {
         #expect(try await attributes(members).address == text)
     }
 
-    @Test("The postal code is found in the address if it stands nowhere else")
+    @Test("The postal code comes from the address if it is nowhere else")
     func postalCodeOfAddress() async throws {
         #expect(
             try await attributes(#""address":{"value":{"postal_code":"01234"}}"#).attributes[.postalCode] == "01234")
@@ -115,7 +115,7 @@ struct UserInfoTests {
         #expect(try await attributes("\"email_verified\":\(json)").emailVerified == nil)
     }
 
-    @Test("Claims that would override the ID token's mean nothing")
+    @Test("Claims of the userinfo response do not override the ID token's")
     func overriding() async throws {
         let info = try await attributes(
             #""iss":"https://evil.example","aud":"x","exp":1,"roles":["root"],"_claim_sources":{}"#)
@@ -123,7 +123,7 @@ struct UserInfoTests {
     }
 
     @Test(
-        "An answer about another subject, or none, is refused",
+        "A response with another subject, or none, is refused",
         arguments: [
             #"{"sub":"foobar"}"#, #"{"sub":"310999-subject1"}"#, "{}", #"{"sub":null}"#, #"{"sub":["310999-subject"]}"#,
             #"{"sub":["x","310999-subject"]}"#, #"{"sub":{"value":"310999-subject"}}"#, #"{"sub":"310999-SUBJECT"}"#,
@@ -133,7 +133,7 @@ struct UserInfoTests {
         #expect(try await error(.json(body)) == .failed(.userInfoSubject))
     }
 
-    @Test("An answer that is no JSON object of success is unusable")
+    @Test("A response other than 200 with a JSON object is unusable")
     func unusable() async throws {
         let proper = #"{"sub":"310999-subject"}"#
         for response in [

@@ -17,7 +17,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "Loopback, in whatever spelling, needs leave",
+        "Loopback, however spelled, must be allowed",
         arguments: [
             "127.0.0.1", "127.255.255.255", "::1", "::ffff:127.0.0.1", "64:ff9b::127.0.0.1", "2002:7f00:1::1",
         ])
@@ -29,7 +29,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "Private networks, in whatever spelling, need leave",
+        "Private networks, however spelled, must be allowed",
         arguments: [
             "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "172.16.0.0", "172.31.255.255",
             "192.168.0.0", "192.168.255.255", "fc00::", "fdff:ffff::1", "::ffff:10.1.2.3", "::ffff:192.168.1.1",
@@ -43,7 +43,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "Addresses that are no place for a server are refused by every policy",
+        "Special addresses are refused by every policy",
         arguments: [
             "0.0.0.0", "0.1.2.3", "169.254.0.0", "169.254.169.254", "169.254.255.255", "192.0.0.8", "192.0.2.1",
             "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1",

@@ -26,7 +26,7 @@ struct AddressRefusalTests {
         }
     }
 
-    @Test("Plain http is refused where it was not allowed, though the address is")
+    @Test("Plain http is refused unless it is allowed, even if the address is")
     func plainHTTP() async throws {
         try await withPeer { connection in
             connection.readRequest()

@@ -12,7 +12,7 @@ struct PerHostQueueTests {
         #expect(lines.admit(5, at: "b") == .start)
     }
 
-    @Test("A place that becomes free goes to the longest waiting")
+    @Test("A place that becomes free goes to the request that waited longest")
     func order() {
         var lines = PerHostQueue<String, Int>(maximumActive: 1, maximumWaiting: 500)
         for number in 0...500 { _ = lines.admit(number, at: "a") }
@@ -20,7 +20,7 @@ struct PerHostQueueTests {
         #expect(lines.leave("a") == nil)
     }
 
-    @Test("A host whose exchanges are all over takes no memory")
+    @Test("A host without exchanges takes no memory")
     func forgotten() {
         var lines = PerHostQueue<String, Int>(maximumActive: 2, maximumWaiting: 1)
         _ = lines.admit(1, at: "a")
@@ -32,7 +32,7 @@ struct PerHostQueueTests {
         #expect(lines.leave("a") == nil)
     }
 
-    @Test("Those taken out of the line leave the others in order, and their room")
+    @Test("Removing waiting requests keeps the others in order, and frees their places")
     func removal() {
         var lines = PerHostQueue<String, Int>(maximumActive: 1, maximumWaiting: 4)
         for number in 0...4 { _ = lines.admit(number, at: "a") }

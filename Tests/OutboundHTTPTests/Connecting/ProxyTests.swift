@@ -22,7 +22,7 @@ struct ProxyTests {
     }
 
     // In a process of its own, whose environment may be changed.
-    @Test("A proxy named by the environment is not asked")
+    @Test("A proxy in the environment is not used")
     func environment() async {
         await #expect(processExitsWith: .success) {
             let proxy = try RawHTTPPeer { $0.hold() }

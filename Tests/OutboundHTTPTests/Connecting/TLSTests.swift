@@ -22,7 +22,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A client that inspects certificates tells when one expires, and what is wrong with one")
+    @Test("A client that inspects certificates reports when one expires, and what is wrong with one")
     func inspection() async throws {
         try await withTLSPeer(.valid) { peer, certificates in
             try await withClient {
@@ -61,7 +61,7 @@ struct TLSTests {
     }
 
     @Test(
-        "A certificate for another host, or out of its time, is refused",
+        "A certificate that is for another host, expired or not valid yet is refused",
         arguments: [TestCertificates.Kind.otherHost, .expired])
     func wrongCertificate(kind: TestCertificates.Kind) async throws {
         try await withTLSPeer(kind) { peer, certificates in
@@ -73,8 +73,9 @@ struct TLSTests {
         }
     }
 
-    // In a process of its own, where OpenSSL's configuration lets old versions pass: the client's own rule is what counts.
-    @Test("TLS older than 1.2 is refused, though the system would take it")
+    // In a process of its own, where OpenSSL's configuration lets old versions pass: the client's own rule is what
+    // counts.
+    @Test("TLS older than 1.2 is refused, even if the system allows it")
     func oldVersion() async {
         await #expect(processExitsWith: .success) {
             let certificates = try await TestCertificates.make()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct ExchangeTests {
-    @Test("A GET and its answer arrive whole")
+    @Test("A GET and its response arrive complete")
     func get() async throws {
         let fields = ["Content-Type: application/json", "Cache-Control: max-age=9", "Date: now", "Retry-After: 3"]
         try await withPeer { connection in
@@ -26,7 +26,9 @@ struct ExchangeTests {
         }
     }
 
-    @Test("A POST sends its fields and its body as they are, without asking leave", arguments: [0, 1, 200, 2_000_000])
+    @Test(
+        "A POST sends its fields and its body unchanged, without Expect: 100-continue",
+        arguments: [0, 1, 200, 2_000_000])
     func post(size: Int) async throws {
         try await withPeer { connection in
             connection.readRequest()
@@ -46,7 +48,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("Requests one after the other share a connection, and nothing of one gets into the next")
+    @Test("Sequential requests share a connection, and no content of one gets into the next")
     func keepAlive() async throws {
         try await withPeer { connection in
             while let request = connection.readRequest() {
@@ -69,7 +71,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("Many at once all get their own answers")
+    @Test("Many concurrent requests get their own responses")
     func concurrent() async throws {
         try await withPeer { connection in
             while let request = connection.readRequest() { connection.answer(body: request.body) }
@@ -90,7 +92,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("A compressed answer is delivered decompressed")
+    @Test("A compressed response is delivered decompressed")
     func gzip() async throws {
         // "{}" as gzip, in a stored block.
         let compressed: [UInt8] = [
@@ -106,7 +108,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("A redirect is an answer and is not followed", arguments: [301, 302, 303, 307, 308])
+    @Test("A redirect is a response and is not followed", arguments: [301, 302, 303, 307, 308])
     func redirect(status: Int) async throws {
         try await withPeer { connection in
             connection.readRequest()
@@ -128,7 +130,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("A body of exactly the limit is let through")
+    @Test("A body of exactly the limit is accepted")
     func exactLimit() async throws {
         try await withPeer { connection in
             connection.readRequest()
@@ -140,7 +142,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "A field that could end its line is refused before anything is sent",
+        "A header field that contains a line end is refused before anything is sent",
         arguments: [
             ("X", "a\r\nInjected: yes"), ("X", "a\nb"), ("X", "a\0b"), ("X\r\nY", "a"), ("X: Y", "a"), ("", "a"),
         ])

@@ -83,7 +83,9 @@ struct FailureTests {
         },
     ]
 
-    @Test("A bad answer fails with its own code, counts as sent, and its error repeats nothing", arguments: badAnswers)
+    @Test(
+        "A bad response fails with its own code, counts as sent, and its error repeats no content",
+        arguments: badAnswers)
     func badAnswer(_ bad: BadAnswer) async throws {
         try await withPeer { connection in
             connection.readRequest()
@@ -119,7 +121,7 @@ struct FailureTests {
         }
     }
 
-    @Test("A port where nobody listens is unreachable, and nothing was sent")
+    @Test("A closed port is unreachable, and nothing was sent")
     func refusedPort() async throws {
         let peer = try RawHTTPPeer { _ in }
         let gone = peer.url()
@@ -131,7 +133,7 @@ struct FailureTests {
         }
     }
 
-    @Test("A handshake that does not come is unreachable after the connect timeout, timed out at the deadline")
+    @Test("A hanging handshake is unreachable after the connect timeout, or timed out at the deadline")
     func silentHandshake() async throws {
         try await withPeer {
             $0.hold()
@@ -152,7 +154,7 @@ struct FailureTests {
         }
     }
 
-    @Test("A time that is over before it begins ends at once", arguments: [Duration.zero, .seconds(-1)])
+    @Test("A timeout that is not positive ends the exchange at once", arguments: [Duration.zero, .seconds(-1)])
     func noTime(timeout: Duration) async throws {
         try await withPeer {
             $0.hold()

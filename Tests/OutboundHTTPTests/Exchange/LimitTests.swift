@@ -39,7 +39,7 @@ struct LimitTests {
         }
     }
 
-    @Test("When a host's line is full, the next request is refused at once and not sent")
+    @Test("When a host's queue is full, the next request is refused at once and not sent")
     func overloaded() async throws {
         try await withPeer {
             $0.hold()
@@ -63,7 +63,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Waiting for a place counts towards the deadline")
+    @Test("Waiting for a connection counts towards the deadline")
     func waitingCounts() async throws {
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         try await withPeer { connection in
@@ -87,7 +87,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Those who wait get the place when it becomes free")
+    @Test("Waiting requests get a place when one becomes free")
     func turns() async throws {
         try await withPeer { connection in
             while connection.readRequest() != nil { connection.answer() }
@@ -124,7 +124,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A cancelled task's exchange still ends once, with its answer")
+    @Test("A cancelled task's exchange ends once, with its response")
     func cancelled() async throws {
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         let (releases, release) = AsyncStream.makeStream(of: RawHTTPPeer.Connection.self)
@@ -147,7 +147,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A client that nobody holds any more closes its connections")
+    @Test("A client without references closes its connections")
     func abandoned() async throws {
         try await withPeer { connection in
             while connection.readRequest() != nil { connection.answer() }

@@ -17,7 +17,7 @@ struct ResponseHeadTests {
         #expect(head.contentLength == 12)
     }
 
-    @Test("The first of several counts, but lines of Cache-Control are one list")
+    @Test("The first of several fields counts, but Cache-Control fields are joined")
     func repeated() {
         var head = ResponseHead()
         let lines = [
@@ -38,7 +38,7 @@ struct ResponseHeadTests {
         #expect(head.retryAfter == "1")
     }
 
-    @Test("All heads of one answer together are limited")
+    @Test("All heads of one response together are limited")
     func size() {
         var head = ResponseHead()
         let line = "X: " + String(repeating: "x", count: 1019)

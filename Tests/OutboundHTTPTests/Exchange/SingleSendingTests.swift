@@ -7,7 +7,7 @@ struct SingleSendingTests {
     enum End: CaseIterable { case close, reset }
 
     @Test(
-        "A request on a kept connection that ends without an answer is not sent again",
+        "A request on a reused connection that ends without a response is not sent again",
         arguments: End.allCases, [OutboundRequest.Method.post, .get])
     func notTwice(end: End, method: OutboundRequest.Method) async throws {
         try await withPeer { connection in
@@ -33,7 +33,7 @@ struct SingleSendingTests {
         }
     }
 
-    @Test("A kept connection that was closed meanwhile is noticed, and the request goes out on a new one")
+    @Test("A kept connection that was closed is noticed, and the request is sent on a new one")
     func staleConnection() async throws {
         try await withPeer { connection in
             connection.readRequest()

@@ -80,7 +80,7 @@ final class SingleFlightTests: Sendable {
         #expect(values == [1, 1] || values == [1, -3])
     }
 
-    @Test("What an operation left is seen by a caller that missed it")
+    @Test("A caller that missed an operation sees the value it left")
     func missed() async {
         let kept = Mutex<Int?>(nil)
         for _ in 0..<100 {

@@ -31,7 +31,7 @@ struct JSONObjectWriterTests {
     }
 
     @Test(
-        "Any text comes back as it was",
+        "Any text reads back unchanged",
         arguments: [
             "", "plain", "\"quoted\"", "back\\slash", "\\", "\"", "line\nend\r\ttab", "\u{0}\u{1}\u{1F}", "é€😀",
             "\u{7F}",

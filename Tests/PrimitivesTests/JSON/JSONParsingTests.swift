@@ -14,7 +14,7 @@ struct JSONParsingTests {
     }
 
     @Test(
-        "What RFC 8259 allows is read",
+        "A text that RFC 8259 allows is read",
         arguments: [
             Read("null", .null), Read(" true\n", .bool(true)), Read("\t\rfalse", .bool(false)),
             Read("0", .integer(0)), Read("-0", .integer(0)), Read("-1", .integer(-1)),
@@ -70,7 +70,7 @@ struct JSONParsingTests {
     }
 
     @Test(
-        "What RFC 8259 does not allow is refused",
+        "A text that RFC 8259 does not allow is refused",
         arguments: [
             Refused("", .unexpectedEnd), Refused(" ", .unexpectedEnd), Refused("nul", .unexpectedEnd),
             Refused("nulL", .unexpectedByte), Refused("True", .unexpectedByte), Refused("NaN", .unexpectedByte),
@@ -91,7 +91,7 @@ struct JSONParsingTests {
     }
 
     @Test(
-        "Numbers keep to the grammar",
+        "Numbers must follow the grammar",
         arguments: [
             Refused("01", .trailingBytes), Refused("-01", .trailingBytes), Refused("+1", .unexpectedByte),
             Refused(".5", .unexpectedByte), Refused("1.", .unexpectedEnd), Refused("1.e1", .invalidNumber),
@@ -106,7 +106,7 @@ struct JSONParsingTests {
     }
 
     @Test(
-        "Strings keep to the grammar",
+        "Strings must follow the grammar",
         arguments: [
             Refused("\"", .unexpectedEnd), Refused("\"abc", .unexpectedEnd), Refused("\"12345678", .unexpectedEnd),
             Refused("\"\\", .unexpectedEnd), Refused("\"\\\"", .unexpectedEnd), Refused(#""\x""#, .invalidEscape),
@@ -144,13 +144,13 @@ struct JSONParsingTests {
     }
 
     @Test(
-        "A member name that comes twice is refused, however it is written",
+        "A duplicate member name is refused, however it is written",
         arguments: [#"{"a":1,"a":1}"#, #"{"a":1,"b":2,"\u0061":3}"#, #"{"x":{"a":1,"a":2}}"#, #"{"":1,"":2}"#])
     func duplicates(_ text: String) {
         #expect(code(Array(text.utf8)) == .duplicateMember)
     }
 
-    @Test("Among many members too, a name that comes twice is refused", arguments: [15, 16, 17, 5000])
+    @Test("A duplicate name is refused among many members, too", arguments: [15, 16, 17, 5000])
     func duplicateAmongMany(_ count: Int) throws {
         let members = (0..<count).map { "\"member\($0)\":0" }
         let once = "{" + members.joined(separator: ",") + "}"
@@ -160,7 +160,7 @@ struct JSONParsingTests {
         }
     }
 
-    @Test("The same name may stand in different objects")
+    @Test("Different objects may have the same name")
     func sameNameElsewhere() throws {
         #expect(throws: Never.self) { try JSONValue(parsing: Array(#"[{"a":{"a":1}},{"a":2}]"#.utf8)) }
     }
@@ -202,7 +202,7 @@ struct JSONParsingTests {
         #expect(code(text, JSONLimits(values: 3)) == .tooManyValues)
     }
 
-    @Test("An error tells the place of the fault")
+    @Test("An error has the offset of the fault")
     func place() {
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Array("[1,x]".utf8)) }
         do {

@@ -3,7 +3,7 @@ import Testing
 
 struct JSONValueTests {
     @Test(
-        "A whole number is had as an integer, however it was written",
+        "A whole number is an integer, however it is written",
         arguments: [
             ("1600000000", 1_600_000_000), ("1.6e9", 1_600_000_000), ("1600000000.0", 1_600_000_000),
             ("16E8", 1_600_000_000),
@@ -14,7 +14,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "A number that is not whole, or not exactly known, is not had as an integer",
+        "A number that is not whole, or not exactly representable, is not an integer",
         arguments: [
             "1.5", "1e300", "-1e300", "9223372036854775808", "9007199254740994.0", "1e-5", "\"1\"", "true", "null",
         ])
@@ -22,7 +22,7 @@ struct JSONValueTests {
         #expect(try JSONValue(parsing: Array(text.utf8)).integer == nil)
     }
 
-    @Test("Each kind is had only as what it is")
+    @Test("Each kind of value is read only as that kind")
     func kinds() {
         let values: [JSONValue] = [.null, .bool(true), .integer(1), .number(0.5), .string("x"), .array([.null])]
         #expect(values.map(\.isNull) == [true, false, false, false, false, false])
@@ -36,7 +36,7 @@ struct JSONValueTests {
 
 struct JSONValueTextTests {
     @Test(
-        "A value is written as it was read",
+        "A value that was read is written unchanged",
         arguments: [
             "null", "true", "-7", "9007199254740993", "0.5", #""a\"\\\u000a é""#, "[]", "{}",
             #"{"b":[1,{"a":null}],"a":"x"}"#,

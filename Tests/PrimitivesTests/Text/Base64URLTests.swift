@@ -23,7 +23,7 @@ struct Base64URLTests {
     }
 
     @Test(
-        "What is not the one text for its bytes is refused",
+        "A text other than the canonical one for its bytes is refused",
         arguments: [
             "A", "AAAAA", "Zg==", "Zm8=", "Zh", "Zm9", "Zm+v", "Zm/v", "Zm 9v", "Zm9v\n", " Zm9v", "Zm9vé", "Zm9v.",
             "Zm9v\0",

@@ -18,7 +18,7 @@ struct IPAddressTests {
         #expect(IPAddress(text) == nil)
     }
 
-    @Test("are the same in IPv6 clothes, and one subscriber's by the /64")
+    @Test("are equal to their IPv4-mapped form, and one subscriber's by the /64")
     func forms() throws {
         #expect(IPAddress("::ffff:192.0.2.1") == IPAddress("192.0.2.1"))
         #expect(IPAddress("192.0.2.1")?.isIPv4 == true)
@@ -45,7 +45,7 @@ struct IPAddressTests {
         ("fd00::/8", ["fd12::1"], ["fe00::1"]),
     ]
 
-    @Test("fall into ranges, to the bit", arguments: ranges)
+    @Test("belong to ranges by their prefix", arguments: ranges)
     func contained(_ row: (range: String, inside: [String], outside: [String])) throws {
         let range = try #require(IPAddressRange(row.range))
         #expect(range.description == row.range)
@@ -54,7 +54,7 @@ struct IPAddressTests {
     }
 
     @Test(
-        "A range has an address without superfluous bits, and a length that there is",
+        "A range needs an address without bits beyond the prefix, and a valid prefix length",
         arguments: [
             "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "10.0.0.0/8/8", "::/129",
             "2001:db8::1/32", "10.0.0.0/8 ", "10/8", "example.com",

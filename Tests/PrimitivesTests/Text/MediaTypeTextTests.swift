@@ -4,7 +4,7 @@ import Testing
 @Suite("Media types")
 struct MediaTypeTextTests {
     @Test(
-        "Type and subtype are what stands before the parameters",
+        "Type and subtype are the part before the parameters",
         arguments: [
             ("application/json", "application/json"), ("Application/JSON; charset=utf-8", "application/json"),
             (" \tapplication/jwt \t;x", "application/jwt"), ("", ""), (";", ""), (" ", ""),

@@ -4,7 +4,7 @@ import Testing
 @Suite("Percent-encoding")
 struct PercentEncodingTests {
     @Test(
-        "What is well formed is decoded",
+        "A well-formed text is decoded",
         arguments: [
             ("", "", ""), ("abc", "abc", "abc"), ("a+b", "a+b", "a b"), ("a%2Bb", "a+b", "a+b"), ("%20", " ", " "),
             ("%41%4a%4A", "AJJ", "AJJ"), ("%25", "%", "%"), ("%2525", "%25", "%25"),
@@ -17,7 +17,7 @@ struct PercentEncodingTests {
     }
 
     @Test(
-        "What is not is refused",
+        "A malformed text is refused",
         arguments: [
             "%", "%4", "a%", "%G0", "%0G", "% 1", "%+1", "%-1", "%00", "a%00b", "%FF", "%C3", "%C3%28",
             "%F8%88%80%80%80", "%ED%A0%80", "\0",

@@ -3,7 +3,7 @@ import Testing
 
 struct UTCTimeTests {
     @Test(
-        "A moment is written in UTC",
+        "A time is written in UTC",
         arguments: [
             (0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
             (4_107_542_399, "2100-02-28T23:59:59Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
@@ -14,7 +14,7 @@ struct UTCTimeTests {
     }
 
     @Test(
-        "A moment is read back from what was written",
+        "A written time reads back as the same time",
         arguments: [0, 951_782_400, -1, 4_107_542_399, 253_402_300_799, -62_167_219_200, 1_795_222_923] as [Int64])
     func roundTrip(seconds: Int64) {
         let moment = Timestamp(secondsSinceEpoch: seconds)
@@ -31,13 +31,13 @@ struct UTCTimeTests {
         #expect(UTCTime.moment(text, in: form)?.secondsSinceEpoch == 784_111_777)
     }
 
-    @Test("A day of two digits stands where a shorter one has a blank")
+    @Test("A one-digit day begins with a blank")
     func twoDigits() {
         #expect(UTCTime.moment("Nov 16 08:49:37 1994 GMT", in: .openSSL)?.secondsSinceEpoch == 784_975_777)
     }
 
     @Test(
-        "A moment's text is read back, and so is a day",
+        "The text of a time reads back, and so does a day",
         arguments: [
             ("1970-01-01T00:00:00Z", 0), ("2000-02-29", 951_782_400), ("1969-12-31T23:59:59Z", -1),
             ("2100-02-28T23:59:59Z", 4_107_542_399), ("0000-01-01", -62_167_219_200),
@@ -47,7 +47,7 @@ struct UTCTimeTests {
     }
 
     @Test(
-        "What is no moment is none",
+        "A text that is not a time has no time",
         arguments: [
             "", "T", "2100-02-29", "2026-13-01", "2026-00-10", "2026-11-31", "2026-11-21T24:00:00Z",
             "2026-11-21T01:60:00Z", "2026-11-21T01:02:60Z", "2026-11-21T01:02:03", "2026-11-21T",
@@ -59,7 +59,7 @@ struct UTCTimeTests {
     }
 
     @Test(
-        "What is no date is none",
+        "A text that is not a date has no time",
         arguments: [
             "", "1994-11-06", "1994-11-06T08:49:37", "1994-13-06T08:49:37Z", "1994-00-06T08:49:37Z",
             "1994-02-29T08:49:37Z", "1994-11-31T08:49:37Z", "1994-11-00T08:49:37Z", "1994-11-06T24:00:00Z",
