@@ -1,10 +1,10 @@
 public import HTTPServer
 import HTTPTypes
-public import Logging
-public import Primitives
+package import Logging
+package import Primitives
 package import SignIn
 import Synchronization
-public import Tracing
+package import Tracing
 
 /// Latchkey over HTTP: its routes, and one form for all errors.
 ///

@@ -3,11 +3,11 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// A provider's grant to one client for one user: the stored tokens, refreshed when needed.
+/// One user's stored tokens of a provider for one client, refreshed when needed.
 ///
-/// A refresh token may be valid only once, so it must not be sent twice. Callers in this process share one refresh
-/// (``TokenRefreshes``). Against other processes the row is claimed before; a process without the claim waits and reads
-/// the row again. New tokens are stored before they are used.
+/// A refresh token may be good only once, so that no two requests may send the same one. Within this process, callers
+/// share one refresh (``TokenRefreshes``). Across processes, the row is claimed first; a process without the claim
+/// waits and reads again. New tokens are stored before they are used.
 struct ProviderGrant: Sendable {
     let user: UserID
     let provider: String
@@ -21,19 +21,19 @@ struct ProviderGrant: Sendable {
     let clock: WallClock
     let logger: Logger
 
-    /// The interval between two reads of a row that another process refreshes.
+    /// The pause between two reads of a row that another process refreshes.
     private static let look = Duration.milliseconds(100)
-    /// How many reads: 15 seconds in all, as long as a claim lasts with the default timeout of token requests.
+    /// 15 seconds in all: the usual duration of another process's claim.
     private static let looks = 150
-    /// How long a claim lasts after the longest token request, in seconds, so that the new tokens can be stored.
+    /// The seconds that a claim outlasts the longest token request, to store the response.
     private static let slack: Int64 = 5
-    /// The pauses between the tries to store new tokens.
+    /// The pauses between tries to store new tokens.
     private static let pauses: [Duration] = [.milliseconds(20), .milliseconds(100), .milliseconds(400)]
 
-    /// Tokens that have not expired and were not refused.
+    /// Tokens that are not known to be expired or refused.
     /// - Parameter refused: An access token that the provider refused.
     /// - Throws: `grant_missing`, `grant_revoked`, `carrier_error`, `carrier_timeout`, `temporarily_unavailable`;
-    ///   `server_error` if the stored tokens cannot be read.
+    ///   `server_error` if the stored tokens cannot be decrypted.
     func tokens(besides refused: Secret? = nil) async throws(SignInError) -> ProviderTokens {
         let record = try await record()
         let tokens = try open(record)
@@ -72,8 +72,8 @@ struct ProviderGrant: Sendable {
         throw .grantContended
     }
 
-    /// Gets new tokens and stores them.
-    /// - Parameter version: The row's version after the claim.
+    /// Refreshes the tokens and stores the new ones.
+    /// - Parameter version: The row's version since the claim.
     private func renew(
         _ tokens: ProviderTokens, by refreshToken: Secret, _ record: ProviderTokenRecord, version: Int64
     ) async throws(SignInError) {
@@ -87,7 +87,7 @@ struct ProviderGrant: Sendable {
             if error.code == .carrierRefused, error.carrierError == "invalid_grant" {
                 return try await end(record, version: version)
             }
-            // If that fails, the claim expires.
+            // If this fails, the claim expires.
             try? await store.releaseProviderTokens(record.serial, version: version)
             throw SignInError(ofResource: error)
         }
@@ -105,8 +105,8 @@ struct ProviderGrant: Sendable {
         }
     }
 
-    /// The row's version if a sign-in without a refresh token updated the row during the refresh and kept the refresh
-    /// token that is spent now: the new tokens belong into that row. Nil if the row has another refresh token, or none.
+    /// The row's later version if a sign-in without a refresh token changed it during the refresh and kept the refresh
+    /// token that is used by now: the new tokens belong there. Nil if the user has another refresh token, or none.
     private func laterVersion(
         of serial: Int64, above version: Int64, holding refreshToken: Secret
     ) async throws(SignInError) -> Int64? {
@@ -115,7 +115,7 @@ struct ProviderGrant: Sendable {
         return try open(found).refreshToken == refreshToken ? found.version : nil
     }
 
-    /// Stores new tokens. False if the row has changed or was deleted meanwhile.
+    /// Stores new tokens. False if the row was changed or deleted meanwhile.
     private func keep(
         _ sealed: SealedTokens, _ serial: Int64, version: Int64
     ) async throws(SignInError) -> Bool {

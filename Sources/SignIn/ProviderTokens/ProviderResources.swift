@@ -3,9 +3,9 @@ import OpenIDConnect
 import Primitives
 package import StorageModel
 
-/// Fetches a user's resources from a provider, with the tokens of the user's sign-in: for instance Zoom's ZAK.
+/// Fetches a provider's resource for a user, such as Zoom's ZAK, with the tokens of the user's sign-in.
 ///
-/// A client names one of the resources that the operator configured. It cannot send a URL or a parameter.
+/// Only configured resources can be fetched, by name: no URL and no parameter comes from a client.
 package struct ProviderResources: Sendable {
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
@@ -16,9 +16,9 @@ package struct ProviderResources: Sendable {
     let random: RandomSource
     let logger: Logger
 
-    /// A resource, as the provider sent it: a JSON object or array.
+    /// A resource in the provider's form: a JSON object or array.
     ///
-    /// - Parameter holder: The session, whose client's tokens are used, and its user.
+    /// - Parameter holder: The tokens of the session's user and client are used.
     /// - Throws: `not_found` for a provider or resource that is not configured; `grant_missing`, `grant_revoked`,
     ///   `carrier_error`, `carrier_timeout`, `temporarily_unavailable`, `server_error`.
     package func callAsFunction(
@@ -66,33 +66,10 @@ package struct ProviderResources: Sendable {
             }
             refused = token
         }
-        let grant = ProviderGrant(
-            user: user, provider: provider, client: client, relyingParty: relyingParty, metadata: metadata,
-            correlationID: correlationID, store: store, vault: vault, refreshes: refreshes, clock: clock,
-            logger: logger)
-        let tokens = try await grant.tokens()
-        if let body = try await fetch(url, with: tokens, from: relyingParty, metadata) { return body }
-        // Some providers end tokens before the stated time.
-        let newer = try await grant.tokens(besides: tokens.accessToken)
-        if let body = try await fetch(url, with: newer, from: relyingParty, metadata) { return body }
         throw .resourceRefused
     }
 
-    /// Nil if the provider refuses the access token.
-    private func fetch(
-        _ url: EndpointURL, with tokens: ProviderTokens, from relyingParty: RelyingParty, _ metadata: ProviderMetadata
-    ) async throws(SignInError) -> [UInt8]? {
-        do throws(OIDCError) {
-            switch try await relyingParty.resource(url, accessToken: tokens.accessToken, provider: metadata) {
-            case .json(let body): return body
-            case .unauthorized: return nil
-            }
-        } catch {
-            throw SignInError(ofResource: error)
-        }
-    }
-
-    /// Logs only configured names, because a request could name anything.
+    /// Only configured names are logged: the request could name anything.
     private func log(
         _ provider: String, _ name: String, _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID
     ) {

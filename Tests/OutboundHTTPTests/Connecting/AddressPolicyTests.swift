@@ -1,5 +1,6 @@
 import Foundation
 import OutboundHTTP
+import Primitives
 import Testing
 
 struct AddressPolicyTests {

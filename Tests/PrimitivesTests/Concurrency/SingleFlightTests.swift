@@ -7,6 +7,7 @@ import Testing
 final class SingleFlightTests: Sendable {
     private let flights = SingleFlight<String, Int>()
     private let begun = Mutex(0)
+    private let kept = Mutex<Int?>(nil)
     private let gate = Gate()
 
     /// An operation that waits at the gate and returns how many began before it.
@@ -82,22 +83,21 @@ final class SingleFlightTests: Sendable {
 
     @Test("A caller that missed an operation sees the value it left")
     func missed() async {
-        let kept = Mutex<Int?>(nil)
         for _ in 0..<100 {
             kept.withLock { $0 = nil }
-            let begun = Atomic(0)
+            begun.withLock { $0 = 0 }
             await withTaskGroup { group in
-                for _ in 0..<8 {
-                    group.addTask {
-                        _ = await flights.value(for: "a", unless: { _ in kept.withLock { $0 } }) {
-                            begun.add(1, ordering: .relaxed)
-                            kept.withLock { $0 = 7 }
-                            return 7
-                        }
-                    }
-                }
+                for _ in 0..<8 { group.addTask { _ = await self.runUnlessKept() } }
             }
-            #expect(begun.load(ordering: .relaxed) == 1)
+            #expect(begun.withLock(\.self) == 1)
+        }
+    }
+
+    private func runUnlessKept() async -> Int {
+        await flights.value(for: "a", unless: { _ in self.kept.withLock(\.self) }) {
+            self.begun.withLock { $0 += 1 }
+            self.kept.withLock { $0 = 7 }
+            return 7
         }
     }
 }
