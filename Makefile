@@ -2,9 +2,9 @@
 
 # The binary runs on machines without Swift.
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
-swift_files := Sources Tests Fuzz Package.swift
+swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench scaling docs lint format clean
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,10 @@ test:  ## run all tests
 	@scripts/setup --test
 	swift build --build-tests
 	scripts/test
+
+embedding:  ## build and run Examples/Embedding, a program with Latchkey and Hummingbird in one process
+	@scripts/setup
+	scripts/embedding
 
 browser:  ## test all pages in a real browser; screenshots are in .build/screenshots
 	@scripts/setup --browser

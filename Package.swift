@@ -1,7 +1,7 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// The targets stand in the order in which they may import each other: downwards never, upwards only.
+// The order of the targets is that of their imports: a target imports only targets above it.
 let package = Package(
     name: "latchkey",
     platforms: [.macOS(.v15), .iOS(.v15)],
@@ -24,17 +24,17 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
-        // What the Swift modules of the C library do not show, curl's variadic setters, and the macros of zlib and OpenSSL.
+        // Functions and macros of C libraries that Swift cannot import. C modules cannot be aliased, hence the prefix.
         .target(name: "CLatchkeySystem"),
         .target(name: "CLatchkeyCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLatchkeyZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLatchkeyPostgres", linkerSettings: [.linkedLibrary("pq")]),
         .target(name: "CLatchkeyOpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
-        // Values all may use: strict JSON, base64url, secrets, time, randomness.
+        // Values for all targets: strict JSON, base64url, secrets, time, randomness.
         .target(name: "Primitives", dependencies: ["CLatchkeySystem"]),
 
-        // Knows HTTP, and nothing of sign-in.
+        // HTTP, independent of sign-in.
         .target(
             name: "HTTPServer",
             dependencies: [
@@ -44,7 +44,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // Knows the protocol, and neither a socket nor a table.
+        // The protocol, independent of sockets and databases.
         .target(
             name: "OpenIDConnect",
             dependencies: [
@@ -53,15 +53,15 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
 
-        // Knows curl.
+        // Outbound requests with curl.
         .target(name: "OutboundHTTP", dependencies: ["CLatchkeyCurl", "OpenIDConnect"]),
 
-        // The records that are stored, and what use cases ask of a store; knows no database.
+        // The stored records and the store protocols of the use cases; no database.
         .target(
             name: "StorageModel",
             dependencies: ["Primitives", .product(name: "Crypto", package: "swift-crypto")]),
 
-        // Knows SQLite and PostgreSQL.
+        // SQLite and PostgreSQL.
         .target(
             name: "Storage",
             dependencies: [
@@ -71,7 +71,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
 
-        // Knows what a sign-in is.
+        // The use cases: sign-ins, sessions, accounts.
         .target(
             name: "SignIn",
             dependencies: [
@@ -80,7 +80,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // Knows how a sign-in is asked for over HTTP.
+        // The use cases as an HTTP API.
         .target(
             name: "LatchkeyAPI",
             dependencies: [
@@ -91,7 +91,7 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
 
-        // A carrier to sign in with where there is none; shares no check with OpenIDConnect.
+        // Simulated carriers. Shares no check with OpenIDConnect: a shared bug would verify itself.
         .target(
             name: "CarrierSimulator",
             dependencies: [
@@ -101,51 +101,61 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        // What both executables use.
+        .target(name: "CommandLineSupport"),
         .executableTarget(
             name: "carrier-simulator",
             dependencies: [
-                "CarrierSimulator", "Primitives",
+                "CarrierSimulator", "CommandLineSupport", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        // Knows how operators want to be told.
+        // Logs and metrics.
         .target(
             name: "Observability",
             dependencies: ["Primitives", .product(name: "Logging", package: "swift-log")]),
 
-        // Reads what an operator decides.
+        // Reads the operator's configuration into the modules' own values.
         .target(
             name: "LatchkeyConfiguration",
             dependencies: [
-                "HTTPServer", "OpenIDConnect", "Primitives",
+                "HTTPServer", "LatchkeyAPI", "Observability", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
 
-        // Puts the parts together.
+        // Assembles the service.
         .target(
             name: "LatchkeyService",
             dependencies: [
-                "CLatchkeySystem", "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
-                "Observability",
+                "CLatchkeySystem", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
+        // The service together with simulated carriers, for `latchkey demo`.
+        .target(
+            name: "LatchkeyDemo",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "OpenIDConnect", "Primitives", "SignIn",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .executableTarget(
             name: "latchkey",
             dependencies: [
-                "LatchkeyConfiguration", "LatchkeyService", "Primitives",
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // What apps import; shares nothing with the server, so that it builds for phones.
+        // For apps. Independent of the server, so that it builds for phones.
         .target(name: "LatchkeyClient", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
 
-        // For tests only.
+        // Shared by the tests.
         .target(
             name: "TestSupport",
             dependencies: [
@@ -197,13 +207,16 @@ let package = Package(
             dependencies: ["Observability", "Primitives", .product(name: "Logging", package: "swift-log")]),
         .testTarget(
             name: "LatchkeyConfigurationTests",
-            dependencies: ["HTTPServer", "LatchkeyConfiguration", "OpenIDConnect", "Primitives", "TestSupport"]),
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability", "OpenIDConnect", "Primitives",
+                "SignIn", "StorageModel", "TestSupport",
+            ]),
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
-                "LatchkeyService", "Observability",
-                "OpenIDConnect", "Primitives", "Storage", "StorageModel", "TestSupport", "latchkey",
+                "CarrierSimulator", "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyClient",
+                "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Observability", "OpenIDConnect",
+                "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -215,7 +228,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The targets in C have no Swift settings.
+// C targets have no Swift settings.
 for target in package.targets
 where !["CLatchkeySystem", "CLatchkeyCurl", "CLatchkeyZlib", "CLatchkeyOpenSSL", "CLatchkeyPostgres"].contains(
     target.name)

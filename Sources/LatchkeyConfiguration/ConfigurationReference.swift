@@ -1,27 +1,26 @@
-/// Every key there is.
+/// The keys of the configuration.
 public enum ConfigurationReference {
-    /// The keys in the reference's order; those of a client (`zenkey.clients[].id`), of an API key and of a provider
-    /// (`providers[].kind`) follow the list or group they belong to.
+    /// All keys in the reference's order. Those of a client (`zenkey.clients[].id`), of an API key and of a provider
+    /// (`providers[].kind`) follow the list or group that they belong to.
     public static let keys: [ConfigurationKey] = Settings.all.flatMap { setting in
         let key = ConfigurationKey(setting, defaults: Configuration())
+        func items<Draft>(_ settings: [Setting<Draft>], _ draft: Draft) -> [ConfigurationKey] {
+            settings.map { ConfigurationKey($0, in: setting.name, defaults: draft) }
+        }
         switch setting.name {
-        case ClientDraft.setting.name:
-            return [key] + ClientDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ClientDraft()) }
-        case "api_keys":
-            return [key] + APIKeyDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: APIKeyDraft()) }
-        case ProviderDraft.setting.name:
-            return [key]
-                + ProviderDraft.settings.map { ConfigurationKey($0, in: setting.name, defaults: ProviderDraft()) }
+        case ClientDraft.setting.name: return [key] + items(ClientDraft.settings, ClientDraft())
+        case "api_keys": return [key] + items(APIKeyDraft.settings, APIKeyDraft())
+        case ProviderDraft.setting.name: return [key] + items(ProviderDraft.settings, ProviderDraft())
         default: return [key]
         }
     }
 
-    /// A configuration's values by key, in the reference's order, each on one line; secrets are not shown.
+    /// The values of a configuration by key, in the reference's order, each on one line, with secrets redacted.
     public static func values(of configuration: Configuration) -> [(key: String, value: String)] {
         Settings.all.map { ($0.name, $0.show(configuration)) }
     }
 
-    /// What all environment variables of the configuration start with.
+    /// The prefix of the configuration's environment variables.
     public static let environmentPrefix = "LATCHKEY_"
 
     /// `LATCHKEY_HTTP_PORT` for `http.port`.
@@ -36,30 +35,35 @@ public enum ConfigurationReference {
 public struct ConfigurationKey: Sendable, Hashable {
     /// What a running server takes over at SIGHUP.
     public enum Reload: Sendable, Hashable {
-        /// A new value waits for the next start.
+        /// Nothing: a new value applies from the next start.
         case nothing
+        /// The new value.
         case value
-        /// What is in the file that is named; another name waits for the next start.
+        /// The new contents of the named file; a new file name applies from the next start.
         case contentsOfFile
     }
 
-    /// As in the file: `http.port`; `zenkey.clients[].id` for one of the keys of each client.
+    /// As in the file: `http.port`; `zenkey.clients[].id` for a key of each client.
     public let name: String
+    /// The name of earlier versions, which is accepted with a warning; nil if there is none.
+    public let formerName: String?
     /// The environment variable that sets it; nil for the keys of each client, API key and provider.
     public let environmentName: String?
-    /// What values it takes, with an article: `a whole number from 0 to 65535`.
+    /// The values it takes, with an article: `a whole number from 0 to 65535`.
     public let type: String
-    /// As it would be written in the file; nil if there is none.
+    /// The default as it would be written in the file; nil if there is none.
     public let defaultValue: String?
-    /// Whether it is never shown, and may stand in a file of its own: `api_keys_file`, `LATCHKEY_API_KEYS_FILE`.
+    /// Whether it is never shown, and may be in a file of its own: `api_keys_file`, `LATCHKEY_API_KEYS_FILE`.
     public let isSecret: Bool
+    /// What SIGHUP takes over.
     public let reload: Reload
-    /// One sentence or two.
+    /// One or two sentences.
     public let meaning: String
 
     init<Root>(_ setting: Setting<Root>, in list: String? = nil, defaults: Root) {
         name = list.map { "\($0)[].\(setting.name)" } ?? setting.name
         environmentName = list == nil ? ConfigurationReference.environmentName(of: setting.name) : nil
+        formerName = setting.formerName
         type = setting.type
         let value = setting.show(defaults)
         defaultValue = value.isEmpty ? nil : value

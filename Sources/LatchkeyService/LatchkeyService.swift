@@ -1,6 +1,6 @@
 import Foundation
 public import HTTPServer
-import LatchkeyAPI
+package import LatchkeyAPI
 public import LatchkeyConfiguration
 public import Logging
 package import Observability
@@ -13,12 +13,13 @@ import StorageModel
 import Synchronization
 import Tracing
 
-/// A whole Latchkey: made of a configuration, started, and shut down.
+/// A Latchkey server: made from a configuration, started, and shut down.
 public final class LatchkeyService: Sendable {
+    /// The logger of the service, which writes to standard error.
     public let logger: Logger
-    /// As it was when the service was made.
+    /// The configuration of the start.
     let configuration: Configuration
-    /// As it was at the last reload.
+    /// The configuration of the last reload.
     let reloaded: Mutex<Configuration>
     let logThreshold: LogThreshold
     private let store: SQLStore
@@ -32,24 +33,24 @@ public final class LatchkeyService: Sendable {
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
     private let board: StatusBoard
-    /// What goes on in the background from the start to the shutdown.
+    /// The background tasks from the start to the shutdown.
     private let background = Mutex<[Task<Void, Never>]>([])
 
-    /// Opens the database and puts the parts together. Nothing listens yet.
+    /// Opens the database and assembles the service. It does not listen yet.
     ///
-    /// The tracer that is in force now, if one is (`InstrumentationSystem.bootstrap`, or `withTracer` around this), is told of
-    /// each request and of each request to a carrier or provider as a span.
+    /// The current tracer (`InstrumentationSystem.bootstrap`, or `withTracer` around this call) gets a span for each
+    /// request and for each outbound request.
     /// - Throws: ``LatchkeyStartError``.
     public convenience init(configuration: Configuration, clock: WallClock = .system) throws {
         try self.init(configuration: configuration, demonstration: nil, clock: clock)
     }
 
-    /// - Parameter demonstration: Told to pages, where all of it is one.
-    init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
+    /// - Parameter demonstration: For the pages of `latchkey demo`.
+    package init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
         MemoryHeaps.keepSmall()
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         let board = StatusBoard(metrics, clock: clock)
-        let tracer = LatchkeyService.presentTracer
+        let tracer = LatchkeyService.currentTracer
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.configuration = configuration
@@ -58,7 +59,7 @@ public final class LatchkeyService: Sendable {
         self.board = board
         self.logger = logger
 
-        // What sign-ins are made of: the records, the way out, whoever is asked.
+        // The store, the outbound client and the use cases.
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParties = configuration.relyingParties(
@@ -76,14 +77,14 @@ public final class LatchkeyService: Sendable {
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
 
-        // What they are asked for by.
+        // The API and the server.
         publicAddress = BaseURL(configuration.publicURL?.text)
         let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
         api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
             files: LatchkeyService.pages(demonstration, logger), publicAddress: publicAddress,
-            compatibility: Compatibility(configuration.compatibility), limits: configuration.requestLimits,
+            compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(
                 metrics: { await metrics.page() }, status: { await status.status() }),
             version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
@@ -96,15 +97,15 @@ public final class LatchkeyService: Sendable {
         metrics.add(server, certificates)
         status.watch(api, server)
 
-        // What goes on beside.
+        // The background tasks.
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.audit.retention, signingKeys: useCases.signingKeys,
+            store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
             sessions: useCases.sessions, clock: clock, logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
     }
 
-    /// - Throws: ``LatchkeyStartError`` if there is nobody to sign in with, or nothing to keep their tokens under.
+    /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.
     private static func checkProviders(
         _ configuration: Configuration, _ relyingParties: [String: RelyingParty]
     ) throws {
@@ -117,18 +118,18 @@ public final class LatchkeyService: Sendable {
         }
     }
 
-    /// The files of the site; says so if there are none.
+    /// The files of the site; logs a warning if there are none.
     private static func pages(_ demonstration: Demonstration?, _ logger: Logger) -> StaticFiles {
         if !hasPages {
             logger.warning(
-                "there are no pages to serve: start latchkey in a directory that has a folder of this name",
+                "there are no pages to serve; start latchkey in a directory with this folder",
                 metadata: ["folder": "\(pagesFolder)"])
         }
         return StaticFiles(siteIn: pagesFolder, demonstration: demonstration, logger: logger)
     }
 
     /// Listens and serves.
-    /// - Returns: The addresses bound.
+    /// - Returns: The bound addresses, in the order of the configuration: HTTP, HTTPS, redirects, metrics.
     /// - Throws: ``LatchkeyStartError`` if an address cannot be bound.
     public func start() throws -> [SocketAddress] {
         do throws(ServerError) {
@@ -138,15 +139,15 @@ public final class LatchkeyService: Sendable {
                 switch error.code {
                 case .unknownHost: "Set http.host to an address of this machine"
                 case .addressInUse:
-                    "Stop the server that is running there, or choose another with http.port or tls.port"
-                case .cannotListen: "Choose another with http.host and http.port, or tls.host and tls.port"
+                    "Stop the other server, or choose another port with http.port or tls.port"
+                case .cannotListen: "Choose another address with http.host and http.port, or tls.host and tls.port"
                 }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }
 
-    /// As ``start()``, for who has other remedies for a taken address.
-    func listen() throws(ServerError) -> [SocketAddress] {
+    /// As ``start()``, with the server's own error.
+    package func listen() throws(ServerError) -> [SocketAddress] {
         let addresses = try server.start()
         if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
             publicAddress.settle("http://" + local)
@@ -162,7 +163,7 @@ public final class LatchkeyService: Sendable {
         return addresses
     }
 
-    /// The URLs of the addresses that ``start()`` has given.
+    /// The URLs of the addresses that ``start()`` returned.
     public func urls(of addresses: [SocketAddress]) -> [String] {
         let schemes = listeners.flatMap { point -> [String] in
             if case .tls = point.kind { return point.hosts.map { _ in "https" } }
@@ -171,12 +172,13 @@ public final class LatchkeyService: Sendable {
         return zip(schemes, addresses).map { "\($0)://\($1)" }
     }
 
-    /// Stops: `/readyz` says 503, nothing new is taken, what runs is finished within the limit, the database is closed.
-    /// - Returns: How many connections had to be cut.
+    /// Stops the service: `/readyz` answers 503, new connections are refused, requests in progress finish within the
+    /// limit, and the database is closed.
+    /// - Returns: The number of connections closed before their request was finished.
     @discardableResult
     public func shutdown(within limit: Duration) async -> Int {
         api.beginDraining()
-        let cut = await server.shutdown(within: limit)
+        let closed = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
         await client.shutdown()
         await housekeeping.writeLastSeen()
@@ -185,28 +187,28 @@ public final class LatchkeyService: Sendable {
         } catch {
             logger.error("the database did not close cleanly", metadata: ["error": "\(error.code)"])
         }
-        return cut
+        return closed
     }
 
-    /// Does now what is otherwise done once a minute. For tests, whose clocks do not wait for it.
+    /// Maintains the signing keys now instead of at the next minute. For tests.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
 
-    /// What is told of at `GET /metrics`, by name.
+    /// The metrics of `GET /metrics`, by name.
     package var metricDescriptions: [MetricDescription] { metrics.registry.descriptions }
 
-    /// Waits until all log lines are written. For the end of the process.
+    /// Waits until all log lines are written. For the end of a process.
     public func flushLog() { LogSink.standardError.flush() }
 
-    /// Nil for one that does nothing.
-    private static var presentTracer: (any Tracer)? {
+    /// The current tracer; nil for a no-op.
+    private static var currentTracer: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : tracer
     }
 
-    /// Where the pages are, from the working directory.
+    /// The folder of the pages in the working directory.
     private static let pagesFolder = "Public"
 
-    static var hasPages: Bool {
+    package static var hasPages: Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: pagesFolder)) ?? []
         return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
     }
@@ -214,7 +216,7 @@ public final class LatchkeyService: Sendable {
     static func openStore(_ configuration: Configuration, observer: StoreObserver? = nil) throws -> SQLStore {
         do throws(StorageError) {
             return
-                switch configuration.engine
+                switch configuration.databaseLocation
             {
             case .sqlite(let sqlite): try SQLStore(configuration: sqlite, observer: observer)
             case .postgres(let postgres): try SQLStore(configuration: postgres, observer: observer)
@@ -234,12 +236,11 @@ public final class LatchkeyService: Sendable {
 }
 
 extension Logger {
-    /// A logger to standard error, in the configured format.
+    /// A logger to standard error in the configured format.
     init(_ configuration: Configuration.Log, threshold: LogThreshold, clock: WallClock) {
-        let format = configuration.format == .json ? LogFormat.json : .text
         self.init(label: "latchkey") { label in
             var handler = StructuredLogHandler(
-                label: label, threshold: threshold, format: format, sink: .standardError, clock: clock)
+                label: label, threshold: threshold, format: configuration.format, sink: .standardError, clock: clock)
             handler.metadataProvider = .ofTrace
             return handler
         }

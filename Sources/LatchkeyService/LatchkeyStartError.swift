@@ -1,16 +1,23 @@
-/// Why a service did not start: what failed, and what to do about it.
+/// Why a service did not start: the cause and the remedy.
 public struct LatchkeyStartError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What failed.
     public enum Code: String, Sendable {
+        /// The database cannot be opened.
         case database
+        /// An address cannot be bound.
         case network
+        /// Outbound requests cannot be made.
         case outbound
+        /// The configuration lacks something.
         case configuration
     }
 
+    /// What failed.
     public let code: Code
+    /// One line for the operator.
     public let description: String
 
-    init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

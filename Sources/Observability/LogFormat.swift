@@ -1,15 +1,15 @@
-public import Logging
-public import Primitives
+package import Logging
+package import Primitives
 
 /// How a log line is written.
 public enum LogFormat: String, Sendable, CaseIterable {
     /// For people: `2026-11-21T01:02:03Z info signed in carrier=310010`.
     case text
-    /// For programs: one JSON object a line, with `time`, `level`, `message`, `logger` and the metadata's members.
+    /// For programs: one JSON object per line, with `time`, `level`, `message`, `logger` and the metadata's members.
     case json
 
-    /// The bytes of a line, without a line feed. Nothing in a message or in metadata can make a second line of it.
-    public func line(
+    /// The bytes of a line, without a line feed. Line feeds in a message or in metadata are replaced.
+    package func line(
         at time: Timestamp, level: Logger.Level, label: String, message: String, metadata: [(String, String)]
     ) -> [UInt8] {
         switch self {
@@ -42,8 +42,8 @@ public enum LogFormat: String, Sendable, CaseIterable {
 }
 
 extension Logger.Level {
-    /// The guide's name of the level (`error warn info verbose`), where it has one.
-    public var shortName: String {
+    /// The mobile SDKs' name of the level (`error warn info verbose`), if there is one.
+    package var shortName: String {
         switch self {
         case .trace: "trace"
         case .debug: "verbose"
@@ -56,15 +56,15 @@ extension Logger.Level {
     }
 }
 
-/// Texts in lines for people.
+/// Texts of lines for people.
 enum LogText {
-    /// A text without what would end the line or command a terminal.
+    /// The text without line feeds and control characters.
     static func oneLine(_ text: String) -> String {
         guard text.utf8.contains(where: isControl) else { return text }
         return String(decoding: text.utf8.map { isControl($0) ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
-    /// A value: as it is where that is clear, else between quotation marks.
+    /// The value, in quotation marks if it has spaces or is empty.
     static func value(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != 0x7F }
         if isPlain { return text }

@@ -2,11 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Takes log lines to a file descriptor, from a queue of its own: whoever logs never waits for whoever reads.
+/// Writes log lines to a file descriptor on a queue of its own, so that logging never waits for the reader.
 ///
-/// When the reader is slower than the writers for long, lines are dropped rather than memory grown, and a line says
-/// how many.
-public final class LogSink: Sendable {
+/// If the reader is too slow, lines are dropped to bound the memory, and a line reports how many.
+package final class LogSink: Sendable {
     private struct Pending {
         var bytes: [UInt8] = []
         var dropped = 0
@@ -19,18 +18,18 @@ public final class LogSink: Sendable {
     private let queue = DispatchQueue(label: "log")
 
     /// - Parameters:
-    ///   - descriptor: Where to write; 2 is standard error. It is not closed.
-    ///   - capacity: Bytes that may wait.
-    public init(descriptor: Int32 = 2, capacity: Int = 1 << 20) {
+    ///   - descriptor: 2 is standard error. It is not closed.
+    ///   - capacity: The most bytes that wait.
+    package init(descriptor: Int32 = 2, capacity: Int = 1 << 20) {
         self.descriptor = descriptor
         self.capacity = capacity
     }
 
     /// The process's standard error.
-    public static let standardError = LogSink()
+    package static let standardError = LogSink()
 
-    /// Adds a line; its line feed is added here.
-    public func write(_ line: [UInt8]) {
+    /// Adds a line and a line feed.
+    package func write(_ line: [UInt8]) {
         let mustSchedule = pending.withLock { pending in
             guard pending.bytes.count + line.count < capacity else {
                 pending.dropped += 1
@@ -44,8 +43,8 @@ public final class LogSink: Sendable {
         if mustSchedule { queue.async { self.drain() } }
     }
 
-    /// Waits until all lines so far are written. For the end of the process; not for tasks.
-    public func flush() { queue.sync { drain() } }
+    /// Waits until all lines so far are written. Blocks; for the end of a process.
+    package func flush() { queue.sync { drain() } }
 
     private func drain() {
         while true {
@@ -63,7 +62,7 @@ public final class LogSink: Sendable {
         }
     }
 
-    /// A reader that is gone must not end the process or keep it: what cannot be written is forgotten.
+    /// A closed reader must neither end nor block the process: lines that cannot be written are lost.
     private func writeAll(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             var start = 0

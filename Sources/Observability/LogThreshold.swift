@@ -1,21 +1,21 @@
-public import Logging
+package import Logging
 import Synchronization
 
-/// From which severity on is logged, for all loggers that share it. It may change while they log.
-public final class LogThreshold: Sendable {
+/// The lowest severity that is logged, shared by loggers. It may change while they log.
+package final class LogThreshold: Sendable {
     private static let levels: [Logger.Level] = [.trace, .debug, .info, .notice, .warning, .error, .critical]
-    /// Beyond every level there is: nothing is logged.
+    /// Above every level: nothing is logged.
     private static let off = levels.count
 
     private let value: Atomic<Int>
 
     /// - Parameter level: Nil for nothing.
-    public init(_ level: Logger.Level?) {
+    package init(_ level: Logger.Level?) {
         value = Atomic(Self.number(level))
     }
 
     /// The level; nil if nothing is logged.
-    public var level: Logger.Level? {
+    package var level: Logger.Level? {
         get {
             let value = value.load(ordering: .relaxed)
             return Self.levels.indices.contains(value) ? Self.levels[value] : nil
@@ -27,6 +27,6 @@ public final class LogThreshold: Sendable {
         level.flatMap { levels.firstIndex(of: $0) } ?? off
     }
 
-    /// What a logger asks before it makes a line: where nothing is logged, the level that is least often tried.
+    /// The level that loggers check before they make a line: `critical` if nothing is logged.
     var loggerLevel: Logger.Level { level ?? .critical }
 }

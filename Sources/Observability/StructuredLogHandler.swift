@@ -1,14 +1,13 @@
-public import Logging
-public import Primitives
+package import Logging
+package import Primitives
 
 /// Writes log lines in a ``LogFormat`` to a ``LogSink``.
 ///
-/// Nothing here looks for secrets: they are kept out of messages and metadata where those are made, by being of the
-/// type `Secret`, which prints as redacted.
-public struct StructuredLogHandler: LogHandler {
-    public var metadata: Logger.Metadata = [:]
-    public var metadataProvider: Logger.MetadataProvider?
-    /// The level of this handler and its copies alone, if one was set.
+/// It does not search for secrets: the type `Secret` prints as redacted.
+package struct StructuredLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    /// The level of this handler and its copies, if it was set.
     private var ownLevel: Logger.Level?
     private let threshold: LogThreshold
     private let label: String
@@ -16,12 +15,12 @@ public struct StructuredLogHandler: LogHandler {
     private let sink: LogSink
     private let clock: WallClock
 
-    public init(label: String, level: Logger.Level, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
+    package init(label: String, level: Logger.Level, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
         self.init(label: label, threshold: LogThreshold(level), format: format, sink: sink, clock: clock)
     }
 
-    /// - Parameter threshold: What is logged, now and whenever it changes, unless ``logLevel`` is set.
-    public init(
+    /// - Parameter threshold: Decides what is logged unless ``logLevel`` is set.
+    package init(
         label: String, threshold: LogThreshold, format: LogFormat, sink: LogSink, clock: WallClock = .system
     ) {
         self.threshold = threshold
@@ -31,17 +30,17 @@ public struct StructuredLogHandler: LogHandler {
         self.clock = clock
     }
 
-    public var logLevel: Logger.Level {
+    package var logLevel: Logger.Level {
         get { ownLevel ?? threshold.loggerLevel }
         set { ownLevel = newValue }
     }
 
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         guard ownLevel != nil || threshold.level != nil else { return }
         var members = metadata
         if let provided = metadataProvider?.get() { members.merge(provided) { _, new in new } }
@@ -55,8 +54,8 @@ public struct StructuredLogHandler: LogHandler {
 }
 
 extension Logger.MetadataProvider {
-    /// The trace that a request is of, as `trace_id`; nothing where it came without one.
-    public static let ofTrace = Logger.MetadataProvider {
+    /// The trace of the current request as `trace_id`, if there is one.
+    package static let ofTrace = Logger.MetadataProvider {
         TraceContext.current.map { ["trace_id": "\($0.traceID)"] } ?? [:]
     }
 }

@@ -1,53 +1,60 @@
-package import OpenIDConnect
-package import Primitives
-package import StorageModel
+public import OpenIDConnect
+public import Primitives
+public import StorageModel
 
-/// The operator's configuration of sign-ins, as plain values.
-package struct SignInConfiguration: Sendable {
-    /// By the provider's name in the path of a sign-in, such as `zenkey`.
-    package var providers: [String: Provider]
-    package var registration = RegistrationRules()
-    package var lifetimes = Lifetimes()
-    package var transactions = Transactions()
-    package var serverInitiated = ServerInitiated()
-    /// The encryption keys of stored provider tokens: the first encrypts, all decrypt.
-    package var vaultKeys: [EncryptionKey] = []
+/// What an operator decides about signing in, as plain values.
+public struct SignInConfiguration: Sendable {
+    /// By the name that stands in the path of a sign-in, such as `zenkey`.
+    public var providers: [String: Provider]
+    public var registration = RegistrationRules()
+    public var lifetimes = Lifetimes()
+    public var transactions = Transactions()
+    public var serverInitiated = ServerInitiated()
+    /// What providers' tokens are encrypted with in the store: the first encrypts, all decrypt.
+    public var vaultKeys: [EncryptionKey] = []
 
-    package init(providers: [String: Provider]) {
+    public init(providers: [String: Provider]) {
         self.providers = providers
     }
 
-    /// A provider, and the apps that may use it.
-    package struct Provider: Sendable {
-        /// The kind of provider, spelled as in the API.
-        package enum Kind: String, Sendable, Hashable {
-            /// Mobile carriers, each discovered by its network.
+    /// A way to sign in, and the apps that may use it.
+    public struct Provider: Sendable {
+        /// How the provider is found, as the API spells it.
+        public enum Kind: String, Sendable, Hashable, CaseIterable {
+            /// Mobile carriers, each found by its network.
             case zenkey
-            /// An OpenID provider, discovered by its issuer.
+            /// An OpenID provider, found by its issuer.
             case oidc
-            /// A provider without ID tokens, whose user endpoint identifies the user.
+            /// A provider without ID tokens, whose user endpoint says who somebody is.
             case oauth2
         }
 
-        package var kind: Kind
-        /// The name shown to people.
-        package var name: String
-        /// The `response_mode` to ask for: `form_post`; nil for the provider's default.
-        package var responseMode: String?
-        /// Whether the provider may end sessions by back-channel logout.
-        package var endsSessions = true
-        package var clients: [ClientID: Client]
-        /// Where users choose their carrier; named in errors about an unknown network.
-        package var discoveryUI: EndpointURL?
-        /// Whether a sign-in's access and refresh tokens are stored, encrypted with ``SignInConfiguration/vaultKeys``.
-        package var storesTokens = false
-        /// The resources that can be fetched with users' tokens, by their names in paths.
-        package var resources: [String: EndpointURL] = [:]
-        /// The URL for authorization requests that finds the user's carrier and names it in the response (optimized
-        /// discovery); nil to discover the carrier first.
-        package var authorizationURL: EndpointURL?
+        /// How a provider is asked to send the browser back (OAuth 2.0 Multiple Response Types section 2.1).
+        public enum ResponseMode: String, Sendable, CaseIterable {
+            /// By a redirect; the default, which is not asked for.
+            case query
+            /// With a form (OAuth 2.0 Form Post Response Mode).
+            case formPost = "form_post"
+        }
 
-        package init(
+        public var kind: Kind
+        /// For people.
+        public var name: String
+        public var responseMode = ResponseMode.query
+        /// Whether the provider may end sessions by its back channel.
+        public var endsSessions = true
+        public var clients: [ClientID: Client]
+        /// Where users choose their carrier; named to clients whose network is not known.
+        public var discoveryUI: EndpointURL?
+        /// Whether the access and refresh tokens of a sign-in are kept, under ``SignInConfiguration/vaultKeys``.
+        public var storesTokens = false
+        /// What is fetched for users with their tokens, by its name in paths.
+        public var resources: [String: EndpointURL] = [:]
+        /// What takes an authorization request for whatever carrier the user has, finds that one, and says which it was
+        /// with the answer (optimized discovery). Nil where the carrier is found first.
+        public var authorizationURL: EndpointURL?
+
+        public init(
             kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil
         ) {
             self.kind = kind
@@ -58,103 +65,105 @@ package struct SignInConfiguration: Sendable {
     }
 
     /// An app registered with a provider.
-    package struct Client: Sendable {
+    public struct Client: Sendable, Hashable {
         /// Whether a sign-in must carry the code verifier (RFC 7636).
-        package enum PKCE: Sendable, Hashable { case required, optional }
+        public enum PKCE: String, Sendable, CaseIterable { case required, optional }
 
-        /// The source of a sign-in's nonce.
-        package enum Nonce: Sendable, Hashable {
-            /// The app, if any.
+        /// Whose nonces a sign-in may carry.
+        public enum Nonce: String, Sendable, CaseIterable {
+            /// The app's own, or none.
             case client
-            /// ``NonceIssuer``; each nonce is good once.
+            /// Only one that ``NonceIssuer`` handed out, once.
             case issued
         }
 
-        package var id: ClientID
-        /// How this server authenticates at the provider.
-        package var authentication: ClientAuthentication
-        /// The redirect URIs that a sign-in may name, byte for byte; any, if empty.
-        package var redirectURIs: [String] = []
-        /// The scopes that the app asks for. With more than `openid`, each sign-in fetches the user's attributes.
-        package var scopes = ["openid"]
-        package var pkce = PKCE.required
-        package var nonce = Nonce.client
-        /// The client's own session lifetimes.
-        package var sessions = SessionTimes()
-        /// The key that signs server-initiated requests; nil if the app has none.
-        package var signingKey: ClientKey?
+        public var id: ClientID
+        /// How the provider is shown that we are the client.
+        public var authentication: ClientAuthentication
+        /// The redirect URIs that a sign-in may name, to the byte; with none, it may name any.
+        public var redirectURIs: [String] = []
+        /// What the app asks the provider for; scopes beyond `openid` have the attributes fetched at each sign-in.
+        public var scopes = ["openid"]
+        /// Web frontends on other origins that may call the API without an API key, for this client only.
+        public var allowedOrigins: [Origin] = []
+        public var pkce = PKCE.required
+        public var nonce = Nonce.client
+        /// Where its sessions are to hold longer or shorter than others.
+        public var sessions = SessionTimes()
+        /// What server-initiated sign-ins are signed with; nil if the app has none.
+        public var signingKey: ClientKey?
 
-        package init(id: ClientID, authentication: ClientAuthentication) {
+        public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
             self.authentication = authentication
         }
 
-        /// A client that authenticates with HTTP Basic.
-        package init(id: ClientID, secret: Secret) {
+        /// A client that proves who it is by HTTP Basic.
+        public init(id: ClientID, secret: Secret) {
             self.init(id: id, authentication: .clientSecretBasic(secret))
         }
     }
 
-    /// A client's own lifetimes in seconds; nil for the value in ``Lifetimes``.
-    package struct SessionTimes: Sendable, Hashable {
-        package var access: Int64?
-        package var refresh: Int64?
-        package var idle: Int64?
-        package var absolute: Int64?
+    /// What a client has of its own of ``Lifetimes``, in seconds; nil where it has nothing.
+    public struct SessionTimes: Sendable, Hashable {
+        public var access: Int64?
+        public var refresh: Int64?
+        public var idle: Int64?
+        public var absolute: Int64?
 
-        package init() {}
+        public init() {}
     }
 
-    /// The limits of server-initiated sign-ins; times in seconds.
-    package struct ServerInitiated: Sendable, Hashable {
-        package var limits = BackchannelAuthenticationLimits()
-        /// The most requests to the carrier under one handle: each one asks the user on the phone.
-        package var requests: Int64 = 4
-        /// The least time that a client has to poll the outcome after the user's approval.
-        package var collectionTime: Int64 = 120
-        /// How long an expired or failed sign-in is kept.
-        package var retention: Int64 = 600
+    /// What server-initiated sign-ins are held to; times in seconds.
+    public struct ServerInitiated: Sendable, Hashable {
+        public var limits = BackchannelAuthenticationLimits()
+        /// How often a carrier is asked under one handle: each asks the user on their phone.
+        public var requests: Int64 = 4
+        /// How long a client has at least to get the outcome once the user has approved.
+        public var collectionTime: Int64 = 120
+        /// How long it is remembered that one has expired or failed.
+        public var retention: Int64 = 600
 
-        package init() {}
+        public init() {}
     }
 
-    /// Lifetimes, in seconds.
-    package struct Lifetimes: Sendable, Hashable {
+    /// How long things hold, in seconds.
+    public struct Lifetimes: Sendable, Hashable {
         /// A session token.
-        package var access: Int64 = 3600
+        public var access: Int64 = 3600
         /// A refresh token.
-        package var refresh: Int64 = 30 * 86_400
-        /// A session without a refresh.
-        package var idle: Int64 = 14 * 86_400
-        /// A session, regardless of refreshes.
-        package var absolute: Int64 = 90 * 86_400
-        /// The grace period after a refresh: the same exchange can be repeated, and the old session token works.
-        package var refreshGrace: Int64 = 30
-        /// An issued nonce.
-        package var issuedNonce: Int64 = 600
-        /// The handle of a registration.
-        package var pendingRegistration: Int64 = 600
-        /// The maximum age of the sign-in of a session that adds an identity.
-        package var signInToLink: Int64 = 900
-        /// How long a sign-in can be retried.
-        package var retryWindow: Int64 = 60
+        public var refresh: Int64 = 30 * 86_400
+        /// A session that is not refreshed.
+        public var idle: Int64 = 14 * 86_400
+        /// A session, however often it is refreshed.
+        public var absolute: Int64 = 90 * 86_400
+        /// How long after a refresh the very same one is answered again, and the old session token is still taken.
+        public var refreshGrace: Int64 = 30
+        /// A nonce that was handed out.
+        public var issuedNonce: Int64 = 600
+        /// The handle of a registration not yet made.
+        public var pendingRegistration: Int64 = 600
+        /// How long ago the user may have signed in who adds another way to sign in.
+        public var signInToLink: Int64 = 900
+        /// How long the very same sign-in may be sent again.
+        public var retryWindow: Int64 = 60
 
-        package init() {}
+        public init() {}
     }
 
-    /// The requirements for transactions and their receipts. Times are in seconds.
-    package struct Transactions: Sendable {
-        /// The maximum age of the user's authentication, plus the clock skew.
-        package var maximumAuthenticationAge: Int64 = 300
-        /// The lifetime of a receipt; an hour at most.
-        package var receiptLifetime: Int64 = 300
+    /// What is demanded of transactions, and what their receipts are like. Times are in seconds.
+    public struct Transactions: Sendable {
+        /// How long ago the user may have been authenticated, beside the clock skew.
+        public var maximumAuthenticationAge: Int64 = 300
+        /// How long a receipt holds; an hour at most.
+        public var receiptLifetime: Int64 = 300
         /// How long a key signs receipts; two days or more.
-        package var keyLifetime: Int64 = 30 * 86_400
+        public var keyLifetime: Int64 = 30 * 86_400
         /// The receipts' `iss`.
-        package var issuer = "latchkey"
-        /// The encryption keys of the stored signing keys: the first encrypts, all decrypt.
-        package var encryptionKeys: [EncryptionKey] = []
+        public var issuer = "latchkey"
+        /// What the signing keys are encrypted with in the store: the first encrypts, all decrypt.
+        public var encryptionKeys: [EncryptionKey] = []
 
-        package init() {}
+        public init() {}
     }
 }

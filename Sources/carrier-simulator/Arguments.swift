@@ -3,7 +3,7 @@ import CarrierSimulator
 import Foundation
 import Primitives
 
-/// `id:secret:redirect_uri`. The redirect URI is all that follows the second colon.
+/// `id:secret:redirect_uri`. The redirect URI is everything after the second colon.
 struct ClientArgument: ExpressibleByArgument {
     let client: CarrierSimulator.Client
 
@@ -13,7 +13,7 @@ struct ClientArgument: ExpressibleByArgument {
         client = .init(id: parts[0], secret: Secret(parts[1]), redirectURIs: [parts[2]])
     }
 
-    /// Clients named more than once become one with all their redirect URIs; the first secret counts.
+    /// Merges clients with the same id into one with all their redirect URIs and the first secret.
     static func merged(_ arguments: [ClientArgument]) -> [CarrierSimulator.Client] {
         var clients: [CarrierSimulator.Client] = []
         for argument in arguments {
@@ -27,7 +27,7 @@ struct ClientArgument: ExpressibleByArgument {
     }
 }
 
-/// `id:client_secret_post`, or `id:private_key_jwt:file` with a file of the public key in PEM.
+/// `id:client_secret_post`, or `id:private_key_jwt:file` with a PEM file of the public key.
 struct AuthenticationArgument: ExpressibleByArgument {
     let clientID: String
     let authentication: CarrierSimulator.Client.Authentication
@@ -60,7 +60,7 @@ struct FaultArgument: ExpressibleByArgument {
     }
 }
 
-/// The addresses that only this machine reaches.
+/// The addresses that only this machine can reach.
 enum Loopback {
     static func contains(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }

@@ -1,15 +1,16 @@
 import ArgumentParser
 import CarrierSimulator
+import CommandLineSupport
 
-/// `carrier-simulator`: carriers to sign in with on this machine.
+/// `carrier-simulator`: simulated carriers on this machine.
 @main
 struct CarrierSimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "carrier-simulator",
-        abstract: "Mobile carriers to sign in with where there are none.",
+        abstract: "Simulated mobile carriers, for development and tests.",
         discussion: """
-            Serves discovery, an authorization page, and each carrier's token, key and userinfo endpoints. Whoever \
-            reaches it can sign in as anybody: it is for development and tests.
+            Serves discovery, an authorization page, and each carrier's token, key and userinfo endpoints. Anyone who \
+            can reach the simulator can sign in as any of its users.
 
             FAULTS (for --fault, and for POST /carriers/{mccmnc}/faults while it runs):
             \(CarrierSimulator.Fault.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
@@ -31,29 +32,30 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("client-auth"),
         help: ArgumentHelp(
-            "How a client proves who it is, if not by client_secret_basic: id:client_secret_post, or "
-                + "id:private_key_jwt:file with a file of its public key in PEM.", valueName: "id:method"))
+            "How a client authenticates, if not with client_secret_basic: id:client_secret_post, or "
+                + "id:private_key_jwt:file with a PEM file of its public key.", valueName: "id:method"))
     var authentications: [AuthenticationArgument] = []
 
     @Option(
         name: .customLong("fault"),
-        help: ArgumentHelp("A fault that a carrier has from the start; may stand often.", valueName: "mccmnc:name"))
+        help: ArgumentHelp("A fault that a carrier has from the start; may be repeated.", valueName: "mccmnc:name"))
     var faults: [FaultArgument] = []
 
     @Option(
         help: ArgumentHelp(
-            "The address that others use, if it is not the one listened on, such as http://localhost:8081.",
+            "The URL of the simulator for others, if it is not the address it listens on, such as "
+                + "http://localhost:8081.",
             valueName: "url"))
     var baseURL: String?
 
-    @Flag(help: "Permit a --host that other machines can reach. They too can then sign in as anybody.")
+    @Flag(help: "Allow a --host that other machines can reach. They too can then sign in as any user.")
     var exposeToNetwork = false
 
     func validate() throws {
         guard Loopback.contains(host) || exposeToNetwork else {
             throw ValidationError(
-                "\(host) may be reached by other machines, which could then sign in as anybody. "
-                    + "If that is what you want, add --expose-to-network.")
+                "other machines may reach \(host), and could then sign in as any user; to allow it, add "
+                    + "--expose-to-network")
         }
         guard !clients.isEmpty else { throw ValidationError("Name at least one --client.") }
     }
@@ -76,20 +78,20 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
         let running = try simulator.start(host: host, port: port)
         report(running)
         try await simulator.prepareKeys()
-        await signals.next()
+        _ = await signals.first()
         await running.shutdown()
     }
 
     private func report(_ running: CarrierSimulator.Running) {
         if !Loopback.contains(host) {
-            Console.warn("Warning: other machines can reach this simulator and sign in as anybody.")
+            Console.warn("Warning: other machines can reach this simulator and sign in as any user.")
         }
         let simulator = running.simulator
-        Console.say("discovery     \(simulator.discoveryURL ?? "")")
-        Console.say("discovery UI  \(simulator.discoveryUIURL ?? "")")
+        Console.print("discovery     \(simulator.discoveryURL ?? "")")
+        Console.print("discovery UI  \(simulator.discoveryUIURL ?? "")")
         for carrier in simulator.carriers {
-            Console.say("carrier       \(carrier.mccmnc) \(carrier.name) \(carrier.signingAlgorithm.rawValue)")
+            Console.print("carrier       \(carrier.mccmnc) \(carrier.name) \(carrier.signingAlgorithm.rawValue)")
         }
-        Console.say("a code        curl -s \(simulator.baseURL ?? "")/demo/codes -d mccmnc=310010")
+        Console.print("a code        curl -s \(simulator.baseURL ?? "")/demo/codes -d mccmnc=310010")
     }
 }

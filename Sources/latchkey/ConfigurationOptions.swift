@@ -1,24 +1,25 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 import LatchkeyConfiguration
 
-/// Where the configuration is read from: shared by the commands that need one.
+/// The options of every command that reads the configuration.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: [.long, .customShort("c")],
         help: ArgumentHelp(
-            "A YAML or JSON file. Environment variables (LATCHKEY_…) win over it.",
-            discussion: "Without it, Config/latchkey.yaml is read if it is there.", valueName: "file"))
+            "A YAML or JSON file. Environment variables (LATCHKEY_…) override it.",
+            discussion: "Without it, Config/latchkey.yaml is read if it exists.", valueName: "file"))
     var config: String?
 
-    /// Reads the configuration; tells every problem and ends the process with 78 (EX_CONFIG) if there is one.
+    /// Reads the configuration; prints all problems and ends the process with 78 (EX_CONFIG) if there are any.
     func load(for purpose: ConfigurationLoader.Purpose) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
             return try read(for: purpose)
         } catch {
             let count = error.problems.count + error.omitted
-            StandardError.print("latchkey: the configuration has \(count) \(count == 1 ? "problem" : "problems"):")
-            StandardError.print(error.description)
+            Console.warn("latchkey: the configuration has \(count) \(count == 1 ? "problem" : "problems"):")
+            Console.warn(error.description)
             throw ExitCode(78)
         }
     }
@@ -27,12 +28,5 @@ struct ConfigurationOptions: ParsableArguments {
     func read(for purpose: ConfigurationLoader.Purpose) throws(ConfigurationErrors) -> LoadedConfiguration {
         try ConfigurationLoader().load(
             file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
-    }
-}
-
-/// Lines for whoever started the command.
-enum StandardError {
-    static func print(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 }

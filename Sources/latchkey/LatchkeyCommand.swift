@@ -7,10 +7,10 @@ struct LatchkeyCommand: AsyncParsableCommand {
         commandName: "latchkey",
         abstract: "The backend of an app whose users sign in with their mobile carrier.",
         discussion: """
-            A client posts the authorization code it got; Latchkey redeems it at the right carrier, checks the ID \
-            token, keeps the user and answers with a session of its own.
+            A client posts the authorization code that it received. Latchkey exchanges the code at the right carrier, \
+            validates the ID token, stores the user and returns a session of its own.
 
-            New here? `latchkey demo` runs it together with a simulated carrier.
+            New here? `latchkey demo` runs it together with simulated carriers.
             """,
         version: LatchkeyVersion.text,
         subcommands: [

@@ -239,7 +239,7 @@ async def settles(server, carriers, before):
         await asyncio.sleep(0.5)
     kept, after = descriptors(server, carriers)
     good = expect(after <= before, f"descriptors: {before} before, {after} after")
-    return expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.per_host_connections)") and good
+    return expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.max_connections_per_host)") and good
 
 
 def main():

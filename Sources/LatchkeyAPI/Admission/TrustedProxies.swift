@@ -8,14 +8,15 @@ public import Primitives
 /// the operator's: what stands before that anybody can have written.
 public struct TrustedProxies: Sendable {
     /// Which field the proxies write. Only that one is looked at: the other comes from the client as it is.
-    public enum Field: Sendable, Hashable {
-        case xForwardedFor
+    public enum Field: String, Sendable, CaseIterable {
+        case xForwardedFor = "x-forwarded-for"
         /// RFC 7239.
         case forwarded
     }
 
-    private let ranges: [IPAddressRange]
-    private let field: Field
+    /// The proxies' addresses.
+    public var ranges: [IPAddressRange]
+    public var field: Field
     /// More proxies than any request passes.
     private static let maximumHops = 32
 

@@ -3,24 +3,25 @@ internal import OpenIDConnect
 internal import Primitives
 
 extension ConfigurationCheck {
-    /// Looks whether HTTPS can be served as it is set.
+    /// Checks that HTTPS can be served.
     mutating func refuseUnusableTLS(at now: Timestamp = WallClock.system.now()) {
         let tls = configuration.tls
         if tls.certificateFile != nil, tls.privateKeyFile == nil {
-            refuse("tls.private_key_file", "is missing, and there is a certificate", "name the key's file")
+            refuse("tls.private_key_file", "is missing, but tls.certificate_file is set", "name the key's file")
         }
         if tls.privateKeyFile != nil, tls.certificateFile == nil {
-            refuse("tls.certificate_file", "is missing, and there is a private key", "name the certificate's file")
+            refuse("tls.certificate_file", "is missing, but tls.private_key_file is set", "name the certificate's file")
         }
         if tls.clients != .none, tls.clientAuthoritiesFile == nil {
             refuse(
-                "tls.client_ca_file", "is missing, and tls.client_certificates is \(tls.clients.rawValue)",
-                "name a file with the authorities that clients' certificates come from")
+                "tls.client_ca_file", "is missing, but tls.client_certificates is \(tls.clients.rawValue)",
+                "name a file of the certificate authorities for client certificates")
         }
         if tls.redirectPort != nil {
-            if !tls.isOn { refuse("tls.redirect_port", "there is no HTTPS to send to", "set tls.certificate_file") }
+            if !tls.isOn { refuse("tls.redirect_port", "there is no HTTPS to redirect to", "set tls.certificate_file") }
             if configuration.publicURL?.scheme != .https {
-                refuse("tls.redirect_port", "public_url is not https, so it is not known where to send to", "set it")
+                refuse(
+                    "tls.redirect_port", "public_url is not https, so there is no URL to redirect to", "set public_url")
             }
         }
         guard tls.isOn, tls.clients == .none || tls.clientAuthoritiesFile != nil else { return }
@@ -37,33 +38,33 @@ extension ConfigurationCheck {
             let key = try? context.files.contents(of: path, limit: 1 << 20), key.isReadableByAll
         else { return }
         warn(
-            "tls.private_key_file", "every user of this machine can read the file", "take the right away (chmod o-r)")
+            "tls.private_key_file", "every user of this machine can read the file", "remove the permission (chmod o-r)")
     }
 
-    /// Not refused: a server that does not start because of its certificate's age would not serve anybody at all.
+    /// Only a warning: with an expired certificate, the server can still serve the clients that accept it.
     private mutating func warnOfDates(_ validity: ClosedRange<Timestamp>, at now: Timestamp) {
         if now > validity.upperBound {
             warn(
-                "tls.certificate_file", "the certificate has expired, on \(UTCTime.text(validity.upperBound))",
+                "tls.certificate_file", "the certificate expired on \(UTCTime.text(validity.upperBound))",
                 "renew it: clients refuse it")
         } else if now < validity.lowerBound {
             warn(
                 "tls.certificate_file",
-                "the certificate does not hold before \(UTCTime.text(validity.lowerBound))",
-                "see that this machine's clock is right: clients refuse it until then")
+                "the certificate is not valid before \(UTCTime.text(validity.lowerBound))",
+                "check this machine's clock: clients refuse the certificate until then")
         }
     }
 
-    /// Settings of HTTPS where there is none.
+    /// Warns of HTTPS settings without HTTPS.
     mutating func warnOfTLSWithoutEffect() {
         let tls = configuration.tls
         let set = ["tls.host", "tls.port", "tls.client_ca_file", "tls.client_certificates"].first { origins[$0] != nil }
         if !tls.isOn, tls.certificateFile == nil, tls.privateKeyFile == nil, let set {
-            warn(set, "has no effect without tls.certificate_file", "set that, and tls.private_key_file")
+            warn(set, "has no effect without tls.certificate_file", "set it and tls.private_key_file")
         } else if tls.clientAuthoritiesFile != nil, tls.clients == .none {
             warn(
                 "tls.client_ca_file", "has no effect while tls.client_certificates is none",
-                "set that to optional or required")
+                "set tls.client_certificates to optional or required")
         }
     }
 }

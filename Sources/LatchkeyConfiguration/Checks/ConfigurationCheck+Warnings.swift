@@ -1,12 +1,14 @@
 internal import OpenIDConnect
 internal import Primitives
+internal import SignIn
+internal import StorageModel
 
 extension ConfigurationCheck {
     mutating func warn(_ key: String, _ reason: String, _ remedy: String) {
         context.warnings.add(key, origin(key), reason, remedy)
     }
 
-    /// Warns of what may be meant so, but takes a defence away or has no effect.
+    /// Warns of settings that may be intended, but remove a defence or have no effect.
     mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
         warnOfReach()
         warnOfTLSWithoutEffect()
@@ -25,20 +27,23 @@ extension ConfigurationCheck {
         let isPublic = !configuration.http.hosts.allSatisfy(Self.isLoopback)
         if isPublic, configuration.publicURL?.scheme != .https {
             warn(
-                "http.host", "listens beyond this machine, and public_url is not https",
-                "set public_url to the https URL of the proxy in front, or listen on 127.0.0.1")
+                "http.host", "other machines can reach plain HTTP, and public_url is not https",
+                "set public_url to the https URL of the reverse proxy, or listen on 127.0.0.1")
         } else if isPublic, configuration.tls.isOn {
             warn(
-                "http.host", "plain HTTP is served beyond this machine, beside HTTPS",
+                "http.host", "other machines can reach plain HTTP, beside HTTPS",
                 "set http.host to 127.0.0.1, and tls.host to the address for HTTPS")
         }
         if configuration.tls.isOn, configuration.publicURL?.scheme != .https {
             warn(
-                "public_url", "is not https, and HTTPS is served: cookies are not kept to it, nor do links lead to it",
-                "set public_url to the https URL that browsers reach this server by")
+                "public_url",
+                "is not https although HTTPS is served: cookies are not limited to HTTPS, and links do not lead to it",
+                "set public_url to the https URL of this server")
         }
         if configuration.allowsLoopbackHTTP {
-            warn("allow_loopback_http", "carriers may be plain http on loopback", "set it to false in production")
+            warn(
+                "allow_loopback_http", "carriers on loopback addresses may use plain HTTP",
+                "set it to false in production")
         }
         if configuration.outbound.allowsPrivateNetworks {
             warn(
@@ -46,40 +51,41 @@ extension ConfigurationCheck {
                 "set it to false unless a carrier is there")
         }
         if !configuration.rateLimits {
-            warn("rate_limits", "limits on the rate of requests are off", "set it to on in production")
+            warn("rate_limits", "rate limits are off", "set it to on in production")
         }
         if case .postgres(let url) = configuration.database.url, !url.isConfidential {
             warn(
-                "database.url", "what is stored and the password may be read on their way to the PostgreSQL server",
+                "database.url",
+                "the connection to the PostgreSQL server may be unencrypted, which exposes the password and the data",
                 "add sslmode=verify-full to the URL")
         }
         if configuration.database.synchronous == .normal {
             warn(
                 "database.synchronous", "a loss of power may undo the last sign-ins and sign-outs",
-                "set it to full where that matters")
+                "set it to full if that matters")
         }
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
         var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
         if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
-        let inFile = secrets.filter(standsInFile)
+        let inFile = secrets.filter(isInFile)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
             warn(
-                "api_keys", "keys stand in the file as they are",
+                "api_keys", "the file has keys in plain text",
                 "write sha256: and the key's SHA-256, or use api_keys_file")
         }
         if document?.isReadableByAll == true, let key = inFile.first {
             warn(
                 key, "the file holds secrets and every user of this machine can read it",
-                "take the right away (chmod o-r), or use files of their own (\(key)_file)")
+                "remove the permission (chmod o-r), or put the secret in a file of its own (\(key)_file)")
         }
         if configuration.apiKeys.contains(where: \.isShort) {
             warn("api_keys", "a key is so short that it can be guessed", "use 32 random characters or more")
         }
     }
 
-    private func standsInFile(_ key: String) -> Bool {
+    private func isInFile(_ key: String) -> Bool {
         guard case .file = origin(key) else { return false }
         return true
     }
@@ -91,7 +97,7 @@ extension ConfigurationCheck {
         for (name, client) in configuration.zenkey.clients.map({ (name: "zenkey.clients", client: $0) }) + ofProviders {
             if client.redirectURIs.isEmpty {
                 warn(
-                    name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any",
+                    name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any redirect URI",
                     "list the app's redirect URIs in the file")
             }
             if client.pkce == .optional {
@@ -105,7 +111,7 @@ extension ConfigurationCheck {
     private mutating func warnOfAccounts() {
         if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
             warn(
-                "registration_rules.required_attributes", "nobody registers while registration is automatic",
+                "registration_rules.required_attributes", "has no effect while registration is automatic",
                 "set registration to required")
         }
     }

@@ -1,9 +1,10 @@
 internal import OpenIDConnect
+internal import SignIn
 
-/// Looks at a configuration as a whole, after its values were read one by one.
+/// Checks a configuration as a whole, after its values were read one by one.
 struct ConfigurationCheck {
     let configuration: Configuration
-    /// Where the keys that are set stand.
+    /// The places of the keys that are set.
     let origins: [String: ConfigurationOrigin]
     var context: ReadingContext
 
@@ -13,53 +14,52 @@ struct ConfigurationCheck {
         context.problems.add(key, origin(key), reason, remedy)
     }
 
-    /// - Parameter given: The keys that stand in the file or the environment, be their values good or not.
+    /// - Parameter given: The keys that the file or the environment gives, with valid values or not.
     mutating func requireWhatServingNeeds(given: Set<String>) {
         let (hasURL, hasClients) = (configuration.zenkey.discoveryURL != nil, !configuration.zenkey.clients.isEmpty)
-        // Whoever has other providers may do without carriers, but not have half of what carriers need.
+        // With other providers, carriers are optional, but not half of their settings.
         let needsCarriers = !given.contains("providers") || hasURL || hasClients
         let needed = [
-            ("api_keys", configuration.apiKeys.isEmpty, "without it no app could call the API"),
+            ("api_keys", configuration.apiKeys.isEmpty, "without it no app can call the API"),
             ("zenkey.discovery_url", needsCarriers && !hasURL, "without it no carrier can be found"),
-            ("zenkey.clients", needsCarriers && !hasClients, "without one nobody can sign in"),
-            ("providers", given.contains("providers") && configuration.providers.isEmpty, "there is none in it"),
+            ("zenkey.clients", needsCarriers && !hasClients, "without it no user can sign in"),
+            ("providers", given.contains("providers") && configuration.providers.isEmpty, "it is empty"),
         ]
         for (key, isMissing, why) in needed where isMissing {
             let variable = ConfigurationReference.environmentName(of: key)
-            // A value that was refused was reported, except an empty list, with which nothing else is wrong.
+            // A refused value has been reported; an empty list has not.
             if !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) {
                 refuse(key, "is missing; \(why)", "set \(variable), or the key in the file")
             }
         }
     }
 
-    /// Tokens are stored encrypted or not at all. The demonstration makes its own key.
+    /// Tokens are stored encrypted or not at all. The demonstration generates a key.
     mutating func requireVaultKey(given: Set<String>) {
         let key = "vault.encryption_keys"
-        guard let provider = configuration.providers.first(where: \.storesTokens),
-            configuration.vault.encryptionKeys.isEmpty
+        guard let provider = configuration.providers.first(where: \.storesTokens), configuration.vaultKeys.isEmpty
         else { return }
-        // A value that was refused was reported, except an empty list.
+        // A refused value has been reported; an empty list has not.
         guard !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) else {
             return
         }
         refuse(
-            key, "is missing; the tokens of providers.\(provider.id) are to be stored, which is done encrypted only",
+            key, "is missing; providers.\(provider.id) has store_tokens, and tokens are stored encrypted only",
             "set \(ConfigurationReference.environmentName(of: key))_FILE to a file with 64 hexadecimal digits (openssl "
                 + "rand -hex 32), or the key in the file; or remove store_tokens")
     }
 
-    /// Values that are good each by itself and cannot stand together.
+    /// Values that are valid each by itself and contradict each other.
     mutating func refuseContradictions() {
         let sessions = configuration.sessions
-        if sessions.accessLifetime > sessions.refreshLifetime {
+        if sessions.access > sessions.refresh {
             refuse("sessions.access_lifetime", "is longer than sessions.refresh_lifetime", "make it shorter")
         }
         let trusted = configuration.zenkey.trustedHosts
         for (network, issuer) in configuration.zenkey.issuers where !trusted.contains(issuer.host) {
             refuse(
                 "zenkey.issuers",
-                "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not have",
+                "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not list",
                 "add its host there")
         }
         refuseBadScopes()
@@ -68,8 +68,9 @@ struct ConfigurationCheck {
             guard !others.isEmpty || trusted.contains(provider.issuer.host) else { continue }
             refuse(
                 "providers.\(provider.id).issuer",
-                "may also be that of another provider or carrier, whose users it would have",
-                "give one that is this provider's alone")
+                "may also be the issuer of another provider or carrier, whose users could then be confused with its "
+                    + "own",
+                "give an issuer that only this provider has")
         }
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
     }
@@ -80,11 +81,11 @@ struct ConfigurationCheck {
         for (index, key) in configuration.apiKeys.enumerated() {
             let name = "api_keys[\(index)]"
             if let other = key.name, !names.insert(other).inserted {
-                context.problems.add(name, origin("api_keys"), "has the name of another key", "give it one of its own")
+                context.problems.add(name, origin("api_keys"), "has the name of another key", "give it another name")
             }
             if !clients.isEmpty, !clients.isSuperset(of: key.clients) {
                 context.problems.add(
-                    name, origin("api_keys"), "is for a client that no provider has",
+                    name, origin("api_keys"), "names a client that no provider has",
                     "add the client to zenkey.clients or to its provider")
             }
         }

@@ -1,31 +1,51 @@
 public import OpenIDConnect
+public import SignIn
 
 extension Configuration {
-    /// Of the carriers and of every other provider. Two providers may know clients of one id.
+    /// An app that is registered with carriers or a provider.
+    public typealias Client = SignInConfiguration.Client
+
+    /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
     public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
-    /// A way to sign in beside the mobile carriers.
+    /// The mobile carriers behind ZenKey's discovery.
+    public struct ZenKey: Sendable {
+        /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
+        /// has no other providers.
+        public var discoveryURL: EndpointURL?
+        /// Where clients send users whose network is not known.
+        public var discoveryUIURL: EndpointURL?
+        /// Takes authorization requests for any carrier (optimized discovery); nil where the carrier is found first.
+        public var authorizationURL: EndpointURL?
+        /// The apps registered with the carriers.
+        public var clients: [Client] = []
+        /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
+        public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
+        /// Issuers known in advance, by network.
+        public var issuers: [MCCMNC: EndpointURL] = [:]
+
+        /// The defaults.
+        public init() {}
+
+        /// ``trustedIssuers`` as a matcher; texts that are no pattern are left out.
+        public var trustedHosts: TrustedHosts { TrustedHosts(trustedIssuers.compactMap(TrustedHosts.Pattern.init)) }
+    }
+
+    /// A way to sign in other than the mobile carriers.
     public struct Provider: Sendable {
-        public enum Kind: String, Sendable, CaseIterable {
-            /// An OpenID provider, found by its issuer.
-            case oidc
-            /// A provider without ID tokens; ``endpoints`` says where it is.
-            case oauth2
-        }
+        /// How the provider is found.
+        public typealias Kind = SignInConfiguration.Provider.Kind
 
-        /// How the browser is sent back with the answer.
-        public enum ResponseMode: String, Sendable, CaseIterable {
-            case query
-            case formPost = "form_post"
-        }
-
-        /// Of a provider without ID tokens, which has no metadata that would say so.
+        /// The endpoints of a provider without ID tokens, which publishes no metadata.
         public struct Endpoints: Sendable, Hashable {
+            /// The authorization endpoint (RFC 6749 section 3.1).
             public var authorization: EndpointURL
+            /// The token endpoint (RFC 6749 section 3.2).
             public var token: EndpointURL
-            /// What it answers to an access token says who the user is.
+            /// Answers an access token with the user.
             public var user: UserEndpoint
 
+            /// All three are needed.
             public init(authorization: EndpointURL, token: EndpointURL, user: UserEndpoint) {
                 self.authorization = authorization
                 self.token = token
@@ -35,22 +55,27 @@ extension Configuration {
 
         /// Its name in paths: `/auth/{id}/start`.
         public var id: String
+        /// ``Kind/oidc`` or ``Kind/oauth2``.
         public var kind: Kind
-        /// For people; ``id`` if nobody said otherwise.
+        /// The name that users see; by default ``id``.
         public var name: String
-        /// As the provider spells it in its metadata and its ID tokens; without these, what stands for it in identities.
+        /// The issuer as the provider spells it in its metadata and ID tokens; the issuer in the identities of a
+        /// provider without ID tokens.
         public var issuer: EndpointURL
-        /// Of ``Kind/oauth2`` only.
+        /// For ``Kind/oauth2`` only.
         public var endpoints: Endpoints?
-        public var responseMode = ResponseMode.query
-        /// Whether the provider may end sessions; of ``Kind/oidc`` only.
+        /// How the provider sends the browser back.
+        public var responseMode = SignInConfiguration.Provider.ResponseMode.query
+        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backChannelLogout = true
+        /// The apps registered with the provider.
         public var clients: [Client]
-        /// Whether the access and refresh tokens of its sign-ins are kept, encrypted.
+        /// Whether the access and refresh tokens of its sign-ins are stored, encrypted.
         public var storesTokens = false
-        /// What is fetched for users with them, by name.
+        /// The URLs that users' tokens may be used to fetch, by name.
         public var resources: [String: EndpointURL] = [:]
 
+        /// - Parameter name: By default the id.
         public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {
             self.id = id
             self.kind = kind

@@ -4,23 +4,25 @@ internal import Primitives
 extension Configuration {
     /// HTTPS, beside plain HTTP; off unless there is a certificate.
     public struct TLS: Sendable, Hashable {
-        /// Names or addresses to bind; without any, those of ``HTTP/hosts``.
+        /// Names or addresses to bind; if empty, those of ``HTTP/hosts``.
         public var hosts: [String] = []
         /// 0 lets the system choose.
         public var port: UInt16 = 8443
-        /// A file with the server's certificate in PEM, and those that lead to its authority.
+        /// A PEM file of the server's certificate, followed by its intermediate certificates.
         public var certificateFile: String?
+        /// A PEM file of the certificate's private key.
         public var privateKeyFile: String?
-        /// A file with the authorities of clients' certificates.
+        /// A PEM file of the certificate authorities for client certificates.
         public var clientAuthoritiesFile: String?
+        /// Whether clients need a certificate.
         public var clients = TLSCredentials.Clients.none
-        /// Where plain HTTP is answered with the way to HTTPS; nil for nowhere.
+        /// A port where plain HTTP is redirected to HTTPS; nil for none.
         public var redirectPort: UInt16?
-        public var handshakeTimeout = Duration.seconds(10)
-        public var handshakes = 1024
 
+        /// The defaults.
         public init() {}
 
+        /// Whether HTTPS is served.
         public var isOn: Bool { certificateFile != nil && privateKeyFile != nil }
     }
 }
@@ -29,23 +31,24 @@ extension Configuration {
 public struct TLSFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The setting that names the file.
     public let key: String
+    /// What is wrong.
     public let reason: String
+    /// What to do.
     public let remedy: String
 
-    public init(key: String, reason: String, remedy: String) {
+    package init(key: String, reason: String, remedy: String) {
         self.key = key
         self.reason = reason
         self.remedy = remedy
     }
 
+    /// One line: the key, the reason and the remedy.
     public var description: String { "\(key): \(reason); \(remedy)" }
 }
 
 extension Configuration.TLS {
-    private static let maximumBytes = 1 << 20
-
     /// The settings that name files, and the files.
-    public var files: [(key: String, path: String)] {
+    package var files: [(key: String, path: String)] {
         [
             ("tls.certificate_file", certificateFile), ("tls.private_key_file", privateKeyFile),
             ("tls.client_ca_file", clients == .none ? nil : clientAuthoritiesFile),
@@ -56,50 +59,40 @@ extension Configuration.TLS {
     func credentials(_ files: FileReader) throws(TLSFileProblem) -> TLSCredentials {
         let chain = try Self.read("tls.certificate_file", certificateFile, files)
         let key = try Self.read("tls.private_key_file", privateKeyFile, files)
-        guard let text = String(validating: key.bytes, as: UTF8.self) else {
+        guard let text = String(validating: key, as: UTF8.self) else {
             throw TLSFileProblem(
-                key: "tls.private_key_file", reason: "the file is no text", remedy: "name a PEM file")
+                key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
         }
-        let authorities =
-            clients == .none ? [] : try Self.read("tls.client_ca_file", clientAuthoritiesFile, files).bytes
+        let authorities = clients == .none ? [] : try Self.read("tls.client_ca_file", clientAuthoritiesFile, files)
         return TLSCredentials(
-            certificateChain: chain.bytes, privateKey: Secret(text), clients: clients, clientAuthorities: authorities)
+            certificateChain: chain, privateKey: Secret(text), clients: clients, clientAuthorities: authorities)
     }
 
-    private static func read(
-        _ key: String, _ path: String?, _ files: FileReader
-    ) throws(TLSFileProblem) -> FileReader.Contents {
+    private static func read(_ key: String, _ path: String?, _ files: FileReader) throws(TLSFileProblem) -> [UInt8] {
         guard let path else { throw TLSFileProblem(key: key, reason: "is not set", remedy: "name the file") }
         do throws(FileReader.Failure) {
-            return try files.contents(of: path, limit: maximumBytes)
+            return try files.contents(of: path, limit: 1 << 20).bytes
         } catch {
             throw TLSFileProblem(
-                key: key, reason: "the file \(error.reason)",
-                remedy: "name a PEM file that the server's user may read")
+                key: key, reason: "the file \(error.reason)", remedy: "name a PEM file that the server's user can read")
         }
     }
 }
 
 extension ServerTLS {
-    /// Made of what the files of a configuration hold.
-    public convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(TLSFileProblem) {
+    /// Reads the files that a configuration names.
+    package convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(TLSFileProblem) {
         let credentials = try settings.credentials(files)
         do throws(TLSError) {
             try self.init(credentials)
         } catch {
-            throw TLSFileProblem(error)
+            let key =
+                switch error.code {
+                case .noMemory, .certificateUnreadable, .certificateRefused: "tls.certificate_file"
+                case .keyUnreadable, .keyEncrypted, .keyMismatch: "tls.private_key_file"
+                case .authoritiesUnreadable: "tls.client_ca_file"
+                }
+            throw TLSFileProblem(key: key, reason: "the file \(error)", remedy: error.remedy)
         }
-    }
-}
-
-extension TLSFileProblem {
-    fileprivate init(_ error: TLSError) {
-        let key =
-            switch error.code {
-            case .noMemory, .certificateUnreadable, .certificateRefused: "tls.certificate_file"
-            case .keyUnreadable, .keyEncrypted, .keyMismatch: "tls.private_key_file"
-            case .authoritiesUnreadable: "tls.client_ca_file"
-            }
-        self.init(key: key, reason: "the file \(error)", remedy: error.remedy)
     }
 }

@@ -1,6 +1,7 @@
 internal import OpenIDConnect
+internal import SignIn
 
-/// An item of `api_keys` that is a group of keys, as far as it is known.
+/// An item of `api_keys` that is a group of keys, while it is read.
 struct APIKeyDraft: Sendable {
     var proof: APIKey.Proof?
     var name: String?
@@ -9,38 +10,34 @@ struct APIKeyDraft: Sendable {
     var isOperator = false
 
     static let settings: [Setting<APIKeyDraft>] = [
-        Setting("name", .optional(.apiKeyName), \.name, "What the key is called where it is told of."),
+        Setting("name", .optional(.apiKeyName), \.name, "The key's name in logs and the audit record."),
         Setting(
-            "key", .optional(.apiKeyProof), \.proof, isSecret: true,
-            "The key as it is, or sha256: and its hash."),
+            "key", .optional(.apiKeyProof), \.proof, isSecret: true, "The key in plain text, or sha256: and its hash."),
         Setting(
             "clients", .list(of: .clientID, "a list of client ids"), \.clients,
-            "The clients whose users and sessions the key is good for; with none, for all."),
+            "The clients whose users and sessions the key gives access to; by default all."),
         Setting(
             "origins", .list(of: .origin, "a list of origins"), \.origins,
-            "Origins that a request with the key must come from; with none, it may come from anywhere."),
+            "The origins that requests with the key must come from; by default any."),
         Setting(
-            "operator", .flag(), \.isOperator, "Whether the key also opens the operator's status page, /status."),
+            "operator", .flag(), \.isOperator,
+            "Whether the key also gives access to the operator's status page, /status."
+        ),
     ]
 
-    /// Reads an item; nil after reporting what is wrong with it. No name that stands in it is repeated: it may be a key in
+    /// Reads an item; nil after reporting what is wrong. An unknown key in it is not repeated: it may be an API key in
     /// the wrong place.
     static func read(_ node: ConfigurationNode, _ context: inout ReadingContext) -> APIKey? {
         guard case .mapping(let entries) = node.value else {
             return ValueType<APIKey.Proof>.apiKeyProof.read(node, &context).map { APIKey($0) }
         }
         let before = context.problems.count
-        let known = Set(settings.flatMap { $0.isSecret ? [$0.name, $0.fileName] : [$0.name] })
+        let known = Set(settings.flatMap { $0.isSecret ? [$0.name, $0.name + Setting<Self>.fileSuffix] : [$0.name] })
         for entry in entries where !known.contains(entry.name) {
-            context.refuse(
-                entry.origin, "has something else in it", "give key, and name, clients, origins and operator")
+            context.refuse(entry.origin, "has an unknown key", "give key, and name, clients, origins and operator")
         }
-        var reader = SettingsReader(settings)
-        reader.collect(entries.filter { known.contains($0.name) }, &context)
         var draft = APIKeyDraft()
-        for setting in settings {
-            if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
-        }
+        SettingsReader.read(entries.filter { known.contains($0.name) }, settings, into: &draft, &context)
         guard let proof = draft.proof else {
             if context.problems.count == before { context.refuse(node.origin, "has no key", "give key or key_file") }
             return nil

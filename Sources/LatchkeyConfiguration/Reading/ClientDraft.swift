@@ -1,8 +1,9 @@
 internal import OpenIDConnect
 internal import Primitives
+internal import SignIn
 
-/// A client of `zenkey.clients`, or of a provider, as far as it is known: the file may leave the secret of the former to
-/// the environment.
+/// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
+/// environment.
 struct ClientDraft: Sendable {
     var id: ClientID?
     var secret: Secret?
@@ -15,79 +16,83 @@ struct ClientDraft: Sendable {
     var redirectURIs: [String] = []
     var scopes = ["openid"]
     var allowedOrigins: [Origin] = []
-    /// Where they stand, if they are given.
+    /// The place of `scopes`, if it is given.
     var scopesOrigin: ConfigurationOrigin?
     var pkce = Configuration.Client.PKCE.required
     var nonce = Configuration.Client.Nonce.client
-    var sessions = Configuration.Client.Sessions()
-    /// Where its entry stands.
+    var sessions = SignInConfiguration.SessionTimes()
+    /// The place of the client's entry.
     var origin = ConfigurationOrigin.none
-    /// Whether something in it was refused already.
+    /// Whether a problem with it was reported.
     var isBroken = false
 
     static let settings: [Setting<ClientDraft>] = [
-        Setting("id", .optional(.clientID), \.id, "The client_id that the carriers gave to the app."),
+        Setting("id", .optional(.clientID), \.id, "The client_id of the app at the carriers."),
         Setting(
             "secret", .optional(.clientSecret), \.secret, isSecret: true,
-            "The secret that goes with it; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
+            "The client secret; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
         Setting(
             "token_endpoint_auth_method", .optional(.choice), \.method,
-            "How carriers are shown that this is the client. Without it: private_key_jwt for a client that has a key and "
-                + "no secret, else client_secret_basic."),
+            "How the client authenticates at the token endpoint. The default is private_key_jwt for a client that has "
+                + "a "
+                + "private key and no secret, otherwise client_secret_basic."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
-            "The key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of 2048 bits or "
-                + "more (RS256), or P-256 (ES256)."),
+            "The private key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of at "
+                + "least "
+                + "2048 bits (RS256), or P-256 (ES256)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
-            "The kid under which carriers know the key; a JSON Web Key may bring its own."),
+            "The kid of the private key at the carriers; a JSON Web Key may have its own."),
         Setting(
             "assertion_audience", .choice, \.assertionAudience,
-            "Whom a private_key_jwt is for: the carrier's token endpoint, or its issuer."),
+            "The audience of a private_key_jwt: the carrier's token endpoint, or its issuer."),
         Setting(
             "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
-            "Makes the secret a JWT that private_key signs, as Sign in with Apple has it: its iss, there the id of the team."
+            "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."
         ),
         Setting(
             "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
-            "The aud of such a secret: the provider, there https://appleid.apple.com."),
+            "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
         Setting(
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
-            "The redirect URIs a sign-in may name; with none, it may name any."),
-        Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "What the app asks the carriers for."),
+            "The redirect URIs that a sign-in may name; by default any."),
+        Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "The scopes that the app requests."),
         Setting(
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
-            "Origins of the app's web frontends, which may call the API from a browser without an API key, for this client "
-                + "only."),
-        Setting("pkce", .choice, \.pkce, "required: a sign-in must carry the code verifier; optional: it may."),
+            "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
+                + "this "
+                + "client only."),
+        Setting("pkce", .choice, \.pkce, "required: a sign-in must have a code verifier; optional: it may have one."),
         Setting(
             "nonce", .choice, \.nonce,
-            "client: the app makes its own nonce; issued: only a nonce that this server handed out, once."),
+            "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
         Setting(
-            "sessions.access_lifetime", .optional(.duration(1...31_536_000)), \.sessions.accessLifetime,
-            "In the place of the general one, for the app's sessions."),
+            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.sessions.access,
+            "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.refresh_lifetime", .optional(.duration(1...315_360_000)), \.sessions.refreshLifetime,
-            "In the place of the general one, for the app's sessions."),
+            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.sessions.refresh,
+            "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.idle_timeout", .optional(.duration(60...315_360_000)), \.sessions.idleTimeout,
-            "In the place of the general one, for the app's sessions."),
+            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.sessions.idle,
+            "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.absolute_timeout", .optional(.duration(60...315_360_000)), \.sessions.absoluteTimeout,
-            "In the place of the general one, for the app's sessions."),
+            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.sessions.absolute,
+            "Replaces the general value for this client's sessions."),
     ]
 
-    /// The key that takes them all.
+    /// The key that holds the clients.
     static let setting = Setting<Configuration>(
         "zenkey.clients", "a list of clients, or id:secret,id2:secret2", isSecret: true, isMerged: true,
-        "The apps registered with the carriers. Given in the environment too, only the clients named there count, and "
-            + "their secrets are those; the rest of what the file says of them holds.",
+        "The apps registered with the carriers. If the environment gives it too, only the clients named there are "
+            + "used, with "
+            + "the secrets given there and the file's other values.",
         set: { node, _, context in
             if let drafts = read(node, known: context.clients, &context) { context.clients = drafts }
         },
         show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
 
-    /// The client, or nil if its id or what proves it is missing, after reporting so.
+    /// The client, or nil after reporting that its id or its credentials are missing.
     func finished(
         _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
         hasIDTokens: Bool = true
@@ -101,7 +106,8 @@ struct ClientDraft: Sendable {
             if hasIDTokens {
                 context.beneath(".scopes") { $0.refuse(scopesOrigin ?? .none, "openid is missing", "add openid") }
             } else {
-                context.refuse(origin, "has nonce: issued, but no ID token could repeat it", "leave nonce out")
+                context.refuse(
+                    origin, "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
             }
             return nil
         }
@@ -117,7 +123,7 @@ struct ClientDraft: Sendable {
         return client
     }
 
-    /// The key under the `kid` that carriers know it by.
+    /// The private key with its `kid` at the carriers.
     private var namedKey: ClientKey? {
         guard let privateKey, let privateKeyID else { return privateKey }
         return privateKey.named(privateKeyID)
@@ -148,13 +154,13 @@ extension ClientDraft {
     private func signedSecret(_ context: inout ReadingContext) -> ClientAuthentication? {
         guard let secretIssuer, let secretAudience, let key = namedKey else {
             context.refuse(
-                origin, "has not all that a signed_secret needs",
+                origin, "lacks a part of its signed_secret",
                 "give its issuer and audience, and private_key or private_key_file")
             return nil
         }
         guard secret == nil, method == nil || method == .clientSecretPost else {
             context.refuse(
-                origin, "has a signed_secret, and another way to authenticate",
+                origin, "has a signed_secret and another way to authenticate",
                 "remove secret and token_endpoint_auth_method, or signed_secret")
             return nil
         }
@@ -162,8 +168,8 @@ extension ClientDraft {
             SignedClientSecret(issuer: secretIssuer, audience: secretAudience.text, key: key))
     }
 
-    /// Reads clients: a list makes them, `id:secret` pairs replace what is known of the secrets. Nil after reporting that
-    /// there is no list.
+    /// Reads a list of clients, or `id:secret` pairs, which replace the secrets of the known clients. Nil after
+    /// reporting that it is neither.
     static func read(
         _ node: ConfigurationNode, known: [ClientDraft], _ context: inout ReadingContext
     ) -> [ClientDraft]? {
@@ -192,29 +198,18 @@ extension ClientDraft {
         switch item.value {
         case .mapping(let entries):
             draft = ClientDraft()
-            readMapping(entries, into: &draft, &context)
+            draft.scopesOrigin = SettingsReader.read(entries, settings, into: &draft, &context)["scopes"]?.origin
         case .text(let text):
             draft = readPair(text, item, known, &context)
         case .list, .empty:
             draft = ClientDraft()
-            context.refuse(item.origin, "is \(item.kind)", "give id, secret and what else the client has")
+            context.refuse(item.origin, "is \(item.kind)", "give id, secret and the client's other keys")
         }
         draft.isBroken = context.problems.count != before.count
         return draft
     }
 
-    private static func readMapping(
-        _ entries: [ConfigurationEntry], into draft: inout ClientDraft, _ context: inout ReadingContext
-    ) {
-        var reader = SettingsReader(settings)
-        reader.collect(entries, &context)
-        for setting in settings {
-            if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
-        }
-        draft.scopesOrigin = reader.values["scopes"]?.origin
-    }
-
-    /// `id:secret`, with what the file says of that client.
+    /// Reads `id:secret`; the rest comes from the known client of that id.
     private static func readPair(
         _ text: String, _ item: ConfigurationNode, _ known: [ClientDraft], _ context: inout ReadingContext
     ) -> ClientDraft {

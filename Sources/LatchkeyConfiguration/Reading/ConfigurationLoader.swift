@@ -5,30 +5,31 @@
 /// for warning in loaded.warnings { print(warning) }
 /// ```
 public struct ConfigurationLoader: Sendable {
-    /// What a configuration is for, and so what must not be missing.
+    /// The use of a configuration, which decides what is required.
     public enum Purpose: Sendable {
-        /// API keys, clients and the discovery URL are required, and what is unsafe is warned of.
+        /// Requires API keys, clients and the discovery URL, and warns of unsafe settings.
         case serve
-        /// The demonstration brings its own.
+        /// Requires nothing: the demonstration has its own keys and carriers.
         case demo
-        /// An operator's command works on the database, and needs nothing else.
+        /// Requires nothing but the database, which has a default.
         case operation
     }
 
-    /// Read where no other file is named; it need not be there.
+    /// The file that is read if no other is named; it may be missing.
     public static let defaultFile = "Config/latchkey.yaml"
 
     private let files: FileReader
 
+    /// - Parameter files: Reads the configuration file and the files that it names.
     public init(files: FileReader = .system) {
         self.files = files
     }
 
-    /// Reads all, and reports all that is wrong at once.
+    /// Reads the configuration and reports all problems at once.
     ///
     /// - Parameters:
-    ///   - file: The file that the operator named, which has to be there; nil for ``defaultFile``, which has not.
-    ///   - environment: Names and values; those beginning with `LATCHKEY_` are read and win over the file.
+    ///   - file: The file that the operator named, which must exist; nil for ``defaultFile``, which may be missing.
+    ///   - environment: Variables by name; those that begin with `LATCHKEY_` are read and override the file.
     /// - Throws: ``ConfigurationErrors`` with every problem found.
     public func load(
         file: String?, environment: [String: String], purpose: Purpose = .serve
@@ -72,7 +73,7 @@ public struct ConfigurationLoader: Sendable {
             configuration: configuration, warnings: check.context.warnings.problems, origins: origins)
     }
 
-    /// The file's content, empty if there is no file; nil after reporting that it cannot be read.
+    /// The contents of the file, empty if it is missing; nil after reporting that it cannot be read.
     private func readFile(named name: String?, _ context: inout ReadingContext) -> ConfigurationDocument? {
         let path = name ?? Self.defaultFile
         let origin = ConfigurationOrigin.file(path: path, line: nil)
@@ -103,16 +104,17 @@ public struct ConfigurationLoader: Sendable {
     }
 }
 
-/// A configuration that was read, and what is to be said of it.
+/// A configuration that was read, and the warnings about it.
 public struct LoadedConfiguration: Sendable {
+    /// The configuration.
     public let configuration: Configuration
-    /// What is unsafe, or has no effect.
+    /// The settings that are unsafe or have no effect, and former names of keys.
     public let warnings: [ConfigurationProblem]
-    /// Where each key that is set stands; the others have their defaults.
+    /// The places of the keys that are set; all others have their defaults.
     public let origins: [String: ConfigurationOrigin]
 }
 
-/// What the file holds.
+/// The contents of the file.
 struct ConfigurationDocument: Sendable {
     var entries: [ConfigurationEntry] = []
     var isReadableByAll = false

@@ -1,4 +1,4 @@
-/// A value of the file or the environment, before it is known what it should be.
+/// A value of the file or the environment, before it is interpreted.
 struct ConfigurationNode: Sendable {
     enum Value: Sendable {
         case text(String)
@@ -11,10 +11,10 @@ struct ConfigurationNode: Sendable {
 
     var value: Value
     var origin: ConfigurationOrigin
-    /// What the value is read from, when that is a file of its own: the key then ends in `_file`.
+    /// Whether the value was read from a file of its own, because the key ends in `_file`.
     var isFromSecretFile = false
 
-    /// The kind of value, to say what stands where something else should.
+    /// The kind of value, for problems.
     var kind: String {
         switch value {
         case .text: "a single value"
@@ -28,7 +28,7 @@ struct ConfigurationNode: Sendable {
 /// A name and its value in a mapping.
 struct ConfigurationEntry: Sendable {
     var name: String
-    /// Where the name stands.
+    /// The place of the name.
     var origin: ConfigurationOrigin
     var node: ConfigurationNode
 }

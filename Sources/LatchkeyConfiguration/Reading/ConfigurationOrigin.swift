@@ -1,12 +1,13 @@
-/// Where a value stands.
+/// The place of a value.
 public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
-    /// In the configuration file; the line counts from 1.
+    /// The configuration file; lines count from 1.
     case file(path: String, line: Int?)
-    /// In an environment variable of this name.
+    /// The environment variable of this name.
     case environment(String)
-    /// Nowhere: it is the default, or is missing.
+    /// None: the value is the default, or is missing.
     case none
 
+    /// For messages, on one line.
     public var description: String {
         switch self {
         case .file(let path, let line?): "\(Printable.line(path)) line \(line)"
@@ -17,9 +18,9 @@ public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Makes texts fit to be printed on one line.
+/// Texts that can be printed on one line.
 enum Printable {
-    /// The text without control characters, and cut where it is very long.
+    /// The text without control characters, cut after 200 characters.
     static func line(_ text: String) -> String {
         let limit = 200
         var line = ""
@@ -31,13 +32,14 @@ enum Printable {
         return text.unicodeScalars.count > limit ? line + "…" : line
     }
 
-    /// The text, if it is a plain word that a message can repeat: no one's secret looks like `10x` or `requird`.
+    /// The text, if it is a short word that a message can repeat because it cannot be a secret, such as `10x` or
+    /// `requird`.
     static func word(_ text: String) -> String? {
         guard (1...16).contains(text.utf8.count) else { return nil }
         return text.utf8.allSatisfy(isWordByte) ? text : nil
     }
 
-    /// The text, if it is spelled as a name of a key can be.
+    /// The text, if it can be the name of a key.
     static func name(_ text: String) -> String? {
         guard (1...64).contains(text.utf8.count) else { return nil }
         return text.utf8.allSatisfy(isWordByte) ? text : nil

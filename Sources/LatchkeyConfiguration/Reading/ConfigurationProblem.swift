@@ -1,15 +1,15 @@
-/// One thing that is wrong with a configuration, or unsafe in it. Never holds a secret.
+/// A fault or an unsafe setting of a configuration. Never holds a secret.
 public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
-    /// The key as in the file (`http.port`), with an index in lists (`zenkey.clients[0].id`); empty if it is the whole
-    /// file.
+    /// The key as in the file (`http.port`), with an index in lists (`zenkey.clients[0].id`); empty for the whole file.
     public let key: String
+    /// The place of the value.
     public let origin: ConfigurationOrigin
     /// What is wrong.
     public let reason: String
     /// What to do.
     public let remedy: String
 
-    public init(key: String, origin: ConfigurationOrigin, reason: String, remedy: String) {
+    package init(key: String, origin: ConfigurationOrigin, reason: String, remedy: String) {
         self.key = key
         self.origin = origin
         self.reason = reason
@@ -24,22 +24,22 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
     }
 }
 
-/// All that is wrong with a configuration.
+/// All problems of a configuration.
 public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConvertible {
     /// In the order of the keys' reference; at most ``limit``.
     public let problems: [ConfigurationProblem]
-    /// How many more there are.
+    /// The number of further problems.
     public let omitted: Int
 
-    /// How many problems are kept, so that a file that is wrong throughout does not fill the memory or the screen.
+    /// The most problems that are kept, so that a file full of errors does not fill the memory or the screen.
     public static let limit = 100
 
-    public init(problems: [ConfigurationProblem], omitted: Int = 0) {
+    package init(problems: [ConfigurationProblem], omitted: Int = 0) {
         self.problems = problems
         self.omitted = omitted
     }
 
-    /// One line a problem.
+    /// One line for each problem.
     public var description: String {
         var lines = problems.map(\.description)
         if omitted > 0 { lines.append("… and \(omitted) more") }
@@ -47,12 +47,12 @@ public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConver
     }
 }
 
-/// Problems as they are found.
+/// The problems found so far.
 struct ProblemList: Sendable {
     private(set) var problems: [ConfigurationProblem] = []
     private(set) var omitted = 0
 
-    /// How many were found, kept or not.
+    /// The number of problems found, kept or not.
     var count: Int { problems.count + omitted }
     var isEmpty: Bool { problems.isEmpty }
     var isFull: Bool { problems.count >= ConfigurationErrors.limit }

@@ -1,49 +1,70 @@
-/// What environment variables say of the settings.
+/// The settings' values from environment variables.
 struct EnvironmentOverrides {
-    /// By setting. An empty variable says nothing.
+    /// By setting. An empty variable counts as not set.
     private(set) var values: [String: ConfigurationNode] = [:]
-    /// Settings whose variable is there, but whose value cannot be had.
+    /// The settings whose variable is set, but whose value cannot be read.
     private(set) var broken: Set<String> = []
 
-    /// Reads what begins with `LATCHKEY_`; reports both forms of one secret, and warns of variables nobody asks for.
+    /// Reads the variables that begin with `LATCHKEY_`. Reports a setting that is given by several of them, and warns
+    /// of former names and of variables that are no settings.
     init(_ environment: [String: String], _ context: inout ReadingContext) {
         let ours = environment.filter { $0.key.hasPrefix(ConfigurationReference.environmentPrefix) }
         var known: Set<String> = []
+        var formerNames: Set<String> = []
         for setting in Settings.all {
-            let name = ConfigurationReference.environmentName(of: setting.name)
-            let fileName = setting.isSecret ? name + ConfigurationReference.environmentFileSuffix : nil
-            known.insert(name)
-            if let fileName { known.insert(fileName) }
+            let variables = setting.names.flatMap { name in
+                let variable = ConfigurationReference.environmentName(of: name)
+                let isFormer = name == setting.formerName
+                let value = Variable(name: variable, isFile: false, isFormer: isFormer)
+                let file = Variable(
+                    name: variable + ConfigurationReference.environmentFileSuffix, isFile: true, isFormer: isFormer)
+                return setting.isSecret ? [value, file] : [value]
+            }
+            known.formUnion(variables.lazy.filter { !$0.isFormer }.map(\.name))
+            formerNames.formUnion(variables.lazy.filter(\.isFormer).map(\.name))
             context.beneath("." + setting.name) { context in
-                read(setting.name, name, ours[name], fileName, fileName.flatMap { ours[$0] }, &context)
+                read(setting.name, variables.filter { ours[$0.name]?.isEmpty == false }, ours, &context)
             }
         }
-        for name in ours.keys.sorted() where !known.contains(name) { Self.warn(of: name, known, &context) }
+        for name in ours.keys.sorted() where !known.contains(name) && !formerNames.contains(name) {
+            Self.warn(of: name, known, &context)
+        }
     }
 
+    private struct Variable {
+        let name: String
+        let isFile: Bool
+        let isFormer: Bool
+    }
+
+    /// - Parameter given: The variables of the setting that are not empty.
     private mutating func read(
-        _ key: String, _ name: String, _ value: String?, _ fileName: String?, _ file: String?,
-        _ context: inout ReadingContext
+        _ key: String, _ given: [Variable], _ environment: [String: String], _ context: inout ReadingContext
     ) {
-        let value = value ?? ""
-        let file = file ?? ""
-        if !value.isEmpty, let fileName, !file.isEmpty {
+        guard let variable = given.first, let text = environment[variable.name] else { return }
+        if given.count > 1 {
             broken.insert(key)
-            return context.refuse(.environment(name), "\(fileName) is set too", "set one of them")
+            return context.refuse(.environment(variable.name), "\(given[1].name) is set too", "set one of them")
         }
-        if !value.isEmpty {
-            values[key] = ConfigurationNode(value: .text(value), origin: .environment(name))
-        } else if let fileName, !file.isEmpty {
-            let node = ConfigurationNode(value: .text(file), origin: .environment(fileName))
-            if let text = context.secretFile(node) { values[key] = text } else { broken.insert(key) }
+        if variable.isFormer {
+            let name = ConfigurationReference.environmentName(of: key)
+            context.warnings.add(
+                variable.name, .environment(variable.name), "is the former name of a variable",
+                "set \(variable.isFile ? name + ConfigurationReference.environmentFileSuffix : name)")
+        }
+        let node = ConfigurationNode(value: .text(text), origin: .environment(variable.name))
+        if let value = variable.isFile ? context.secretFile(node) : node {
+            values[key] = value
+        } else {
+            broken.insert(key)
         }
     }
 
     private static func warn(of name: String, _ known: Set<String>, _ context: inout ReadingContext) {
         guard !context.warnings.isFull else { return }
         let meant = Suggestion.nearest(to: name, among: known.sorted()).map { "did you mean \($0)?" }
-        let shown = Printable.line(name)
         context.warnings.add(
-            shown, .environment(name), "there is no such setting, so it has no effect", meant ?? "remove it")
+            Printable.line(name), .environment(name), "there is no such setting, so it has no effect",
+            meant ?? "remove it")
     }
 }

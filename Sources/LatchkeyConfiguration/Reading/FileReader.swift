@@ -1,49 +1,57 @@
 internal import Glibc
 
-/// Reads whole files. A loader is given one, so that tests need no disk.
+/// Reads whole files. Injected, so that tests need no disk.
 public struct FileReader: Sendable {
+    /// The contents of a file.
     public struct Contents: Sendable {
+        /// All bytes of the file.
         public var bytes: [UInt8]
-        /// Whether every user of the machine may read the file.
+        /// Whether every user of the machine can read the file.
         public var isReadableByAll: Bool
 
+        /// The contents of a file that only its owner can read, unless said otherwise.
         public init(bytes: [UInt8], isReadableByAll: Bool = false) {
             self.bytes = bytes
             self.isReadableByAll = isReadableByAll
         }
     }
 
+    /// Why a file cannot be read.
     public enum Failure: Error, Sendable, Hashable {
+        /// There is no file of this name.
         case notFound
+        /// It is a directory, a pipe or a device.
         case notRegular
+        /// It has more bytes than allowed.
         case tooLarge
-        /// What the system said.
+        /// The system's error.
         case system(String)
     }
 
     private let readFile: @Sendable (String, Int) throws(Failure) -> Contents
-    private let lookAtRights: @Sendable (String) -> Bool
+    private let checkPermissions: @Sendable (String) -> Bool
 
     /// - Parameters:
-    ///   - read: Is given a path and the number of bytes beyond which a file is too large.
-    ///   - isReadableByAll: Is given a path.
+    ///   - read: Takes a path and the largest size in bytes.
+    ///   - isReadableByAll: Takes a path.
     public init(
         _ read: @escaping @Sendable (String, Int) throws(Failure) -> Contents,
         isReadableByAll: @escaping @Sendable (String) -> Bool = { _ in false }
     ) {
         readFile = read
-        lookAtRights = isReadableByAll
+        checkPermissions = isReadableByAll
     }
 
-    /// Whether there is a file that every user of the machine may read. The file is not opened: closing it would take away
-    /// the locks that this process has on it, which matters with a database.
-    public func isReadableByAll(_ path: String) -> Bool { lookAtRights(path) }
+    /// Whether every user of the machine can read a file; false if it is missing. The file is not opened: closing it
+    /// would release the locks that this process holds on it (a database).
+    public func isReadableByAll(_ path: String) -> Bool { checkPermissions(path) }
 
+    /// The contents of a file of at most `limit` bytes.
     public func contents(of path: String, limit: Int) throws(Failure) -> Contents { try readFile(path, limit) }
 
-    /// Regular files of the file system. Blocks; meant for the start of a program.
+    /// Regular files of the file system. Blocks; for the start of a program.
     public static let system = FileReader { (path, limit) throws(Failure) in
-        // Without O_NONBLOCK the opening of a pipe would wait for a writer, before it can be seen that it is one.
+        // Without O_NONBLOCK, opening a pipe waits for a writer before fstat can refuse the pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure(errno) }
         defer { close(descriptor) }
@@ -79,7 +87,7 @@ public struct FileReader: Sendable {
 }
 
 extension FileReader.Failure {
-    /// What is wrong, after the name of the file.
+    /// The predicate of a sentence whose subject is the file.
     var reason: String {
         switch self {
         case .notFound: "does not exist"

@@ -1,7 +1,8 @@
 internal import OpenIDConnect
 internal import Primitives
+internal import SignIn
 
-/// A provider of `providers` as far as it is known.
+/// A provider of `providers`, while it is read.
 struct ProviderDraft: Sendable {
     var kind: Configuration.Provider.Kind?
     var name: String?
@@ -11,7 +12,7 @@ struct ProviderDraft: Sendable {
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
-    var responseMode = Configuration.Provider.ResponseMode.query
+    var responseMode = SignInConfiguration.Provider.ResponseMode.query
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backChannelLogout = true
@@ -19,54 +20,61 @@ struct ProviderDraft: Sendable {
 
     static let settings: [Setting<ProviderDraft>] = [
         Setting(
-            "kind", .optional(.choice), \.kind,
+            "kind", .optional(.choice(of: [.oidc, .oauth2])), \.kind,
             "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens."),
-        Setting("name", .optional(.shownName), \.name, "What people call it; without it, its name in paths."),
+        Setting("name", .optional(.shownName), \.name, "The name that users see; by default the name in paths."),
         Setting(
             "issuer", .optional(.issuer), \.issuer,
-            "The issuer, exactly as the provider spells it in its metadata and its ID tokens; of oauth2, what stands for the "
-                + "provider in identities, for good."),
+            "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
+                + "the users' "
+                + "identities and must never change."),
         Setting(
             "authorization_endpoint", .optional(.carrierURL), \.authorizationEndpoint,
-            "Of oauth2: where the browser is sent."),
-        Setting("token_endpoint", .optional(.carrierURL), \.tokenEndpoint, "Of oauth2: where a code is redeemed."),
+            "The authorization endpoint; for oauth2 only."),
+        Setting("token_endpoint", .optional(.carrierURL), \.tokenEndpoint, "The token endpoint; for oauth2 only."),
         Setting(
             "user_endpoint", .optional(.carrierURL), \.userEndpoint,
-            "Of oauth2: what answers with the user as JSON to an access token."),
+            "The URL that returns the user as JSON for an access token; for oauth2 only."),
         Setting(
             "subject", .optional(.member), \.subject,
-            "Of oauth2: the member of that answer that tells users apart and is never given to another, such as id."),
+            "The member of the user's JSON that identifies the user and is never reassigned, such as id; for oauth2 "
+                + "only."
+        ),
         Setting(
             "attributes", .attributes, \.attributes,
-            "Of oauth2: where name, given_name, family_name, email, phone_number and postal_code stand, if not under these "
-                + "names; data.email is email in the object data."),
+            "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, "
+                + "if they "
+                + "have other names; data.email is the member email of the object data. For oauth2 only."),
         Setting(
             "response_mode", .choice, \.responseMode,
-            "form_post: the provider is asked to send the browser back with a form; query: with a redirect."),
+            "form_post: the provider sends the browser back with a form; query: with a redirect."),
         Setting(
             "store_tokens", .flag(), \.storesTokens,
-            "Keeps the access and refresh tokens of its sign-ins, encrypted by vault.encryption_keys, for its resources."
+            "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
+                + "vault.encryption_keys."
         ),
         Setting(
             "resources", .resources, \.resources,
-            "What signed-in users may have fetched with their tokens, by name: each with the url that is asked by GET and "
-                + "answers with JSON."),
+            "The resources that signed-in users can fetch with their tokens, by name, each with the url that returns "
+                + "it as "
+                + "JSON to a GET request."),
         Setting(
             "backchannel_logout", .flag("on", "off"), \.backChannelLogout,
-            "Of oidc: whether the provider may end sessions that it signed in."),
+            "Whether the provider may end the sessions that it signed in; for oidc only."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
-            "The apps registered with the provider; all that zenkey.clients takes.",
+            "The apps registered with the provider, with the keys of zenkey.clients.",
             set: { node, draft, context in
                 draft.clients = ClientDraft.read(node, known: [], &context) ?? draft.clients
             },
             show: { $0.clients.compactMap { $0.id.map { "\($0.text):‹redacted›" } }.joined(separator: ",") }),
     ]
 
-    /// The key that takes them all.
+    /// The key that holds the providers.
     static let setting = Setting<Configuration>(
         "providers", "a group of providers", isSecret: true,
-        "Ways to sign in beside the carriers, each under its name in paths; in the variable or a file of its own, as YAML "
+        "Ways to sign in other than the carriers, each under its name in paths. The variable, or a file of its own, "
+            + "holds YAML "
             + "or JSON.",
         set: { node, configuration, context in
             guard let entries = entries(of: node, &context) else { return }
@@ -74,7 +82,7 @@ struct ProviderDraft: Sendable {
         },
         show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
 
-    /// The providers by name: of the file, or of a text that is itself YAML or JSON.
+    /// The providers by name, from the file or from a text that is itself YAML or JSON.
     private static func entries(
         of node: ConfigurationNode, _ context: inout ReadingContext
     ) -> [ConfigurationEntry]? {
@@ -99,7 +107,7 @@ struct ProviderDraft: Sendable {
             guard let id = ProviderName.check(entry.name) else {
                 context.refuse(
                     entry.origin, "is not the name of a provider",
-                    "use 1 to 32 small letters, digits and hyphens; zenkey is the carriers'")
+                    "use 1 to 32 lower-case letters, digits and hyphens; zenkey is the carriers' name")
                 return nil
             }
             guard case .mapping(let entries) = entry.node.value else {
@@ -108,12 +116,8 @@ struct ProviderDraft: Sendable {
                 return nil
             }
             let before = context.problems
-            var reader = SettingsReader(settings)
-            reader.collect(entries, &context)
             var draft = ProviderDraft()
-            for setting in settings {
-                if let node = reader.values[setting.name] { setting.apply(node, to: &draft, &context) }
-            }
+            SettingsReader.read(entries, settings, into: &draft, &context)
             return draft.finished(id: id, entry.origin, isBroken: context.problems.count != before.count, &context)
         }
     }
@@ -131,7 +135,7 @@ struct ProviderDraft: Sendable {
         guard !isBroken, clients.count == self.clients.count else { return nil }
         if kind == nil { context.refuse(origin, "has no kind", "give it: oidc or oauth2") }
         if issuer == nil { context.refuse(origin, "has no issuer", "give the provider's issuer, an https URL") }
-        if clients.isEmpty { context.refuse(origin, "has no clients", "give the id and secret it gave to the app") }
+        if clients.isEmpty { context.refuse(origin, "has no clients", "give the app's client id and secret") }
         guard let kind, let issuer, !clients.isEmpty else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.responseMode = responseMode
@@ -139,7 +143,7 @@ struct ProviderDraft: Sendable {
         provider.resources = resources
         if !resources.isEmpty, !storesTokens {
             context.refuse(
-                origin, "has resources, but keeps no tokens to fetch them with", "set store_tokens to true")
+                origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
         provider.backChannelLogout = backChannelLogout
         let ofOAuth2 = [
@@ -148,7 +152,7 @@ struct ProviderDraft: Sendable {
         ]
         for (name, isGiven) in ofOAuth2 where isGiven != (kind == .oauth2) {
             context.refuse(
-                origin, isGiven ? "has \(name), but its metadata says that" : "has no \(name)",
+                origin, isGiven ? "has \(name), which its metadata gives" : "has no \(name)",
                 isGiven ? "remove it, or make the kind oauth2" : "give it")
         }
         guard kind == .oauth2 else { return provider }
@@ -160,7 +164,7 @@ struct ProviderDraft: Sendable {
     }
 }
 
-/// Names of providers, as they stand in paths.
+/// Names of providers in paths.
 enum ProviderName {
     /// The text, if it can be one.
     static func check(_ text: String) -> String? {

@@ -1,15 +1,15 @@
 internal import OpenIDConnect
 
-/// What is at hand while values are read, and what was found out about them.
+/// The state of reading a configuration.
 struct ReadingContext: Sendable {
     let files: FileReader
-    /// What carriers' URLs may be; decided by `allow_loopback_http`, which is read first.
+    /// Which URLs carriers may have; decided by `allow_loopback_http`, which is read first.
     var policy = EndpointURL.Policy.httpsOnly
-    /// The key whose value is being read, for the problems' sake.
+    /// The key whose value is being read, for the problems.
     var key = ""
     var problems = ProblemList()
     var warnings = ProblemList()
-    /// `zenkey.clients` so far: the environment may add secrets to what the file says.
+    /// `zenkey.clients` so far: the environment may add secrets to the file's clients.
     var clients: [ClientDraft] = []
 
     init(files: FileReader) {
@@ -24,7 +24,7 @@ struct ReadingContext: Sendable {
         warnings.add(key, origin, reason, remedy)
     }
 
-    /// Does something for a key beneath the current one: `suffix` is `.name` or `[0]`.
+    /// Reads a key beneath the current one: `suffix` is `.name` or `[0]`.
     mutating func beneath<Result>(_ suffix: String, _ body: (inout ReadingContext) -> Result) -> Result {
         let outer = key
         key = outer.isEmpty && suffix.hasPrefix(".") ? String(suffix.dropFirst()) : outer + suffix
@@ -32,10 +32,10 @@ struct ReadingContext: Sendable {
         return body(&self)
     }
 
-    /// The text of a secret's own file, without one line break at its end, as a node; nil if it cannot be had.
+    /// The contents of a secret's file, without one line break at its end; nil after reporting that it cannot be read.
     mutating func secretFile(_ node: ConfigurationNode) -> ConfigurationNode? {
         guard case .text(let path) = node.value, !path.isEmpty, path.utf8.count <= 4096, !path.utf8.contains(0) else {
-            refuse(node.origin, "is not the name of a file", "give the path of a file that holds the secret")
+            refuse(node.origin, "is not the path of a file", "give the path of a file that holds the secret")
             return nil
         }
         let remedy = "give the path of a readable file of at most \(Self.maximumSecretBytes / 1024) KiB"
@@ -56,7 +56,7 @@ struct ReadingContext: Sendable {
         if contents.isReadableByAll {
             warn(
                 node.origin, "every user of this machine can read the file \(Printable.line(path))",
-                "take the right away (chmod o-r)")
+                "remove the permission (chmod o-r)")
         }
         return ConfigurationNode(value: .text(text), origin: node.origin, isFromSecretFile: true)
     }

@@ -1,23 +1,25 @@
-/// A key: what it is called, what it means, and where its value goes.
+/// A key: its name, its meaning, and where its value goes.
 struct Setting<Root: Sendable>: Sendable {
     let name: String
-    /// What values it takes, with an article.
+    /// The name that configurations of earlier versions have; it is read with a warning.
+    let formerName: String?
+    /// The values it takes, with an article.
     let type: String
     let isSecret: Bool
     let meaning: String
-    /// Whether the file's value is read also where the environment has one, because the two make one value.
+    /// Whether the values of the file and of the environment make one value together.
     let isMerged: Bool
     let set: @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void
-    /// The value as it could be written in the file; empty if there is none.
+    /// The value as it would be written in the file; empty if there is none.
     let show: @Sendable (Root) -> String
-    /// What SIGHUP takes over of it.
+    /// What a reload takes over.
     var reload = ConfigurationKey.Reload.nothing
 
     init<Value>(
-        _ name: String, _ type: ValueType<Value>, _ path: any (WritableKeyPath<Root, Value> & Sendable),
-        isSecret: Bool = false, _ meaning: String
+        _ name: String, formerly formerName: String? = nil, _ type: ValueType<Value>,
+        _ path: any (WritableKeyPath<Root, Value> & Sendable), isSecret: Bool = false, _ meaning: String
     ) {
-        self.init(name, type.description, isSecret: isSecret, meaning) { node, root, context in
+        self.init(name, formerly: formerName, type.description, isSecret: isSecret, meaning) { node, root, context in
             if let value = type.read(node, &context) { root[keyPath: path] = value }
         } show: { root in
             type.show(root[keyPath: path])
@@ -25,11 +27,12 @@ struct Setting<Root: Sendable>: Sendable {
     }
 
     init(
-        _ name: String, _ type: String, isSecret: Bool, isMerged: Bool = false, _ meaning: String,
-        set: @escaping @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void,
+        _ name: String, formerly formerName: String? = nil, _ type: String, isSecret: Bool, isMerged: Bool = false,
+        _ meaning: String, set: @escaping @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void,
         show: @escaping @Sendable (Root) -> String
     ) {
         self.name = name
+        self.formerName = formerName
         self.type = type
         self.isSecret = isSecret
         self.isMerged = isMerged
@@ -38,19 +41,20 @@ struct Setting<Root: Sendable>: Sendable {
         self.show = show
     }
 
-    /// As one of which SIGHUP takes something over.
+    /// A setting of which a reload takes something over.
     func reloaded(_ reload: ConfigurationKey.Reload) -> Setting {
         var copy = self
         copy.reload = reload
         return copy
     }
 
-    /// The key under which the file may name a file that holds the secret.
-    var fileName: String { name + Self.fileSuffix }
+    /// The name and the former name.
+    var names: [String] { [name] + (formerName.map { [$0] } ?? []) }
 
+    /// Appended to the key of a secret in the file, where the value is the path of a file that holds the secret.
     static var fileSuffix: String { "_file" }
 
-    /// Sets the value a node holds, or reports that it holds none.
+    /// Sets the value of a node, or reports that it has none.
     func apply(_ node: ConfigurationNode, to root: inout Root, _ context: inout ReadingContext) {
         context.beneath("." + name) { context in
             if case .empty = node.value {

@@ -1,15 +1,23 @@
-/// Finds the values of settings in a mapping of the file, and what there is besides.
+/// Finds the values of settings in a mapping of the file, and the keys that are no settings.
 struct SettingsReader<Root: Sendable> {
+    /// By name and former name.
     private let settings: [String: Setting<Root>]
     /// `http` and `http.limits`, where `http.limits.max_connections` is a setting.
     private let groups: Set<String>
+    /// By the settings' present names.
     private(set) var values: [String: ConfigurationNode] = [:]
+    /// The settings that are given in the file with a value that cannot be read.
+    private(set) var broken: Set<String> = []
+    /// The name under which each setting is given.
+    private var givenNames: [String: String] = [:]
 
     init(_ settings: [Setting<Root>]) {
-        self.settings = Dictionary(settings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.settings = Dictionary(
+            settings.flatMap { setting in setting.names.map { ($0, setting) } }, uniquingKeysWith: { first, _ in first }
+        )
         var groups: Set<String> = []
-        for setting in settings {
-            var prefix = setting.name[...]
+        for name in self.settings.keys {
+            var prefix = name[...]
             while let dot = prefix.lastIndex(of: ".") {
                 prefix = prefix[..<dot]
                 groups.insert(String(prefix))
@@ -18,17 +26,32 @@ struct SettingsReader<Root: Sendable> {
         self.groups = groups
     }
 
-    /// Takes what a mapping has for the settings, reads secrets' files, and reports all else. Names in it follow
-    /// `prefix`, which is empty or ends in a dot.
+    /// Sets the values of a mapping and reports the rest of it.
+    /// - Returns: The nodes that were read, by setting.
+    @discardableResult
+    static func read(
+        _ entries: [ConfigurationEntry], _ settings: [Setting<Root>], into root: inout Root,
+        _ context: inout ReadingContext
+    ) -> [String: ConfigurationNode] {
+        var reader = SettingsReader(settings)
+        reader.collect(entries, &context)
+        for setting in settings {
+            if let node = reader.values[setting.name] { setting.apply(node, to: &root, &context) }
+        }
+        return reader.values
+    }
+
+    /// Takes the settings' values from a mapping, reads the files of secrets, and reports all other keys. `prefix` is
+    /// that of the mapping's keys; it is empty or ends in a dot.
     mutating func collect(_ entries: [ConfigurationEntry], prefix: String = "", _ context: inout ReadingContext) {
         for entry in entries {
             let name = prefix + entry.name
-            if settings[name] != nil {
-                keep(entry.node, as: name, entry.origin, &context)
+            if let setting = settings[name] {
+                keep(entry.node, setting, name, entry.origin, &context)
             } else if let setting = secretSetting(ofFile: name) {
                 let node = context.beneath("." + name) { $0.secretFile(entry.node) }
-                // Also where the file cannot be read the setting counts as given: its absence is not another problem.
-                keep(node ?? entry.node, as: setting.name, entry.origin, isBroken: node == nil, &context)
+                // A setting with an unreadable file counts as given: its absence is not a second problem.
+                keep(node ?? entry.node, setting, name, entry.origin, isBroken: node == nil, &context)
             } else if groups.contains(name) {
                 collectGroup(entry, name, &context)
             } else {
@@ -37,9 +60,6 @@ struct SettingsReader<Root: Sendable> {
         }
     }
 
-    /// Settings that stand in the file with a value that cannot be had.
-    private(set) var broken: Set<String> = []
-
     private func secretSetting(ofFile name: String) -> Setting<Root>? {
         guard name.hasSuffix(Setting<Root>.fileSuffix) else { return nil }
         let setting = settings[String(name.dropLast(Setting<Root>.fileSuffix.count))]
@@ -47,25 +67,28 @@ struct SettingsReader<Root: Sendable> {
     }
 
     private mutating func keep(
-        _ node: ConfigurationNode, as name: String, _ origin: ConfigurationOrigin, isBroken: Bool = false,
-        _ context: inout ReadingContext
+        _ node: ConfigurationNode, _ setting: Setting<Root>, _ name: String, _ origin: ConfigurationOrigin,
+        isBroken: Bool = false, _ context: inout ReadingContext
     ) {
-        if values[name] != nil || broken.contains(name) {
-            context.beneath("." + name) {
-                let isSecret = settings[name]?.isSecret == true
-                let forms = isSecret ? " or as \(name)\(Setting<Root>.fileSuffix)" : ""
-                $0.refuse(origin, "is given twice", "give it once, either here\(forms)")
+        if let given = givenNames[setting.name] {
+            context.beneath("." + setting.name) {
+                if [name, given].contains(setting.formerName) {
+                    $0.refuse(origin, "is given twice, also by its former name", "remove \(setting.formerName ?? "")")
+                } else {
+                    let forms = setting.isSecret ? " or as \(setting.name)\(Setting<Root>.fileSuffix)" : ""
+                    $0.refuse(origin, "is given twice", "give it once, either here\(forms)")
+                }
             }
-        } else if isBroken {
-            broken.insert(name)
-        } else {
-            values[name] = node
+            return
         }
+        givenNames[setting.name] = name
+        if name == setting.formerName {
+            context.beneath("." + name) { $0.warn(origin, "is the former name of a key", "write \(setting.name)") }
+        }
+        if isBroken { broken.insert(setting.name) } else { values[setting.name] = node }
     }
 
-    private mutating func collectGroup(
-        _ entry: ConfigurationEntry, _ name: String, _ context: inout ReadingContext
-    ) {
+    private mutating func collectGroup(_ entry: ConfigurationEntry, _ name: String, _ context: inout ReadingContext) {
         switch entry.node.value {
         case .mapping(let entries): collect(entries, prefix: name + ".", &context)
         // All its keys may be commented out.
@@ -85,15 +108,14 @@ struct SettingsReader<Root: Sendable> {
     }
 
     private func suggestion(for name: String) -> String? {
-        let names = settings.keys.sorted() + groups.sorted()
+        let names = Set(settings.values.map(\.name)).sorted() + groups.sorted()
         // A key in the wrong group is likelier than a misspelled one.
-        let sameLast = names.filter { $0.hasSuffix("." + name) || $0.split(separator: ".").last == lastPart(of: name) }
+        let last = name.split(separator: ".").last
+        let sameLast = names.filter { $0.hasSuffix("." + name) || $0.split(separator: ".").last == last }
         if (1...3).contains(sameLast.count) {
             let last = sameLast.last ?? ""
             return sameLast.count == 1 ? last : sameLast.dropLast().joined(separator: ", ") + " or " + last
         }
         return Suggestion.nearest(to: name, among: names)
     }
-
-    private func lastPart(of name: String) -> Substring? { name.split(separator: ".").last }
 }

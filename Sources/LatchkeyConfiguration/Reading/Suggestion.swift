@@ -1,4 +1,4 @@
-/// Finds the name that was probably meant.
+/// Suggests the name that was probably meant.
 enum Suggestion {
     /// The candidate nearest to a misspelled name, or nil if none is near.
     static func nearest(to name: String, among candidates: [String]) -> String? {
@@ -12,8 +12,8 @@ enum Suggestion {
         return best?.candidate
     }
 
-    /// How many insertions, deletions, substitutions and swaps of neighbours lead from one text to the other (the
-    /// optimal string alignment distance).
+    /// The number of insertions, deletions, substitutions and swaps of neighbours between two texts (the optimal string
+    /// alignment distance).
     static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
         var beforeLast = [Int](repeating: 0, count: right.count + 1)

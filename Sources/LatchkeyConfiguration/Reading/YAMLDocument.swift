@@ -1,17 +1,16 @@
 internal import Yams
 
-/// Reads a YAML or JSON text (JSON being YAML in its flow style) into ``ConfigurationNode``s.
+/// Reads a YAML or JSON text (JSON is YAML in its flow style) into ``ConfigurationNode``s.
 ///
-/// Stricter than YAML: anchors, aliases, merge keys and tags are refused, all plain scalars stay texts (`on` is not
-/// made a Boolean, `0310410` not an octal number), names are unique texts, and size, depth and number of values are
-/// bounded. Yams is used directly, because swift-configuration can neither hold a list of clients nor tell which keys
-/// of a file nobody asked for.
+/// Stricter than YAML: anchors, aliases, merge keys and tags are refused; plain scalars stay texts (`on` is not a
+/// Boolean, `0310410` not an octal number); names are unique texts; size, depth and number of values are bounded. Yams
+/// is used directly because swift-configuration has no lists of groups and does not report unknown keys.
 struct YAMLDocument {
     static let maximumBytes = 1 << 20
     static let maximumDepth = 16
     static let maximumNodes = 100_000
 
-    /// Why a text is refused. Says nothing of what stands in it.
+    /// Why a text is refused. Does not repeat the text.
     struct Refusal: Error {
         var line: Int?
         var reason: String
@@ -27,9 +26,9 @@ struct YAMLDocument {
     private let path: String
     private var nodes = 0
 
-    /// The names and values of a text's one mapping; none if the text has only comments.
+    /// The entries of the mapping at the top of a text; none if the text has only comments.
     ///
-    /// - Parameter path: The file's name, for the values' origins.
+    /// - Parameter path: The file's path, for the values' origins.
     static func read(_ bytes: [UInt8], path: String) throws(Refusal) -> [ConfigurationEntry] {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Refusal(nil, "is not UTF-8", "save it in UTF-8")
@@ -40,7 +39,7 @@ struct YAMLDocument {
             let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
             guard let root = try parser.singleRoot() else { return [] }
             let node = try document.convert(root, depth: 0)
-            // A node refers to its anchor weakly; the parser holds it.
+            // A node holds its anchor weakly; the parser owns it.
             return try withExtendedLifetime(parser) { () throws(Refusal) in try mapping(node) }
         } catch let refusal as Refusal {
             throw refusal
@@ -71,7 +70,7 @@ struct YAMLDocument {
             throw Refusal(line, "is nested too deeply or has too many values", "make it simpler")
         }
         guard node.anchor == nil else {
-            throw Refusal(line, "has an anchor or alias (&, *), which are not taken", "write the value out")
+            throw Refusal(line, "has an anchor or alias (&, *), which are not supported", "write the value out")
         }
         let origin = ConfigurationOrigin.file(path: path, line: line)
         switch node {
@@ -90,7 +89,7 @@ struct YAMLDocument {
             for (key, value) in mapping { entries.append(try entry(key, value, depth: depth + 1)) }
             return ConfigurationNode(value: .mapping(entries), origin: origin)
         case .alias:
-            throw Refusal(line, "has an alias (*), which is not taken", "write the value out")
+            throw Refusal(line, "has an alias (*), which is not supported", "write the value out")
         }
     }
 
@@ -105,14 +104,14 @@ struct YAMLDocument {
     private func refuseTag(_ tag: Tag, _ line: Int?) throws(Refusal) {
         let usual: [Tag.Name] = [.implicit, .nonSpecific, .str, .seq, .map]
         guard usual.contains(where: { $0.rawValue == tag.rawValue }) else {
-            throw Refusal(line, "has a tag (!!…), which are not taken", "remove the tag")
+            throw Refusal(line, "has a tag (!!…), which is not supported", "remove the tag")
         }
     }
 }
 
 extension YAMLDocument {
-    /// How many times a text may have `*` where an alias could stand. Yams compares keys by their whole content, so
-    /// the time to look at keys made of aliases of aliases would double with each; with so few of them it cannot.
+    /// The most `*` at places where YAML allows an alias. Yams compares keys by their whole content, so each alias of
+    /// an alias in a key doubles the time; this bounds it.
     private static let maximumAliases = 20
 
     private static func refuseManyAliases(_ text: String) throws(Refusal) {
@@ -141,7 +140,7 @@ extension YAMLDocument {
         }
     }
 
-    /// Line feed, carriage return, and the last byte of U+0085, U+2028 and U+2029: libyaml's line breaks.
+    /// libyaml's line breaks: line feed, carriage return, and the last byte of U+0085, U+2028 and U+2029.
     private static func isLineBreak(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x0A, 0x0D, 0x85, 0xA8, 0xA9: true
@@ -163,12 +162,12 @@ extension YAMLDocument {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
-            // Of these texts libyaml and Yams have a fixed number; they quote nothing.
+            // libyaml and Yams have a fixed set of these texts, which quote nothing.
             if problem.contains("undefined alias") || context?.text.contains("an alias") == true {
                 return Refusal(mark.line, "has a value that starts with * and is not in quotes", "put it in quotes")
             }
             let reason = [context?.text, problem].compactMap(\.self).joined(separator: ", ")
-            return Refusal(mark.line, "is not YAML or JSON (\(reason))", "mend this line or one above it")
+            return Refusal(mark.line, "is not YAML or JSON (\(reason))", "correct this line or one above it")
         case .duplicatedKeysInMapping(let duplicates, let context):
             let known = Set(ConfigurationReference.keys.flatMap { $0.name.split(separator: ".").map(String.init) })
             let name = duplicates.first(where: known.contains).map { " \($0)" } ?? ""

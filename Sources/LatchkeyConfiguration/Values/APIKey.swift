@@ -1,36 +1,41 @@
 public import OpenIDConnect
 public import Primitives
+public import SignIn
 
-/// A key that API callers show, as the operator wrote it down, and what it is good for.
+/// An API key as the operator configured it, and what it gives access to.
 public struct APIKey: Sendable, Hashable {
+    /// What a caller's key is compared with.
     public enum Proof: Sendable, Hashable {
+        /// The key.
         case plain(Secret)
         /// The 32 bytes of the key's SHA-256, so that the configuration need not hold the key.
         case sha256([UInt8])
     }
 
+    /// The key or its hash.
     public var proof: Proof
-    /// What the operator calls it.
+    /// Its name in logs and the audit record.
     public var name: String?
-    /// The clients whose users and sessions it is good for; with none, for all.
+    /// The clients whose users and sessions it gives access to; if empty, all.
     public var clients: [ClientID] = []
-    /// The origins that a request with it must come from; with none, it may come from anywhere.
+    /// The origins that requests with it must come from; if empty, any.
     public var origins: [Origin] = []
-    /// Whether whoever has it may see the status page.
+    /// Whether it gives access to the status page.
     public var isOperator = false
 
+    /// A key with access to everything but the status page.
     public init(_ proof: Proof) {
         self.proof = proof
     }
 
-    /// A key that is good for everything.
+    /// A key with access to everything but the status page.
     public static func plain(_ key: Secret) -> APIKey { APIKey(.plain(key)) }
 
-    /// A key that is good for everything, by its SHA-256.
+    /// Such a key, by its SHA-256.
     public static func sha256(_ hash: [UInt8]) -> APIKey { APIKey(.sha256(hash)) }
 
-    /// Whether a text can be what a key is called: 1 to 64 ASCII letters, digits and signs of `.`, `_`, `-`.
-    public static func isName(_ text: String) -> Bool { Printable.name(text) != nil }
+    /// Whether a text can be the name of a key: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
+    package static func isName(_ text: String) -> Bool { Printable.name(text) != nil }
 
     static let hashPrefix = "sha256:"
 }
@@ -38,8 +43,7 @@ public struct APIKey: Sendable, Hashable {
 extension APIKey.Proof {
     private static let hashPrefix = APIKey.hashPrefix
 
-    /// The key a text stands for: `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters
-    /// without a comma.
+    /// Parses `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters without a comma.
     ///
     /// - Throws: ``ValueRefusal``, which does not repeat the text.
     static func parse(_ text: String) throws(ValueRefusal) -> Self {
@@ -59,8 +63,16 @@ extension APIKey.Proof {
     }
 }
 
+extension EncryptionKey {
+    /// The key of 64 hexadecimal digits, as configurations have it; nil for any other text.
+    package init?(hexadecimal text: String) {
+        guard let bytes = Hexadecimal.decode(text.utf8) else { return nil }
+        self.init(bytes)
+    }
+}
+
 enum Hexadecimal {
-    /// The bytes that pairs of hexadecimal digits stand for, or nil if the text is not that.
+    /// The bytes of pairs of hexadecimal digits; nil for any other text.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -1,25 +1,27 @@
 public import Primitives
 
-/// Where the data is: an SQLite database in a file, or a PostgreSQL server's.
+/// The URL of an SQLite database file or a PostgreSQL database.
 public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
-    /// The file's path; a relative one counts from the working directory.
+    /// The file's path; a relative one starts at the working directory.
     case sqlite(path: String)
+    /// A database of a PostgreSQL server.
     case postgres(PostgresURL)
 
     /// `sqlite:///latchkey.db`
     public static let standard = DatabaseURL(path: "latchkey.db")
 
-    /// The SQLite database in the file at a path.
+    /// The SQLite database file at a path.
     public init(path: String) {
         self = .sqlite(path: path)
     }
 
-    /// Why a text is no database URL, and what to write instead. Does not repeat it.
+    /// Why a text is not a database URL, and what to write instead. Does not repeat it.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The reason and the remedy.
         public let description: String
     }
 
-    /// The database that a URL names, as a command's option has it.
+    /// Parses a URL.
     /// - Throws: ``Refusal``.
     public init(_ url: Secret) throws(Refusal) {
         do throws(ValueRefusal) {
@@ -37,8 +39,8 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// In the form of the configuration: three slashes in front of a relative path, four with an absolute one. A
-    /// PostgreSQL URL is without its password.
+    /// As in the configuration: three slashes before a relative path, four with an absolute one. A PostgreSQL URL is
+    /// shown without its password.
     public var description: String {
         switch self {
         case .sqlite(let path): Self.prefix + path
@@ -56,7 +58,7 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
         }
         guard text.hasPrefix(prefix) else {
             if text.hasPrefix("sqlite:") {
-                throw ValueRefusal("a SQLite URL has three slashes in front of its path", forms)
+                throw ValueRefusal("an SQLite URL has three slashes before its path", forms)
             }
             throw ValueRefusal("is not a database URL", forms + ", or postgres://user:password@host/database")
         }
@@ -64,10 +66,10 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
         guard !path.isEmpty, !path.hasSuffix("/") else { throw ValueRefusal("names no file", forms) }
         guard path.utf8.count <= 4096 else { throw ValueRefusal("the path is longer than 4096 bytes", forms) }
         if path.hasPrefix(":") || path.hasPrefix("file:") {
-            throw ValueRefusal("special SQLite names are not taken: the data has to be in a file", forms)
+            throw ValueRefusal("special SQLite names are not supported: the data must be in a file", forms)
         }
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x3F || $0 == 0x23 || $0 == 0x25 }) {
-            throw ValueRefusal("the path has a ?, #, % or control character, and none of them is taken", forms)
+            throw ValueRefusal("the path has a ?, #, % or control character, which are not supported", forms)
         }
         return .sqlite(path: String(path))
     }

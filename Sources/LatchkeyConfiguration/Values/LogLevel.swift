@@ -1,11 +1,13 @@
 public import Logging
 
-/// From which severity on is logged: the mobile SDKs' five names and those of swift-log.
+/// The lowest severity that is logged: the five names of the mobile SDKs and those of swift-log.
 public enum LogLevel: String, Sendable, CaseIterable {
+    /// The names of the mobile SDKs.
     case off, error, warn, info, verbose
+    /// The other names of swift-log.
     case trace, debug, notice, warning, critical
 
-    /// The level to give to a logger, or nil if nothing is to be logged.
+    /// The level of a logger; nil if nothing is logged.
     public var loggerLevel: Logger.Level? {
         switch self {
         case .off: nil

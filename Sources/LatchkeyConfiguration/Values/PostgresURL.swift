@@ -5,16 +5,16 @@ public import Primitives
 ///
 /// See https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING.
 public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
-    /// All of it; it may hold a password.
+    /// The whole URL; it may hold a password.
     public let secret: Secret
-    /// Without a password, and without what may hold one.
+    /// The URL without the password and without parameters that may hold one.
     public let description: String
-    /// Whether the connection is encrypted for certain, or leads nowhere that anybody could listen.
+    /// Whether the connection is encrypted in every case, or stays on this machine.
     public let isConfidential: Bool
-    /// Whether a password stands in it.
+    /// Whether it holds a password.
     public let hasPassword: Bool
 
-    /// Nil for what is not the URL of a PostgreSQL database.
+    /// Nil for a text that is not the URL of a PostgreSQL database.
     public init?(_ url: Secret) {
         guard let parsed = try? PostgresURL(parsing: url.exposed) else { return nil }
         self = parsed
@@ -23,7 +23,8 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``ValueRefusal``, which does not repeat the text.
     init(parsing text: String) throws(ValueRefusal) {
         let form =
-            "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and digits "
+            "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and "
+            + "digits "
             + "in user and password percent-encoded"
         guard text.utf8.count <= 4096 else { throw ValueRefusal("is longer than 4096 bytes", form) }
         guard let mark = text.firstRange(of: "://"),
@@ -43,7 +44,7 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
         let hosts = parts.count == 2 ? parts[1] : authority
         let user = parts.count == 2 ? parts[0] : ""
         let settings = Self.settings(query)
-        guard let settings else { throw ValueRefusal("has settings after the ? that are not name=value", form) }
+        guard let settings else { throw ValueRefusal("has parameters after the ? that are not name=value", form) }
         secret = Secret(text)
         let mode = settings["sslmode"]
         let login = user.prefix { $0 != ":" }

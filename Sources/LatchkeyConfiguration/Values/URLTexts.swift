@@ -16,7 +16,7 @@ enum HostText {
 
 /// Redirect URIs of apps.
 enum RedirectURIText {
-    /// Schemes by which a browser would run or open something instead of coming back to an app.
+    /// Schemes with which a browser runs or opens something instead of returning to an app.
     private static let refusedSchemes: Set<String> = ["javascript", "data", "vbscript", "file", "blob", "about"]
 
     /// The text, if it can be a redirect URI (RFC 6749 section 3.1.2, RFC 8252 section 7): absolute, without fragment;
@@ -56,7 +56,7 @@ enum RedirectURIText {
 enum ProxyText {
     private static let schemes = ["http://", "https://", "socks5://", "socks5h://"]
 
-    /// The text as a secret, if it is a scheme, perhaps user information, a host and perhaps a port.
+    /// The text as a secret, if it is a scheme, optional user information, a host and an optional port.
     static func check(_ text: String) throws(ValueRefusal) -> Secret {
         let example = "give one such as http://proxy.example.com:3128"
         guard let scheme = schemes.first(where: text.hasPrefix) else {
@@ -67,7 +67,7 @@ enum ProxyText {
         guard text.utf8.count <= 1024, authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             !authority.utf8.contains(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 })
         else { throw ValueRefusal("has something besides user, host and port", example) }
-        // The host and port are held to the same rules as those of any other URL.
+        // The host and port follow the rules of any other URL.
         let host = authority.utf8.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.utf8.index(after: $0)...] }
         guard EndpointURL("https://\(host ?? authority)", policy: .httpsOnly) != nil else {
             throw ValueRefusal("has no proper host and port", example)

@@ -1,3 +1,5 @@
+internal import LatchkeyAPI
+
 extension ValueType where Value == Int {
     static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
         .scalar("a whole number from \(range.lowerBound) to \(range.upperBound)", show: { String($0) }) {
@@ -17,7 +19,7 @@ extension ValueType where Value == Int {
 }
 
 extension ValueType where Value == Int? {
-    /// A number of which 0 stands for none.
+    /// A number; 0 stands for no limit.
     static func limit(_ range: ClosedRange<Int>) -> ValueType<Int?> {
         .scalar("a whole number up to \(range.upperBound), or 0 for no limit", show: { String($0 ?? 0) }) {
             (text, _) throws(ValueRefusal) in
@@ -35,21 +37,47 @@ extension ValueType where Value == UInt16 {
     }
 }
 
-extension ValueType where Value == Duration {
-    /// `30`, `30s`, `10m`, `1h`, `14d`; the range is in seconds.
-    static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
+extension ValueType where Value == Int64 {
+    /// Seconds: `30`, `30s`, `10m`, `1h`, `14d`.
+    static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
         let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
-        let units = NumberText.durationUnits + [("", 1)]
-        return .scalar("a duration \(bounds)", show: { NumberText.duration(Int($0.components.seconds)) }) {
+        return .scalar("a duration \(bounds)", show: { NumberText.duration(Int($0)) }) {
             (text, _) throws(ValueRefusal) in
-            .seconds(try NumberText.quantity(text, units: units, "duration", in: range))
+            Int64(try NumberText.seconds(text, in: range))
+        }
+    }
+}
+
+extension ValueType where Value == Duration {
+    /// As ``ValueType/seconds(_:)``; the range is in seconds.
+    static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
+        ValueType<Int64>.seconds(range).mapped({ .seconds($0) }, back: { $0.components.seconds })
+    }
+}
+
+extension ValueType where Value == RequestLimits.Quota? {
+    /// `600/1m`; 0 stands for no limit.
+    static var quota: ValueType<RequestLimits.Quota?> {
+        let description = "a number and a duration such as 600/1m, or 0 for no limit"
+        return .scalar(description, show: { $0.map { "\($0.count)/\(NumberText.duration($0.seconds))" } ?? "0" }) {
+            (text, _) throws(ValueRefusal) in
+            if text == "0" { return .none }
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2 else { throw ValueRefusal("\(Printable.word(text) ?? "the value") is not a rate") }
+            return RequestLimits.Quota(
+                count: try NumberText.integer(parts[0], in: 1...1_000_000),
+                seconds: try NumberText.seconds(parts[1], in: 1...86_400))
         }
     }
 }
 
 /// Numbers, sizes and durations as they are written.
 enum NumberText {
-    static let durationUnits = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+    private static let durationUnits = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+
+    static func seconds(_ text: String, in range: ClosedRange<Int>) throws(ValueRefusal) -> Int {
+        try quantity(text, units: durationUnits + [("", 1)], "duration", in: range)
+    }
 
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(ValueRefusal) -> Int {
         try quantity(text, units: [("", 1)], "whole number", in: range)

@@ -1,9 +1,9 @@
 internal import OpenIDConnect
 
-/// Why a text is not what it should be. Does not repeat a secret.
+/// Why a text is not a value of its type. Does not repeat a secret.
 struct ValueRefusal: Error {
     let reason: String
-    /// Nil for the usual: to give what the type's description says.
+    /// Nil for the default: to give the type's description.
     let remedy: String?
 
     init(_ reason: String, _ remedy: String? = nil) {
@@ -12,13 +12,13 @@ struct ValueRefusal: Error {
     }
 }
 
-/// How a kind of value is read and shown.
+/// How the values of a type are read and shown.
 struct ValueType<Value: Sendable>: Sendable {
     /// With its article: `a whole number from 0 to 65535`.
     let description: String
     /// The value, or nil after reporting why there is none.
     let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
-    /// As it would be written in the file, on one line.
+    /// The value as it would be written in the file, on one line.
     let show: @Sendable (Value) -> String
 
     init(
@@ -49,10 +49,17 @@ struct ValueType<Value: Sendable>: Sendable {
         }
     }
 
-    /// A type for where a value may be missing.
+    /// The same texts for values of another type.
+    func mapped<Other>(
+        _ forth: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
+    ) -> ValueType<Other> {
+        ValueType<Other>(description, show: { show(back($0)) }) { node, context in read(node, &context).map(forth) }
+    }
+
+    /// A type for a property that may be nil.
     static func optional<Wrapped>(_ type: ValueType<Wrapped>) -> ValueType<Wrapped?> where Value == Wrapped? {
         ValueType<Wrapped?>(type.description, show: { $0.map(type.show) ?? "" }) { node, context in
-            // Of `Wrapped??`, the outer nil stands for "refused".
+            // The outer nil of `Wrapped??` means that the value was refused.
             guard let value = type.read(node, &context) else { return nil }
             return .some(value)
         }
@@ -72,10 +79,10 @@ struct ValueType<Value: Sendable>: Sendable {
     }
 }
 
-/// Lists written as one text.
+/// Lists as one text.
 enum ListText {
-    /// The items of a list, or of a text with commas (and in a file of its own line breaks) between them; nil after
-    /// reporting that it is neither.
+    /// The items of a list, or of a text that separates them with commas (in a file of its own also with line breaks);
+    /// nil after reporting that it is neither.
     static func items(
         of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
     ) -> [ConfigurationNode]? {
@@ -85,7 +92,7 @@ enum ListText {
             let parts = text.utf8.split(omittingEmptySubsequences: false) { isSeparator($0, in: node) }
             let items = parts.map { trimmed(Substring($0)) }
             guard !items.contains("") else {
-                context.refuse(node.origin, "has an empty item", "remove the superfluous comma or line")
+                context.refuse(node.origin, "has an empty item", "remove the extra comma or line")
                 return nil
             }
             return items.map { item in

@@ -1,33 +1,34 @@
-public import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import OpenIDConnect
-public import Primitives
+package import Primitives
 import SignIn
 import Storage
 import StorageModel
 
 extension AdminService {
-    /// The most lines that ``apiKeys()`` has.
+    /// The most lines of ``apiKeys()``.
     private static let maximumListed = 5000
 
-    /// What a new API key is to be good for, as written on the command line.
-    public struct APIKeyRequest: Sendable {
-        public var name: String
-        /// With none, it is good for all.
-        public var clients: [String] = []
-        /// With none, it can be used from anywhere.
-        public var origins: [String] = []
+    /// What a new API key gives access to, as written on the command line.
+    package struct APIKeyRequest: Sendable {
+        package var name: String
+        /// If empty, all.
+        package var clients: [String] = []
+        /// If empty, any.
+        package var origins: [String] = []
 
-        public init(name: String) {
+        package init(name: String) {
             self.name = name
         }
     }
 
-    /// Makes an API key, which servers on this database take within ``apiKeyDelay`` seconds. Only its hash is kept.
-    /// - Parameter known: The configured clients: a key for any other is a mistake.
-    /// - Throws: ``OperatorFailure`` for a name that is taken or is none, an unknown client, or what is no origin.
-    public func createAPIKey(_ request: APIKeyRequest, clients known: [String]) async throws -> Secret {
+    /// Creates an API key, which servers on this database accept within ``apiKeyDelay`` seconds. Only its hash is
+    /// stored.
+    /// - Parameter known: The configured clients: a key for any other client is a mistake.
+    /// - Throws: ``OperatorFailure`` for an invalid or used name, an unknown client, or an invalid origin.
+    package func createAPIKey(_ request: APIKeyRequest, clients known: [String]) async throws -> Secret {
         guard APIKey.isName(request.name) else {
-            throw OperatorFailure("the name must be 1 to 64 letters, digits and signs of . _ -")
+            throw OperatorFailure("the name must be 1 to 64 letters, digits and . _ -")
         }
         for client in request.clients where !known.contains(client) {
             throw OperatorFailure("no provider has a client \(client.debugDescription)")
@@ -35,7 +36,7 @@ extension AdminService {
         let origins = try request.origins.map { text in
             guard let origin = Origin(text) else {
                 throw OperatorFailure(
-                    "\(text.debugDescription) is no origin; write https://app.example.com, without a path")
+                    "\(text.debugDescription) is not an origin; write https://app.example.com, without a path")
             }
             return origin.text
         }
@@ -57,21 +58,21 @@ extension AdminService {
         }
         switch addition {
         case .added: return secret
-        case .nameTaken: throw OperatorFailure("there is a key \(name) already; revoke it, or choose another name")
+        case .nameTaken: throw OperatorFailure("there is already a key \(name); revoke it, or choose another name")
         case .tooMany: throw OperatorFailure("there are \(StoredAPIKeys.limit) keys; revoke some first")
         }
     }
 
     /// As ``createAPIKey(_:clients:)``, for the clients of a configuration.
-    public func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
+    package func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
         try await createAPIKey(request, clients: configuration.allClients.map(\.id.text))
     }
 
-    /// For how many seconds a new key may be unknown to a running server, and a revoked one be taken.
-    public static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
+    /// The most seconds until running servers accept a new key and refuse a revoked one.
+    package static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
 
-    /// The keys in the database, one line each; those of the configuration are not among them.
-    public func apiKeys() async throws -> [String] {
+    /// The keys in the database, one line each, without those of the configuration.
+    package func apiKeys() async throws -> [String] {
         let keys = try await storing { () async throws(StorageError) in
             try await store.apiKeysWithRevoked(limit: Self.maximumListed)
         }
@@ -79,8 +80,8 @@ extension AdminService {
     }
 
     /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
-    /// - Throws: ``OperatorFailure`` if there is none of this name.
-    public func revokeAPIKey(_ name: String) async throws -> [String] {
+    /// - Throws: ``OperatorFailure`` if there is no such key.
+    package func revokeAPIKey(_ name: String) async throws -> [String] {
         let now = clock.now()
         let event = AuditEvent(
             at: now, .apiKeyRevoked, user: nil, by: .operating(Self.operatorName),
@@ -89,9 +90,9 @@ extension AdminService {
             try await store.revokeAPIKey(name, at: now, recording: event)
         }
         guard isRevoked else {
-            throw OperatorFailure("there is no key of this name that is not revoked; latchkey api-key list shows them")
+            throw OperatorFailure("there is no valid key of this name; latchkey api-key list shows the keys")
         }
-        return ["\(name) is revoked; a running server refuses it within \(Self.apiKeyDelay) seconds."]
+        return ["\(name) was revoked; running servers refuse it within \(Self.apiKeyDelay) seconds."]
     }
 }
 

@@ -4,24 +4,24 @@ import Storage
 import StorageModel
 
 extension AdminService {
-    /// Which events of the audit record an operator wants to see, as written on the command line.
-    public struct AuditSelection: Sendable {
-        public var user: Int64?
-        public var kind: String?
-        /// A moment (`2026-11-21T01:02:03Z`), a day (`2026-11-21`), or an age (`90m`, `24h`, `7d`).
-        public var since: String?
+    /// A selection of the audit record, as written on the command line.
+    package struct AuditSelection: Sendable {
+        package var user: Int64?
+        package var kind: String?
+        /// A time (`2026-11-21T01:02:03Z`), a day (`2026-11-21`), or an age (`90m`, `24h`, `7d`).
+        package var since: String?
         /// As ``since``.
-        public var until: String?
-        public var limit = 100
+        package var until: String?
+        package var limit = 100
 
-        public init() {}
+        package init() {}
     }
 
-    public enum LineFormat: Sendable { case text, json }
+    package enum LineFormat: Sendable { case text, json }
 
-    /// The latest events that were selected, the oldest of them first, one line each.
-    /// - Throws: ``OperatorFailure`` for a time that cannot be read, a limit out of range, or a database that fails.
-    public func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
+    /// The latest selected events, oldest first, one line each.
+    /// - Throws: ``OperatorFailure`` for an invalid time, a limit out of range, or a failing database.
+    package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
         guard (1...10_000).contains(selection.limit) else {
             throw OperatorFailure("the limit must be a number from 1 to 10000")
         }
@@ -32,14 +32,16 @@ extension AdminService {
         return events.reversed().map { $0.line(format) }
     }
 
-    /// A moment as an operator writes it.
+    /// Parses a time, a day or an age.
     private func moment(_ text: String) throws(OperatorFailure) -> Timestamp {
         if let moment = UTCTime.moment(text) { return moment }
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), text.utf8.count <= 10,
             text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
         else {
-            throw OperatorFailure("“\(text)” is no time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 7d")
+            throw OperatorFailure(
+                "“\(text)” is not a time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as "
+                    + "7d")
         }
         return clock.now().advanced(bySeconds: -count * unit)
     }

@@ -3,25 +3,25 @@ import Primitives
 import Storage
 import StorageModel
 
-/// What mends accounts by hand. Each says what it would do, and does it only with `applies`.
+/// Repairs of accounts. Without `applies` each only reports what it would do.
 extension AdminService {
-    private static let dryRun = ["Nothing was changed. Add --apply to do it."]
+    static let dryRun = ["Nothing was changed. Add --apply to apply the change."]
 
-    /// The identity that an account is to get.
-    public struct NewIdentity: Sendable {
-        public var issuer: String
-        public var subject: String
-        /// The beginning of the fingerprint of the one that it replaces; nil where the user has one only.
-        public var replacing: String?
+    /// The new identity of an account.
+    package struct NewIdentity: Sendable {
+        package var issuer: String
+        package var subject: String
+        /// The beginning of the fingerprint of the identity to replace; nil if the user has only one.
+        package var replacing: String?
 
-        public init(issuer: String, subject: String) {
+        package init(issuer: String, subject: String) {
             self.issuer = issuer
             self.subject = subject
         }
     }
 
-    /// Has a user sign in with another identity in the place of one of theirs; their sessions end.
-    public func relink(
+    /// Replaces an identity of a user; the user's sessions end.
+    package func relink(
         _ user: Int64, to new: NewIdentity, reason: String?, applies: Bool
     ) async throws -> [String] {
         try check(reason)
@@ -38,15 +38,16 @@ extension AdminService {
         case .success(let former):
             return [
                 "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
-                "  and no more with \(former.name);", "  sessions ended: \(record.sessionCount).",
+                "  and no longer with \(former.name);", "  sessions ended: \(record.sessionCount).",
             ] + (applies ? [] : Self.dryRun)
         }
     }
 
-    /// Puts an account into another: identities, and what the other's profile lacks. It is erased, and its sessions end.
-    public func merge(_ other: Int64, into user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+    /// Merges an account into another, which gets the identities and missing profile values. The merged account is
+    /// erased and its sessions end.
+    package func merge(_ other: Int64, into user: Int64, reason: String?, applies: Bool) async throws -> [String] {
         try check(reason)
-        guard other != user else { throw OperatorFailure("name two users: the one that goes, and the one that stays") }
+        guard other != user else { throw OperatorFailure("name two different users") }
         let (gone, kept) = (try await account(of: other), try await account(of: user))
         if applies {
             let now = clock.now()
@@ -54,16 +55,16 @@ extension AdminService {
                 try await store.merge(
                     UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason)
             }
-            guard isDone else { throw OperatorFailure("one of the users has gone meanwhile") }
+            guard isDone else { throw OperatorFailure("one of the users was erased in the meantime") }
         }
         return [
-            "user \(other) \(applies ? "was" : "would be") put into user \(kept.user.id.number) and erased:",
-            "  identities that go over: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
+            "user \(other) \(applies ? "was" : "would be") merged into user \(kept.user.id.number) and erased:",
+            "  identities moved: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
         ] + (applies ? [] : Self.dryRun)
     }
 
     /// Erases a user: identities, sessions, tokens and profile.
-    public func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+    package func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> [String] {
         try check(reason)
         let record = try await account(of: user)
         if applies {
@@ -85,10 +86,10 @@ extension AdminService {
         guard (reason?.count ?? 0) <= 280 else { throw OperatorFailure("the reason must have at most 280 characters") }
     }
 
-    /// As an ID token could have it: a typing error would lock the user out.
+    /// Checks that an ID token can have the identity: a typing error locks the user out.
     private func identity(_ new: NewIdentity) throws(OperatorFailure) -> Identity {
         guard EndpointURL(new.issuer, policy: .allowLoopbackHTTP) != nil else {
-            throw OperatorFailure("the issuer is no https URL; copy it from the carrier's OpenID configuration")
+            throw OperatorFailure("the issuer is not an https URL; copy it from the carrier's OpenID configuration")
         }
         guard (1...255).contains(new.subject.utf8.count), new.subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw OperatorFailure("the subject must be 1 to 255 visible ASCII characters") }
@@ -103,11 +104,11 @@ extension RelinkObstacle {
     fileprivate func explanation(_ user: Int64) -> String {
         switch self {
         case .unknownUser: "there is no user \(user)"
-        case .unknownIdentity: "user \(user) has no such identity; latchkey users show \(user) lists them"
-        case .severalIdentities: "user \(user) has several identities; name the one to replace by --replacing"
+        case .unknownIdentity: "user \(user) has no such identity; latchkey users show \(user) lists the identities"
+        case .severalIdentities: "user \(user) has several identities; name the one to replace with --replacing"
         case .identityTaken(let owner):
-            "this identity is, or was before it moved, that of user \(owner.number); latchkey users merge puts two "
-                + "accounts together"
+            "this identity belongs, or belonged before a move, to user \(owner.number); to combine two accounts, use "
+                + "latchkey users merge"
         }
     }
 }

@@ -4,16 +4,16 @@ import Storage
 import StorageModel
 
 extension AdminService {
-    /// By what a user is looked for; one of them, or issuer and subject together.
-    public struct UserSelection: Sendable {
-        public var number: Int64?
-        public var publicID: String?
-        public var email: String?
-        public var phone: String?
-        public var issuer: String?
-        public var subject: String?
+    /// The search for a user: one of these, or issuer and subject together.
+    package struct UserSelection: Sendable {
+        package var number: Int64?
+        package var publicID: String?
+        package var email: String?
+        package var phone: String?
+        package var issuer: String?
+        package var subject: String?
 
-        public init() {}
+        package init() {}
 
         fileprivate func search() throws(OperatorFailure) -> UserSearch {
             var searches: [UserSearch] = []
@@ -24,18 +24,18 @@ extension AdminService {
             if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
             guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
                 throw OperatorFailure(
-                    "say whom to find by one of --id, --public-id, --email and --phone, or by --issuer and --subject")
+                    "give one of --id, --package-id, --email and --phone, or --issuer and --subject")
             }
             return search
         }
     }
 
-    /// The most users that ``find(_:)`` tells of.
+    /// The most users that ``find(_:)`` returns.
     private static let maximumFound = 20
 
-    /// The users that fit, one line each, without personal data.
-    /// - Throws: ``OperatorFailure`` if it is not said whom to find, or nobody is found.
-    public func find(_ selection: UserSelection) async throws -> [String] {
+    /// The matching users, one line each, without personal data.
+    /// - Throws: ``OperatorFailure`` for an incomplete search, or if there is no such user.
+    package func find(_ selection: UserSelection) async throws -> [String] {
         let search = try selection.search()
         let users = try await storing { () async throws(StorageError) in
             try await store.users(search, limit: Self.maximumFound + 1)
@@ -49,8 +49,8 @@ extension AdminService {
     }
 
     /// An account: identities, moves, sessions.
-    /// - Parameter personal: Also the profile, and subjects instead of fingerprints.
-    public func show(_ user: Int64, personal: Bool) async throws -> [String] {
+    /// - Parameter personal: Adds the profile, and shows subjects instead of fingerprints.
+    package func show(_ user: Int64, personal: Bool) async throws -> [String] {
         let record = try await account(of: user)
         var lines = [
             "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
@@ -62,19 +62,19 @@ extension AdminService {
         return lines
     }
 
-    /// What undoing the move of an account would do; or, with `applies`, does it.
+    /// Undoes the move of an account, or reports what that would do.
     ///
     /// - Parameters:
-    ///   - number: Which of the user's moves; nil for the last that was not undone.
+    ///   - number: The user's move; nil for the last that was not undone.
     ///   - reason: For the audit record, at most 280 characters.
     ///   - applies: False changes nothing.
-    public func undoMigration(
+    package func undoMigration(
         of user: Int64, move number: Int64?, reason: String?, applies: Bool
     ) async throws -> [String] {
         try check(reason)
         let record = try await account(of: user)
         guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
-            throw OperatorFailure("user \(user) has no migration that could be undone")
+            throw OperatorFailure("user \(user) has no migration to undo")
         }
         let (now, id) = (clock.now(), UserID(user))
         let result = try await storing { () async throws(StorageError) in
@@ -87,9 +87,9 @@ extension AdminService {
             return [
                 "move \(number) of \(UTCTime.text(undone.move.movedAt)) \(applies ? "was" : "would be") undone:",
                 "  user \(user) signs in with \(undone.former.name) again,",
-                "  and no more with \(undone.present.name);",
+                "  and no longer with \(undone.present.name);",
                 "  sessions ended: \(record.sessionCount).",
-            ] + (applies ? [] : ["Nothing was changed. Add --apply to do it."])
+            ] + (applies ? [] : Self.dryRun)
         }
     }
 
@@ -99,7 +99,7 @@ extension AdminService {
         return record
     }
 
-    /// Who runs this, as far as the operating system knows.
+    /// The user of the operating system who runs the command.
     static var operatorName: String {
         let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
         let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
@@ -110,11 +110,12 @@ extension AdminService {
 extension UndoObstacle {
     fileprivate func explanation(_ number: Int64, _ user: Int64) -> String {
         switch self {
-        case .unknown: "user \(user) has no move \(number); latchkey users show \(user) lists them"
+        case .unknown: "user \(user) has no move \(number); latchkey users show \(user) lists the moves"
         case .alreadyUndone: "move \(number) has been undone already"
         case .superseded:
-            "move \(number) cannot be undone: a later one took the account on, or the identity was removed since; "
-                + "undo the later one first"
+            "move \(number) cannot be undone: a later move follows it, or the identity was removed since; undo the "
+                + "later move "
+                + "first"
         }
     }
 }

@@ -1,19 +1,19 @@
-public import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import Primitives
 import SignIn
 import Storage
 import StorageModel
 
-/// The change of the keys that providers' tokens are encrypted with.
+/// The rotation of the encryption key of providers' tokens.
 extension AdminService {
-    /// Encrypts every row of stored tokens with the first of `vault.encryption_keys`, in steps: what was done stays done if
-    /// it ends in between. Servers may run meanwhile.
+    /// Encrypts every row of stored tokens with the first of `vault.encryption_keys`, in steps: finished steps remain
+    /// if it is interrupted. Servers may run at the same time.
     ///
     /// - Parameters:
-    ///   - step: How many rows at a time.
-    ///   - progress: Is told after each step.
-    /// - Throws: ``OperatorFailure`` also where rows are left that none of the keys opens.
-    public func rotateVault(
+    ///   - step: The rows of one step.
+    ///   - progress: Called after each step.
+    /// - Throws: ``OperatorFailure``, also if rows remain that none of the keys decrypts.
+    package func rotateVault(
         _ configuration: Configuration, applies: Bool, step: Int = 200, progress: (String) -> Void = { _ in }
     ) async throws -> [String] {
         let vault = TokenVault(keys: configuration.vaultKeys)
@@ -24,15 +24,15 @@ extension AdminService {
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
-            "rows of tokens under the current key (\(current)): \(status.current);",
-            "  under older keys: \(total); under keys that are not configured: \(status.lost).",
+            "rows of tokens with the current key (\(current)): \(status.current);",
+            "  with older keys: \(total); with keys that are not configured: \(status.lost).",
         ]
         guard applies else {
-            return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) anew."])
+            return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."])
         }
         for line in survey { progress(line) }
         var (done, unreadable) = (0, 0)
-        // A row that a server changes at the very moment is met again in the next round.
+        // A row that a server changes at the same time is found in the next round.
         for _ in 0..<3 {
             let round = try await rotateOnce(vault, current, step: step, earlier: done, of: total, progress)
             done += round.done
@@ -52,11 +52,13 @@ extension AdminService {
         }
         guard unreadable == 0 else {
             throw OperatorFailure(
-                "\(done) rows were encrypted anew, and \(unreadable) left: none of vault.encryption_keys opens them. Add "
-                    + "the key that they are under behind the first, and do it again; or leave them: they are replaced "
-                    + "when their users sign in")
+                "\(done) rows were encrypted again, and \(unreadable) were not: none of vault.encryption_keys "
+                    + "decrypts them. "
+                    + "Add their key after the first and repeat the command; or leave them: they are replaced when "
+                    + "their "
+                    + "users sign in")
         }
-        return ["\(done) rows were encrypted anew; the older keys can be removed once no server uses them."]
+        return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
     }
 
     private func rotateOnce(
@@ -75,21 +77,21 @@ extension AdminService {
             unreadable += records.count - rows.count
             done += try await storing { () async throws(StorageError) in try await store.resealProviderTokens(rows) }
             last = end
-            progress("encrypted anew: \(earlier + done) of \(total)")
+            progress("encrypted again: \(earlier + done) of \(total)")
         }
     }
 }
 
-/// Under which keys stored tokens are.
+/// The rows of stored tokens by key.
 struct VaultStatus {
     var current = 0
-    /// Under keys that are configured, and not the first.
+    /// With configured keys other than the first.
     var older = 0
-    /// Under keys that are not configured.
+    /// With keys that are not configured.
     var lost = 0
     var lostKeys: [String] = []
 
-    /// - Parameter counts: Rows by the id of their key.
+    /// - Parameter counts: The rows by the id of their key.
     init(_ counts: [String: Int], _ vault: TokenVault) {
         for (keyID, count) in counts.sorted(by: { $0.key < $1.key }) {
             if keyID == vault.currentKeyID {
@@ -105,6 +107,6 @@ struct VaultStatus {
 }
 
 extension AuditEvent.Kind {
-    /// An operator had stored tokens encrypted with another key.
+    /// An operator encrypted the stored tokens with another key.
     static let vaultRotated = AuditEvent.Kind("vault.rotated")
 }

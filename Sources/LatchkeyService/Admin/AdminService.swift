@@ -1,21 +1,21 @@
 import Foundation
-public import LatchkeyConfiguration
-public import Primitives
+package import LatchkeyConfiguration
+package import Primitives
 import Storage
 import StorageModel
 
-/// What an operator looks up and mends by hand, in the database that a configuration names. A server may run on the same
-/// database meanwhile.
-public struct AdminService: Sendable {
+/// Looks up and repairs accounts for an operator, in the database of a configuration. Servers may use the database at
+/// the same time.
+package struct AdminService: Sendable {
     let store: SQLStore
     let clock: WallClock
 
-    /// Opens the database, which has to be there.
-    /// - Throws: ``OperatorFailure`` that says why it cannot be used.
-    public init(_ configuration: Configuration, clock: WallClock = .system) throws {
+    /// Opens the database, which must exist.
+    /// - Throws: ``OperatorFailure`` if it cannot be used.
+    package init(_ configuration: Configuration, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw OperatorFailure(
-                "there is no database at \(path); name the right one with database.url or LATCHKEY_DATABASE_URL")
+                "there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
         do {
             store = try LatchkeyService.openStore(configuration)
@@ -26,7 +26,7 @@ public struct AdminService: Sendable {
     }
 
     /// Closes the database.
-    public func close() async { try? await store.close() }
+    package func close() async { try? await store.close() }
 
     func storing<Value>(_ step: () async throws(StorageError) -> Value) async throws(OperatorFailure) -> Value {
         do throws(StorageError) {
@@ -37,9 +37,10 @@ public struct AdminService: Sendable {
     }
 }
 
-/// Why an operator's command did nothing: what is wrong, and what to do about it.
-public struct OperatorFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    public let description: String
+/// Why an operator's command failed: the cause and the remedy.
+package struct OperatorFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// One line for the operator.
+    package let description: String
 
     init(_ description: String) {
         self.description = description

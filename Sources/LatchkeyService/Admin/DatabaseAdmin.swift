@@ -1,51 +1,46 @@
-public import LatchkeyConfiguration
-public import Primitives
+package import LatchkeyConfiguration
+package import Primitives
 import Storage
 import StorageModel
 
-/// What an operator does with the whole database that a configuration names.
-public struct DatabaseAdmin: Sendable {
-    /// What came of it.
-    public struct Report: Sendable, Hashable {
+/// Migrates, backs up and restores the database of a configuration.
+package struct DatabaseAdmin: Sendable {
+    /// The result of a command.
+    package struct Report: Sendable, Hashable {
         /// For people.
-        public let text: String
+        package let text: String
         /// For programs: one object on one line.
-        public let json: String
-        /// Whether there is nothing left to do.
-        public let isDone: Bool
+        package let json: String
+        /// Whether nothing is pending.
+        package let isDone: Bool
     }
 
-    private let engine: Configuration.Engine
+    private let location: DatabaseLocation
     private let url: DatabaseURL
     private let isNamed: Bool
     private let clock: WallClock
 
-    /// - Parameter isNamed: Whether the operator has named the database; otherwise it is the one of the default.
-    public init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
-        engine = configuration.engine
+    /// - Parameter isNamed: Whether the operator has configured the database; otherwise it is the default.
+    package init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
+        location = configuration.databaseLocation
         url = configuration.database.url
         self.isNamed = isNamed
         self.clock = clock
     }
 
-    /// Tells which steps are pending, and changes nothing.
+    /// Lists the pending migrations.
     /// - Throws: ``OperatorFailure``.
-    public func pendingSteps() throws -> Report {
-        let steps = try storing { () throws(StorageError) in
-            switch engine {
-            case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
-            case .postgres(let postgres): try DatabaseSteps(of: postgres)
-            }
-        }
+    package func pendingSteps() throws -> Report {
+        let steps = try storing { () throws(StorageError) in try location.steps() }
         return report(done: [], pending: steps.pending)
     }
 
-    /// Brings the tables up to date; makes the database if it is not there. Servers may run meanwhile.
+    /// Applies the pending migrations; creates the database if it is missing. Servers may run at the same time.
     /// - Throws: ``OperatorFailure``.
-    public func migrate() async throws -> Report {
+    package func migrate() async throws -> Report {
         let before: DatabaseSteps
         do throws(StorageError) {
-            switch engine {
+            switch location {
             case .sqlite(let sqlite): before = try await DatabaseSteps.run(on: sqlite)
             case .postgres(let postgres): before = try DatabaseSteps.run(on: postgres)
             }
@@ -56,8 +51,8 @@ public struct DatabaseAdmin: Sendable {
     }
 
     /// Copies the database into a file, also while servers use it.
-    /// - Throws: ``OperatorFailure``, and then there is no new file.
-    public func backUp(to path: String, replaces: Bool) throws -> Report {
+    /// - Throws: ``OperatorFailure``; then there is no new file.
+    package func backUp(to path: String, replaces: Bool) throws -> Report {
         let sqlite = try file(or: "pg_dump")
         let backup = try storing { () throws(StorageError) in
             try DatabaseBackup.make(of: sqlite, at: path, replaces: replaces)
@@ -67,13 +62,13 @@ public struct DatabaseAdmin: Sendable {
         json.add("bytes", backup.size)
         json.add("steps", backup.steps)
         return Report(
-            text: "\(path) has the whole database: \(backup.size) bytes, looked through and found good.",
+            text: "\(path) has the whole database: \(backup.size) bytes, verified.",
             json: json.text(), isDone: true)
     }
 
-    /// Puts a backup in the place of the database, and keeps that beside.
-    /// - Throws: ``OperatorFailure``, and then the database is as it was.
-    public func restore(from path: String) throws -> Report {
+    /// Replaces the database with a backup, and keeps the former database beside it.
+    /// - Throws: ``OperatorFailure``; then the database is unchanged.
+    package func restore(from path: String) throws -> Report {
         let sqlite = try file(or: "pg_restore")
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
         let restore = try storing { () throws(StorageError) in
@@ -85,16 +80,16 @@ public struct DatabaseAdmin: Sendable {
         json.add("former", orNull: restore.former)
         json.add("steps", restore.steps)
         json.add("pending", pending)
-        var lines = ["The database is what \(path) has."]
-        if let former = restore.former { lines.append("The former one is kept as \(former).") }
-        if pending > 0 { lines.append("The next start, or latchkey migrate, brings its tables up to date.") }
+        var lines = ["The database was replaced with \(path)."]
+        if let former = restore.former { lines.append("The former database is kept as \(former).") }
+        if pending > 0 { lines.append("The next start, or latchkey migrate, applies the pending migrations.") }
         return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: true)
     }
 
-    /// - Parameter command: What does the same for a PostgreSQL server.
+    /// - Parameter command: The equivalent for a PostgreSQL database.
     private func file(or command: String) throws(OperatorFailure) -> SQLiteConfiguration {
-        guard case .sqlite(let sqlite) = engine else {
-            throw OperatorFailure("database.url is a PostgreSQL server's; use its own \(command)")
+        guard case .sqlite(let sqlite) = location else {
+            throw OperatorFailure("database.url is a PostgreSQL database; use \(command)")
         }
         return sqlite
     }
@@ -105,18 +100,18 @@ public struct DatabaseAdmin: Sendable {
         json.add("is_default", !isNamed)
         json.add("done", done)
         json.add("pending", pending)
-        let (title, names) = pending.isEmpty ? ("done", done) : ("pending", pending)
+        let (title, names) = pending.isEmpty ? ("applied", done) : ("pending", pending)
         let lines =
             names.isEmpty
-            ? ["The tables are those of this version; nothing is to be done."]
-            : ["\(names.count) \(names.count == 1 ? "step" : "steps") \(title):"] + names.map { "  \($0)" }
+            ? ["The tables are up to date."]
+            : ["\(names.count) \(names.count == 1 ? "migration" : "migrations") \(title):"] + names.map { "  \($0)" }
         return Report(text: ([place] + lines).joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
     }
 
-    /// Which database it is, and why.
+    /// The database, and whether it is the default.
     private var place: String {
         guard !isNamed else { return "Database: \(url)" }
-        return "Database: \(url), in the present folder. That is the default; name another with database.url or "
+        return "Database: \(url), in the working directory. This is the default; choose another with database.url or "
             + "LATCHKEY_DATABASE_URL."
     }
 

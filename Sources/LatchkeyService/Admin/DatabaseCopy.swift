@@ -1,33 +1,33 @@
-public import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import Primitives
 import Storage
 import StorageModel
 
-/// Copies a whole database into an empty one of another kind.
-public struct DatabaseCopy: Sendable {
+/// Copies a whole database into an empty one.
+package struct DatabaseCopy: Sendable {
     private let source: DatabaseURL
     private let target: DatabaseURL
 
-    public init(from source: DatabaseURL, to target: DatabaseURL) {
+    package init(from source: DatabaseURL, to target: DatabaseURL) {
         self.source = source
         self.target = target
     }
 
-    /// What is to be said before it begins.
-    public var warnings: [String] {
+    /// The warnings before the copy starts.
+    package var warnings: [String] {
         [source, target].compactMap { url in
             guard case .postgres(let postgres) = url, !postgres.isConfidential else { return nil }
             return """
-                what is stored and the password may be read on their way to \(url.description); add sslmode=verify-full \
-                to its URL
+                the connection to \(url.description) may be unencrypted, which exposes the password and the data; add \
+                sslmode=verify-full to its URL
                 """
         }
     }
 
-    /// Copies, and tells how far it is, in a line without its end. Blocks.
-    /// - Parameter isCancelled: Asked now and then.
-    /// - Throws: ``OperatorFailure``, and then nothing was copied, unless it says that this cannot be told.
-    public func run(
+    /// Copies the database and reports the progress, one line at a time. Blocks.
+    /// - Parameter isCancelled: Called from time to time.
+    /// - Throws: ``OperatorFailure``; then nothing was copied, unless it says that this is unknown.
+    package func run(
         onProgress: (String) -> Void, isCancelled: () -> Bool
     ) throws(OperatorFailure) -> DatabaseAdmin.Report {
         do throws(StorageError) {
@@ -65,7 +65,7 @@ public struct DatabaseCopy: Sendable {
         let lines =
             transfer.tables.filter { $0.rows > 0 }.map { "  \($0.name): \($0.rows)" }
         let text = """
-            \(target.description) has all that \(source.description) has: \(rows) rows, read again and found the same.
+            \(target.description) has all of \(source.description): \(rows) rows, read back and compared.
             \(lines.joined(separator: "\n"))
             Start the servers with database.url \(target.description), and put the former database away.
             """

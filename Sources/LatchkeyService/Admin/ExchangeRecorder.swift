@@ -2,7 +2,7 @@ import OpenIDConnect
 import Primitives
 import Synchronization
 
-/// Passes requests on to another client, and keeps what came of them.
+/// Passes requests on to another client and records the exchanges.
 final class ExchangeRecorder: HTTPClient {
     struct Exchange: Sendable {
         let url: EndpointURL
@@ -10,7 +10,7 @@ final class ExchangeRecorder: HTTPClient {
         let ended: Timestamp
         let result: Result<OutboundResponse, OutboundError>
 
-        /// As a URL names it, with its port.
+        /// With the port.
         var host: String { "\(url.host):\(url.port)" }
 
         var response: OutboundResponse? { try? result.get() }
@@ -30,7 +30,7 @@ final class ExchangeRecorder: HTTPClient {
         self.clock = clock
     }
 
-    /// In the order in which they ended. Nothing is ever removed: it is meant for the few requests of one examination.
+    /// In the order in which they ended. Unbounded: it is for the few requests of one examination.
     var exchanges: [Exchange] { kept.withLock { $0 } }
 
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {

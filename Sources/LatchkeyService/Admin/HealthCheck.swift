@@ -1,15 +1,16 @@
 import OpenIDConnect
 import OutboundHTTP
 
-/// Asks a running server for its health.
-public enum HealthCheck {
-    public struct Failure: Error, Sendable, CustomStringConvertible {
-        public let description: String
+/// Requests the health of a running server.
+package enum HealthCheck {
+    package struct Failure: Error, Sendable, CustomStringConvertible {
+        package let description: String
     }
 
-    /// The status that a URL answers with.
-    /// - Throws: ``Failure`` if the URL is none that may be asked, or there is no answer within 3 seconds.
-    public static func status(of text: String) async throws -> Int {
+    /// The status of the response of a URL.
+    /// - Throws: ``Failure`` for a URL that is neither https nor on a loopback address, or without a response within 3
+    ///   seconds.
+    package static func status(of text: String) async throws -> Int {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
             throw Failure(description: "\(text) is not an https URL, nor an http one on a loopback address")
         }

@@ -1,79 +1,80 @@
-public import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import OpenIDConnect
 import OutboundHTTP
-public import Primitives
+package import Primitives
+import SignIn
 
-/// Explains an ID token or a logout token: which checks it passes and which not, by the rules that sign-ins and back-channel
-/// logouts are held to.
-public struct TokenExplainer: Sendable {
-    /// What a sign-in would bring along beside the token, as an operator writes it.
-    public struct Question: Sendable {
-        public enum Kind: Sendable { case idToken, logoutToken }
+/// Explains which checks an ID token or a logout token passes or fails, by the rules of sign-ins and back-channel
+/// logouts.
+package struct TokenExplainer: Sendable {
+    /// The parameters of the sign-in, as written on the command line.
+    package struct Question: Sendable {
+        package enum Kind: Sendable { case idToken, logoutToken }
 
-        /// Nil for what the token looks like.
-        public var kind: Kind?
-        public var provider = "zenkey"
-        /// Of a carrier's token.
-        public var network: String?
-        /// Nil for the only client there is.
-        public var clientID: String?
-        public var nonce: String?
-        /// Separated by blanks.
-        public var acrValues: String?
-        public var context: String?
+        /// Nil to detect it.
+        package var kind: Kind?
+        package var provider = "zenkey"
+        /// For a carrier's token.
+        package var network: String?
+        /// Nil for the only client.
+        package var clientID: String?
+        package var nonce: String?
+        /// Separated by spaces.
+        package var acrValues: String?
+        package var context: String?
         /// In seconds.
-        public var maximumAuthenticationAge: Int64?
-        public var accessToken: Secret?
-        /// An RFC 3339 time in UTC or seconds since 1970; nil for the present time.
-        public var moment: String?
+        package var maximumAuthenticationAge: Int64?
+        package var accessToken: Secret?
+        /// An RFC 3339 time in UTC or seconds since 1970; nil for now.
+        package var moment: String?
 
-        public init(network: String? = nil) {
+        package init(network: String? = nil) {
             self.network = network
         }
     }
 
-    /// Why nothing can be explained.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
-        public enum Code: Sendable {
-            /// The question is not one that can be answered.
+    /// Why a token cannot be explained.
+    package struct Failure: Error, Sendable, CustomStringConvertible {
+        package enum Code: Sendable {
+            /// The options are wrong.
             case usage
-            /// The carrier or provider cannot be asked for its metadata.
+            /// The metadata cannot be fetched.
             case unavailable
         }
 
-        public let code: Code
-        public let description: String
+        package let code: Code
+        package let description: String
     }
 
     private let configuration: Configuration
     private let clock: WallClock
 
-    public init(configuration: Configuration, clock: WallClock = .system) {
+    package init(configuration: Configuration, clock: WallClock = .system) {
         self.configuration = configuration
         self.clock = clock
     }
 
-    /// Where a token is from.
+    /// The issuer of a token.
     private struct Source {
         let relyingParty: RelyingParty.Configuration
         let network: MCCMNC?
         let clients: [ClientID]
-        /// Where the configuration has the clients.
+        /// The configuration key of the clients.
         let key: String
         let name: String
     }
 
-    /// What a token is held to.
+    /// What a token is checked against.
     private enum Demand {
         case idToken(IDTokenExpectation)
         case logoutToken(of: Set<ClientID>)
     }
 
-    /// Asks for the metadata of the carrier or provider, fetches its keys, and makes every check. The token is sent nowhere.
-    /// - Throws: ``Failure``, or ``LatchkeyStartError`` if requests cannot be made at all.
-    public func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
+    /// Fetches the metadata and keys of the carrier or provider, and makes every check. The token is sent nowhere.
+    /// - Throws: ``Failure``, or ``LatchkeyStartError`` if no requests can be made.
+    package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
         let kind = question.kind ?? looks(of: token)
-        if kind == .logoutToken { try refuseWhatIsOfIDTokens(question) }
+        if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
         let source = try question.provider == "zenkey" ? carrier(question) : provider(question)
         let moment = try moment(question)
         let demand = try demand(question, kind, source)
@@ -113,7 +114,7 @@ public struct TokenExplainer: Sendable {
                 logoutToken: token, for: clients, provider: provider, at: moment)
             return TokenReport(
                 explanation, heading: "A logout token from \(provider.issuer), at \(time):",
-                caution: "It is good once: whether it was used before is not looked at here.")
+                caution: "A logout token is valid once; whether it was used before is not checked here.")
         }
     }
 
@@ -124,8 +125,8 @@ public struct TokenExplainer: Sendable {
         return .idToken
     }
 
-    /// A logout token is of no sign-in, and of no carrier.
-    private func refuseWhatIsOfIDTokens(_ question: Question) throws(Failure) {
+    /// A logout token belongs to no sign-in and no carrier.
+    private func refuseOptionsOfIDTokens(_ question: Question) throws(Failure) {
         guard question.provider != "zenkey" else {
             throw Failure(
                 code: .usage,
@@ -136,20 +137,21 @@ public struct TokenExplainer: Sendable {
         else {
             throw Failure(
                 code: .usage,
-                description: "this is a logout token, which has nothing of a sign-in; leave out --nonce, --acr-values, "
-                    + "--context, --max-age and --access-token-file")
+                description: "this is a logout token, which belongs to no sign-in; leave out --nonce, --acr-values, "
+                    + "--context, "
+                    + "--max-age and --access-token-file")
         }
         let known = configuration.providers.first { $0.id == question.provider }
         guard known?.backChannelLogout != false else {
             throw Failure(
-                code: .usage, description: "\(question.provider) ends no sessions here: its backchannel_logout is off")
+                code: .usage, description: "\(question.provider) cannot end sessions: its backchannel_logout is off")
         }
     }
 
     private func carrier(_ question: Question) throws -> Source {
         guard let discoveryURL = configuration.zenkey.discoveryURL else { throw unknownProvider(question) }
         guard let network = question.network.flatMap(MCCMNC.init) else {
-            let text = "--mccmnc is not five or six digits; a carrier's token needs that of its network"
+            let text = "--mccmnc is not five or six digits; a carrier's token needs its network"
             throw Failure(code: .usage, description: text)
         }
         return Source(
@@ -162,7 +164,7 @@ public struct TokenExplainer: Sendable {
             throw unknownProvider(question)
         }
         guard known.endpoints == nil else {
-            throw Failure(code: .usage, description: "\(known.id) is of kind oauth2, and gives no ID tokens")
+            throw Failure(code: .usage, description: "\(known.id) is of kind oauth2, which has no ID tokens")
         }
         guard question.network == nil else {
             throw Failure(code: .usage, description: "--mccmnc is for carriers; leave it out for \(known.id)")
@@ -189,13 +191,13 @@ public struct TokenExplainer: Sendable {
             return Timestamp(secondsSinceEpoch: seconds)
         }
         throw Failure(
-            code: .usage, description: "--at is no time; write one like 2026-11-21T01:02:03Z, or seconds since 1970")
+            code: .usage, description: "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
     }
 
     private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
         switch kind {
         case .idToken: .idToken(try expectation(question, source))
-        // For any of our clients, as a provider may send it.
+        // A provider may send it for any client.
         case .logoutToken:
             .logoutToken(of: question.clientID == nil ? Set(source.clients) : [try clientID(question, source)])
         }

@@ -2,15 +2,15 @@ import OpenIDConnect
 import Primitives
 
 /// An explained token, for people to read.
-public struct TokenReport: Sendable {
-    public enum Outcome: Sendable, Hashable {
+package struct TokenReport: Sendable {
+    package enum Outcome: Sendable, Hashable {
         case accepted
         case refused
-        /// No check failed, but not all could be made.
+        /// No check failed, but some could not be made.
         case undecided
     }
 
-    /// A check and what became of it.
+    /// A check and its result.
     private struct Row: Sendable {
         let name: String
         let demand: String
@@ -18,12 +18,12 @@ public struct TokenReport: Sendable {
         let found: String
     }
 
-    public let outcome: Outcome
+    package let outcome: Outcome
     private let heading: String
     private let rows: [Row]
     private let header: JSONObject?
     private let claims: JSONObject?
-    /// What is to be thought of beside, where the token is accepted.
+    /// Added to the conclusion if the token is accepted.
     private let caution: String?
 
     init<Check>(_ explanation: TokenExplanation<Check>, heading: String, caution: String? = nil) {
@@ -37,8 +37,8 @@ public struct TokenReport: Sendable {
         self.caution = caution
     }
 
-    /// The checks, one line each, with what a failed one demands; no personal data.
-    public var text: String {
+    /// The checks, one line each, with the rule of a failed one; no personal data.
+    package var text: String {
         var lines = [heading, ""]
         for row in rows {
             lines.append("\(row.verdict.label)  \(padded(row.name))  \(row.found)")
@@ -47,13 +47,13 @@ public struct TokenReport: Sendable {
         return (lines + ["", conclusion, ""]).joined(separator: "\n")
     }
 
-    /// All that the token says, a line for each member of header and claims. Personal.
-    public var claimsText: String {
+    /// The members of header and claims, one line each. Personal data.
+    package var claimsText: String {
         func lines(_ object: JSONObject?) -> [String] {
             guard let object else { return ["  (cannot be read)"] }
             return object.members.map { "  \(ShownLine.text($0.name)): \(ShownLine.text($0.value.text))" }
         }
-        let doubt = outcome == .accepted ? "" : " (not to be believed: the token was not accepted)"
+        let doubt = outcome == .accepted ? "" : " (unverified: the token was not accepted)"
         return (["Header:"] + lines(header) + ["Claims\(doubt):"] + lines(claims) + [""]).joined(separator: "\n")
     }
 
@@ -73,11 +73,11 @@ public struct TokenReport: Sendable {
     }
 }
 
-// Neither `print` nor interpolation nor reflection shows what the token claims.
+// Keeps the claims out of `print`, interpolation and reflection.
 extension TokenReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "TokenReport(outcome: \(outcome))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["outcome": outcome]) }
+    package var description: String { "TokenReport(outcome: \(outcome))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["outcome": outcome]) }
 }
 
 extension TokenVerdict {
@@ -90,7 +90,7 @@ extension TokenVerdict {
     }
 }
 
-/// Foreign texts as they may be shown on a terminal.
+/// Texts of others that are safe on a terminal.
 enum ShownLine {
     static func text(_ text: String) -> String {
         var line = ""

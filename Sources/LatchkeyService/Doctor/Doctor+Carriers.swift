@@ -1,8 +1,9 @@
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 
-// What the carriers answer, by the relying party's own rules.
+// The carriers' and providers' responses, by the rules of the relying party.
 extension Doctor {
     private struct Question {
         let network: MCCMNC
@@ -21,7 +22,7 @@ extension Doctor {
         if networks.isEmpty { findings += await reachDiscovery(discoveryURL, recorder) }
         var seen: Set<ProviderMetadata> = []
         for question in questions {
-            // A new one for each: it would remember the network, and not ask again for another client.
+            // One relying party per question: it caches the network, and would not ask again for another client.
             let relyingParty = RelyingParty(
                 configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: recorder, clock: clock)
             do throws(OIDCError) {
@@ -42,8 +43,8 @@ extension Doctor {
             + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
     }
 
-    /// Every client is asked about one network, and every network about with one client: what one of them has wrong
-    /// shows, without asking for all pairs.
+    /// Every client with the first network, and every network with the first client: this finds each fault without all
+    /// pairs.
     private var questions: [Question] {
         let clients = configuration.zenkey.clients.map(\.id)
         guard let firstNetwork = networks.first, let firstClient = clients.first else { return [] }
@@ -51,7 +52,7 @@ extension Doctor {
             + networks.dropFirst().map { Question(network: $0, clientID: firstClient) }
     }
 
-    /// Each provider beside the carriers is asked for its metadata and keys.
+    /// The metadata and keys of the other providers.
     func examineProviders() async -> [Finding] {
         let recorder = ExchangeRecorder(http, clock: clock)
         var findings: [Finding] = []
@@ -81,16 +82,16 @@ extension Doctor {
     private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {
         let client = configuration.zenkey.clients.first?.id.text ?? ""
         let skipped = Finding.warning(
-            .metadata, "no network to ask discovery about, so no metadata or keys were looked at",
+            .metadata, "there is no network to ask discovery for, so no metadata or keys were checked",
             fix: "name one with --mccmnc, such as --mccmnc 310010")
-        let timeout = configuration.outbound.timeouts.discovery
+        let timeout = configuration.outbound.limits.discoveryTimeout
         let request = OutboundRequest(
             method: .get, url: url.appending(query: [("client_id", client)]), timeout: timeout,
             maximumBodyBytes: 65_536)
         do throws(OutboundError) {
             let status = try await recorder.send(request).status
             guard status < 500 else {
-                let fix = "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
+                let fix = "check zenkey.discovery_url or the issuer; if it is right, tell the operator of discovery"
                 return [.problem(.discovery, url.host, "answers \(status)", fix: fix), skipped]
             }
             return [.ok(.discovery, url.host, "answers"), skipped]
@@ -99,7 +100,7 @@ extension Doctor {
         }
     }
 
-    /// The token request would be refused before it is sent.
+    /// A client with a method that the provider does not list: its token request is refused before it is sent.
     private func examineAuthentication(
         of client: Configuration.Client?, at provider: ProviderMetadata, _ subject: String, key: String
     ) -> [Finding] {
@@ -125,8 +126,8 @@ extension Doctor {
         return .problem(area, subject, message, fix: fix)
     }
 
-    /// A host that has not been asked yet is asked for its token or userinfo endpoint, with nothing in the request: that
-    /// it answers at all is what counts.
+    /// Requests the token and userinfo endpoints on hosts not requested so far, without parameters: any response is
+    /// good.
     private func reachEndpoints(
         of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
@@ -135,7 +136,8 @@ extension Doctor {
             let host = "\(url.host):\(url.port)"
             guard !recorder.exchanges.contains(where: { $0.host == host }) else { continue }
             let request = OutboundRequest(
-                method: .get, url: url, timeout: configuration.outbound.timeouts.userInfo, maximumBodyBytes: 65_536)
+                method: .get, url: url, timeout: configuration.outbound.limits.userInfoTimeout, maximumBodyBytes: 65_536
+            )
             do throws(OutboundError) {
                 _ = try await recorder.send(request)
                 findings.append(.ok(.endpoints, subject, "\(host) answers"))
@@ -148,35 +150,40 @@ extension Doctor {
 }
 
 extension OIDCError.Code {
-    /// What an operator can do about it.
+    /// The remedy for an operator.
     fileprivate var remedy: String {
         switch self {
-        case .unknownNetwork: "see that the mccmnc is right and its carrier takes part"
-        case .discoveryRefused: "ask whoever runs discovery what its error means"
-        case .clientRefused: "see that the client's id in zenkey.clients is the one that was registered"
+        case .unknownNetwork: "check the mccmnc, and that its carrier takes part"
+        case .discoveryRefused: "ask the operator of discovery what its error means"
+        case .clientRefused: "check that the client's id in zenkey.clients is the registered one"
         case .metadataRefused:
-            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; of a provider, see that its issuer is "
-                + "spelled as in its metadata; else tell the carrier or provider"
-        case .unusableResponse: "see that zenkey.discovery_url or the issuer is right; else tell whoever runs discovery"
+            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; if a provider's issuer is not "
+                + "spelled as in "
+                + "its metadata, correct it; otherwise tell the carrier or provider"
+        case .unusableResponse:
+            "check zenkey.discovery_url or the issuer; if it is right, tell the operator of "
+                + "discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
         case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
-            "see that this machine reaches the carrier; try again later"
+            "check that this machine can reach the carrier; try again later"
         }
     }
 }
 
 extension OutboundError.Code {
-    /// What an operator can do about it.
+    /// The remedy for an operator.
     var remedy: String {
         switch self {
-        case .timedOut: "see that this machine reaches the host; raise outbound.timeouts if it is only slow"
+        case .timedOut: "check that this machine can reach the host; raise outbound.timeouts if the host is only slow"
         case .unreachable:
-            "see that the name resolves and a firewall lets requests out; set outbound.proxy if one is needed"
+            "check that the name resolves and the firewall allows outbound requests; set outbound.proxy if a proxy is "
+                + "needed"
         case .addressRefused:
-            "the address is private or special: set outbound.allow_private_networks if the carrier is really there, "
-                + "or allow_loopback_http for development"
-        case .tls: "tell whoever runs the host; if its authority is your own, set outbound.ca_bundle"
-        case .malformed, .tooLarge: "see that the URL is right; else tell whoever runs the host"
+            "the address is private or special: set outbound.allow_private_networks if the carrier has a private "
+                + "address, or "
+                + "allow_loopback_http for development"
+        case .tls: "tell the operator of the host; if its certificate authority is your own, set outbound.ca_bundle"
+        case .malformed, .tooLarge: "check the URL; if it is right, tell the operator of the host"
         case .overloaded, .suspended, .shutDown: "try again"
         }
     }

@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 
-// The keys that a carrier signs with: whether sign-ins can use them, and why not.
+// A carrier's signing keys: whether sign-ins can use them, and why not.
 extension Doctor {
     func examineKeys(
         of provider: ProviderMetadata, _ subject: String, _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
@@ -46,8 +46,8 @@ extension Doctor {
             let names = wanted.map(\.rawValue).sorted().joined(separator: ", ")
             findings.append(
                 .problem(
-                    .keys, subject, "no key is for the algorithms that tokens may have (\(names))",
-                    fix: "tell the carrier: its metadata and its keys do not go together"))
+                    .keys, subject, "no key is for the accepted algorithms (\(names))",
+                    fix: "tell the carrier: its metadata and its keys contradict each other"))
         }
         for algorithm in there.sorted(by: { $0.rawValue < $1.rawValue }) {
             let nameless = usable.filter { $0.algorithm == algorithm && $0.keyID == nil }
@@ -61,12 +61,12 @@ extension Doctor {
         return findings
     }
 
-    /// Keys for other purposes and of other kinds are no mistake, and passed over in silence.
+    /// Keys for other purposes and of other kinds are ignored.
     private func finding(_ entry: KeySetReport.Entry, _ subject: String) -> Finding? {
         guard let refusal = entry.refusal, let reason = refusal.reason(entry) else { return nil }
         return .warning(
             .keys, subject, "\(entry.name) is not used: \(reason)",
-            fix: "tell the carrier, if it signs with it: such tokens are refused")
+            fix: "tell the carrier if it signs with the key: such tokens are refused")
     }
 }
 
@@ -78,10 +78,10 @@ extension PublicKey.Refusal {
     fileprivate func reason(_ entry: KeySetReport.Entry) -> String? {
         switch self {
         case .purpose, .kind: nil
-        case .algorithm: "its alg is not one we accept for \(entry.kind)"
+        case .algorithm: "its alg is not accepted for \(entry.kind)"
         case .keyID: "its kid is not a text"
-        case .size: "\(entry.kind) of \(entry.bits ?? 0) bits, and 2048 to 8192 are accepted"
-        case .numbers: "its numbers are not those of a proper \(entry.kind) key"
+        case .size: "\(entry.kind) of \(entry.bits ?? 0) bits; 2048 to 8192 are accepted"
+        case .numbers: "its values are not those of a valid \(entry.kind) key"
         }
     }
 }

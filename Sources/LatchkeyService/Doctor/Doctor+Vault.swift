@@ -4,7 +4,7 @@ import Storage
 import StorageModel
 
 extension Doctor {
-    /// Whether the tokens that are stored can be read; nothing if there are none.
+    /// Whether the stored tokens can be decrypted; nothing if there are none.
     func examineVault(_ keyCounts: [String: Int]) -> [Finding] {
         guard !keyCounts.isEmpty else { return [] }
         let vault = TokenVault(keys: configuration.vaultKeys)
@@ -14,18 +14,23 @@ extension Doctor {
             findings.append(
                 .problem(
                     .database, "vault",
-                    "\(status.lost) rows of tokens are under keys that vault.encryption_keys does not have "
+                    "\(status.lost) rows of tokens are encrypted with keys that vault.encryption_keys does not have "
                         + "(\(status.lostKeys.joined(separator: ", ")))",
-                    fix: "add these keys behind the first; or leave it: they are replaced when their users sign in"))
+                    fix: "add these keys after the first; or leave it: the tokens are replaced when their users sign "
+                        + "in"))
         }
         if status.older > 0 {
             findings.append(
                 .warning(
-                    .database, "vault", "\(status.older) rows of tokens are under an older key",
-                    fix: "run latchkey vault rotate --apply before you remove that key"))
+                    .database, "vault", "\(status.older) rows of tokens are encrypted with an older key",
+                    fix: "run latchkey vault rotate --apply before you remove the key"))
         }
         if status.current > 0 {
-            findings.append(.ok(.database, "vault", "\(status.current) rows of tokens are under the current key"))
+            findings.append(
+                .ok(
+                    .database, "vault",
+                    "\(status.current) rows of tokens are encrypted with the current "
+                        + "key"))
         }
         return findings
     }

@@ -1,13 +1,14 @@
-public import LatchkeyConfiguration
-public import OpenIDConnect
+package import LatchkeyConfiguration
+package import OpenIDConnect
 import OutboundHTTP
-public import Primitives
+package import Primitives
+import SignIn
 import Storage
 import StorageModel
 
-/// Looks at all that sign-ins depend on, and says what to fix: the configuration, the database, and what the carriers
-/// answer. Changes nothing, and signs nobody in.
-public struct Doctor: Sendable {
+/// Checks everything that sign-ins depend on: the configuration, the database and the carriers. Changes nothing and
+/// signs no user in.
+package struct Doctor: Sendable {
     typealias Finding = DoctorReport.Finding
 
     let configuration: Configuration
@@ -17,10 +18,10 @@ public struct Doctor: Sendable {
     private let warnings: [ConfigurationProblem]
 
     /// - Parameters:
-    ///   - warnings: What the loader had to say of the configuration.
-    ///   - networks: Whose carriers are asked; with none, those of `zenkey.issuers`.
-    ///   - http: By which carriers are asked; it should inspect certificates.
-    public init(
+    ///   - warnings: The loader's warnings about the configuration.
+    ///   - networks: The networks whose carriers are checked; if empty, those of `zenkey.issuers`.
+    ///   - http: Should inspect certificates.
+    package init(
         _ configuration: Configuration, warnings: [ConfigurationProblem] = [], networks: [MCCMNC] = [],
         http: any HTTPClient, clock: WallClock = .system
     ) {
@@ -31,9 +32,9 @@ public struct Doctor: Sendable {
         self.clock = clock
     }
 
-    /// Examines over the network as the configuration says.
-    /// - Throws: ``OperatorFailure`` if a network is none, or requests cannot be made at all.
-    public static func examine(
+    /// Examines over the network with the configured limits.
+    /// - Throws: ``OperatorFailure`` for an invalid network, or if no requests can be made.
+    package static func examine(
         _ configuration: Configuration, warnings: [ConfigurationProblem], networks: [String]
     ) async throws -> DoctorReport {
         let known = try networks.map { text in
@@ -55,7 +56,7 @@ public struct Doctor: Sendable {
         return report
     }
 
-    public func examine() async -> DoctorReport {
+    package func examine() async -> DoctorReport {
         var findings = examineConfiguration()
         findings.append(await examinePublicURL())
         findings.append(contentsOf: examineTLS())
@@ -73,30 +74,31 @@ public struct Doctor: Sendable {
             return Finding.warning(area, warning.key, warning.reason + place, fix: warning.remedy)
         }
         let keys = configuration.apiKeys.count
-        return [.ok(.configuration, "it can be read, and has all that serving needs")] + warned + [
+        return [.ok(.configuration, "it is valid and complete")] + warned + [
             keys > 0
                 ? .ok(.apiKeys, keys == 1 ? "1 key" : "\(keys) keys")
-                : .problem(.apiKeys, "there is none, so no app can call the API", fix: "set api_keys")
+                : .problem(.apiKeys, "there is no API key, so no app can call the API", fix: "set api_keys")
         ]
     }
 
     private func examinePublicURL() async -> Finding {
         guard let url = configuration.publicURL else {
             return .warning(
-                .publicURL, "not set, so no sign-in by redirect can start",
-                fix: "set it to the https URL of this server, if web frontends or other browsers are to sign in")
+                .publicURL, "is not set, so no sign-in by redirect can start",
+                fix: "set it to the https URL of this server if users sign in with browsers")
         }
         guard url.scheme == .https else {
             return .warning(
                 .publicURL, url.text, "is plain http, so only this machine can use it",
-                fix: "set public_url to the https URL of this server, or of the proxy in front")
+                fix: "set public_url to the https URL of this server, or of its reverse proxy")
         }
         let base = url.text.hasSuffix("/") ? String(url.text.dropLast()) : url.text
         guard let health = EndpointURL(base + "/healthz", policy: .httpsOnly) else {
-            return .problem(.publicURL, url.text, "is too long", fix: "use a shorter one")
+            return .problem(.publicURL, url.text, "is too long", fix: "use a shorter URL")
         }
         let fix =
-            "start the server, and see that DNS, and the proxy if there is one, lead to it; ignore this if only clients can reach it"
+            "start the server, and check that DNS and any reverse proxy lead to it; ignore this if only clients can "
+            + "reach it"
         let request = OutboundRequest(method: .get, url: health, timeout: .seconds(5), maximumBodyBytes: 65_536)
         do throws(OutboundError) {
             let status = try await http.send(request).status
@@ -105,9 +107,9 @@ public struct Doctor: Sendable {
             }
             return .ok(
                 .publicURL, url.text,
-                "/healthz answers; providers have to know \(callbacks(below: base)) for sign-ins by redirect")
+                "/healthz answers; register \(callbacks(below: base)) with the providers for sign-ins by redirect")
         } catch {
-            return .warning(.publicURL, url.text, "cannot be reached from here (\(error.reason))", fix: fix)
+            return .warning(.publicURL, url.text, "cannot be reached from this machine (\(error.reason))", fix: fix)
         }
     }
 
@@ -117,7 +119,7 @@ public struct Doctor: Sendable {
             .joined(separator: ", ")
     }
 
-    /// A client without redirect URIs is warned of by the configuration's loader.
+    /// The configuration's loader warns of clients without redirect URIs.
     private func examineRedirectURIs() -> [Finding] {
         configuration.allClients.flatMap { client -> [Finding] in
             let doubtful = client.redirectURIs.compactMap { uri -> Finding? in
@@ -134,7 +136,7 @@ public struct Doctor: Sendable {
         let subject = configuration.database.url.path ?? configuration.database.url.description
         let examination: DatabaseExamination
         do throws(StorageError) {
-            examination = try DatabaseExamination(configuration.engine)
+            examination = try DatabaseExamination(configuration.databaseLocation)
         } catch {
             let isFile = configuration.database.url.path != nil
             return [
@@ -146,7 +148,7 @@ public struct Doctor: Sendable {
     }
 }
 
-/// What may be wrong with a redirect URI that is allowed.
+/// A doubt about a valid redirect URI.
 private struct RedirectURIDoubt {
     let reason: String
     let remedy: String
@@ -156,12 +158,12 @@ private struct RedirectURIDoubt {
         switch scheme {
         case "https": return nil
         case "http":
-            reason = "is plain http on this machine"
-            remedy = "register the app's https or own-scheme URI instead, unless this is for development"
+            reason = "is plain HTTP on this machine"
+            remedy = "register an https URI or one with the app's own scheme, unless this is for development"
         default:
             guard !scheme.contains(".") else { return nil }
             // RFC 8252 section 7.1.
-            reason = "has a scheme that any other app may take too"
+            reason = "has a scheme that any other app can register too"
             remedy = "use a reversed domain name of yours, such as com.example.app:/callback, or an https URL"
         }
     }
@@ -170,8 +172,8 @@ private struct RedirectURIDoubt {
 extension StorageError.Code {
     fileprivate var remedy: String {
         switch self {
-        case .unavailable: "see that the path in database.url is right and its user may write there"
-        case .full: "make room on the disk"
+        case .unavailable: "check the path in database.url and that the user of this process can write there"
+        case .full: "free disk space"
         case .corrupt: "name another file in database.url, run the version that wrote it, or restore a backup"
         case .conflict, .overloaded, .closed: "try again"
         }
@@ -179,8 +181,8 @@ extension StorageError.Code {
 
     fileprivate var serverRemedy: String {
         switch self {
-        case .unavailable: "see that the server runs, and that host, user and password in database.url are right"
-        case .full: "make room on the server's disk"
+        case .unavailable: "check that the database server runs, and the host, user and password in database.url"
+        case .full: "free disk space on the database server"
         case .corrupt: "name another database in database.url, run the version that wrote it, or restore a backup"
         case .conflict, .overloaded, .closed: "try again"
         }
@@ -190,16 +192,16 @@ extension StorageError.Code {
 extension DatabaseExamination {
     fileprivate func finding(_ subject: String) -> DoctorReport.Finding {
         switch schema {
-        case .missing: .ok(.database, subject, "is not there yet; the first start makes it")
+        case .missing: .ok(.database, subject, "does not exist yet; the first start creates it")
         case .present(let steps, let all) where steps == all:
-            .ok(.database, subject, "opens, and its tables are those of this version (\(steps) of \(all) steps)")
+            .ok(.database, subject, "opens, and its tables are up to date (\(steps) of \(all) migrations)")
         case .present(let steps, let all):
-            .ok(.database, subject, "opens; the next start brings its tables up to date (\(steps) of \(all) steps)")
+            .ok(.database, subject, "opens; the next start migrates its tables (\(steps) of \(all) migrations)")
         }
     }
 
-    fileprivate init(_ engine: Configuration.Engine) throws(StorageError) {
-        switch engine {
+    fileprivate init(_ location: DatabaseLocation) throws(StorageError) {
+        switch location {
         case .sqlite(var sqlite):
             sqlite.busyTimeout = .seconds(2)
             try self.init(sqlite)
@@ -207,12 +209,12 @@ extension DatabaseExamination {
         }
     }
 
-    /// Nil where the disk is another machine's.
+    /// Nil if the disk is another machine's.
     fileprivate func roomFinding(_ subject: String) -> DoctorReport.Finding? {
         guard let freeBytes else { return nil }
         let mebibytes = freeBytes >> 20
         let message = "\(mebibytes) MiB free on its disk"
-        let fix = "make room, or move the database"
+        let fix = "free disk space, or move the database"
         if mebibytes < 64 { return .problem(.database, subject, message, fix: fix) }
         if mebibytes < 512 { return .warning(.database, subject, message, fix: fix) }
         return .ok(.database, subject, message)
@@ -220,15 +222,15 @@ extension DatabaseExamination {
 }
 
 extension DoctorReport {
-    /// What is wrong with a configuration that nothing else can be looked at with.
-    public init(_ errors: ConfigurationErrors) {
+    /// The problems of an invalid configuration, with which nothing else can be checked.
+    package init(_ errors: ConfigurationErrors) {
         var findings = errors.problems.map { problem in
             let place = problem.origin == .none ? "" : " [\(problem.origin)]"
             let subject = problem.key.isEmpty ? "configuration file" : problem.key
             return Finding.problem(.configuration, subject, problem.reason + place, fix: problem.remedy)
         }
         if errors.omitted > 0 {
-            findings.append(.problem(.configuration, "there are \(errors.omitted) more", fix: "mend these first"))
+            findings.append(.problem(.configuration, "there are \(errors.omitted) more", fix: "fix these first"))
         }
         self.init(findings)
     }

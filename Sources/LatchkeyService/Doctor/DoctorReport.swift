@@ -1,18 +1,18 @@
 import Primitives
 
-/// What ``Doctor`` found.
-public struct DoctorReport: Sendable {
-    /// One thing that was looked at. Never holds a secret.
-    public struct Finding: Sendable, Hashable {
-        public enum Severity: String, Sendable, CaseIterable {
+/// The findings of ``Doctor``.
+package struct DoctorReport: Sendable {
+    /// One finding. Never holds a secret.
+    package struct Finding: Sendable, Hashable {
+        package enum Severity: String, Sendable, CaseIterable {
             case ok
-            /// Works, and is unsafe or will not work for long.
+            /// Works, but is unsafe or will fail soon.
             case warning
             /// Sign-ins fail because of it.
             case problem
         }
 
-        public enum Area: String, Sendable, CaseIterable {
+        package enum Area: String, Sendable, CaseIterable {
             case configuration
             case publicURL = "public_url"
             case apiKeys = "api_keys"
@@ -26,13 +26,13 @@ public struct DoctorReport: Sendable {
             case certificates
         }
 
-        public let severity: Severity
-        public let area: Area
-        /// What it is about, such as a client, a network or a host.
-        public let subject: String
-        public let message: String
-        /// What to do; nil if nothing is to be done.
-        public let remedy: String?
+        package let severity: Severity
+        package let area: Area
+        /// The subject, such as a client, a network or a host; may be empty.
+        package let subject: String
+        package let message: String
+        /// What to do; nil if nothing.
+        package let remedy: String?
 
         static func ok(_ area: Area, _ message: String) -> Finding { .ok(area, "", message) }
 
@@ -40,33 +40,33 @@ public struct DoctorReport: Sendable {
             Finding(severity: .ok, area: area, subject: subject, message: message, remedy: nil)
         }
 
-        static func warning(_ area: Area, _ message: String, fix: String) -> Finding {
-            .warning(area, "", message, fix: fix)
-        }
-
         static func warning(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
             Finding(severity: .warning, area: area, subject: subject, message: message, remedy: fix)
         }
 
-        static func problem(_ area: Area, _ message: String, fix: String) -> Finding {
-            .problem(area, "", message, fix: fix)
+        static func warning(_ area: Area, _ message: String, fix: String) -> Finding {
+            .warning(area, "", message, fix: fix)
         }
 
         static func problem(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
             Finding(severity: .problem, area: area, subject: subject, message: message, remedy: fix)
         }
+
+        static func problem(_ area: Area, _ message: String, fix: String) -> Finding {
+            .problem(area, "", message, fix: fix)
+        }
     }
 
-    public let findings: [Finding]
+    package let findings: [Finding]
 
-    public init(_ findings: [Finding]) {
+    package init(_ findings: [Finding]) {
         self.findings = findings
     }
 
-    public func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
+    package func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 
-    /// For people: a line for each finding, and under it what to do.
-    public var text: String {
+    /// For people: a line for each finding, with its remedy below.
+    package var text: String {
         var lines = findings.flatMap { finding -> [String] in
             let name = finding.severity.rawValue.padded(8) + finding.area.rawValue.padded(14)
             let subject = finding.subject.isEmpty ? "" : finding.subject + ": "
@@ -80,7 +80,7 @@ public struct DoctorReport: Sendable {
     }
 
     /// For programs: one object on one line.
-    public var json: String {
+    package var json: String {
         let members = findings.map { finding in
             var json = JSONObjectWriter()
             json.add("severity", finding.severity.rawValue)

@@ -2,7 +2,7 @@ import Observability
 import OpenIDConnect
 import Primitives
 
-/// Counts requests to providers, and tells how they stand.
+/// Counts requests to carriers and providers, and reports their status.
 final class CarrierMetrics: Sendable {
     typealias Source = Status.Source
 
@@ -13,16 +13,16 @@ final class CarrierMetrics: Sendable {
         let source: Source
     }
 
-    /// Issuers beyond these count together.
+    /// The most issuers counted separately.
     private static let capacity = 64
     private static let labels: [MetricDescription.Label] = [
         .init("provider", "the provider's name in the configuration"),
         .init(
             "issuer",
-            "the issuer; empty for the carriers' discovery service; `other` beyond \(capacity) of them"),
+            "the issuer; empty for the carriers' discovery service; `other` for all beyond \(capacity)"),
     ]
     private static let steps = LabelValues(
-        "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was asked for")
+        "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was requested")
 
     private let rows: BoundedRows<Source, Row>
     private let durations: RowTemplate
@@ -31,16 +31,17 @@ final class CarrierMetrics: Sendable {
     init() {
         let outcomes = LabelValues(
             "outcome", ["ok", "refused", "failed", "unexpected"] + OutboundError.Code.allCases.map(\.rawValue),
-            "`ok` for an answer of 2xx, `refused` for 4xx, `failed` for 5xx, `unexpected` for any other; or why there was none"
+            "`ok` for a response of 2xx, `refused` for 4xx, `failed` for 5xx, `unexpected` for any other; or why "
+                + "there was none"
         )
         let durations = RowTemplate(
             "latchkey_carrier_request_duration_seconds", .histogram,
-            "From a request to a carrier or another provider to its answer, or to its failure.", rows: Self.labels,
+            "Duration of requests to carriers and providers, to the response or failure.", rows: Self.labels,
             by: [Self.steps, outcomes])
         let keyRefreshes = RowTemplate(
-            "latchkey_key_refreshes_total", .counter, "Times that an issuer's signing keys were asked for.",
+            "latchkey_key_refreshes_total", .counter, "Requests for an issuer's signing keys.",
             rows: Self.labels,
-            by: [LabelValues("outcome", ["ok", "failed"], "whether there were usable ones")])
+            by: [LabelValues("outcome", ["ok", "failed"], "whether usable keys were returned")])
         self.durations = durations
         self.keyRefreshes = keyRefreshes
         @Sendable func row(_ source: Source) -> Row {
@@ -52,7 +53,7 @@ final class CarrierMetrics: Sendable {
             capacity: Self.capacity, other: row(Source(provider: "other", issuer: "other")), make: row)
     }
 
-    /// What a provider's relying party tells.
+    /// The observer of a provider's relying party.
     func observer(of provider: String, isOfCarriers: Bool) -> RelyingPartyObserver {
         RelyingPartyObserver(
             request: { [self] destination, ending, nanoseconds in
@@ -64,7 +65,7 @@ final class CarrierMetrics: Sendable {
             })
     }
 
-    /// Carriers' discovery requests are named for networks, which anybody can name: they count as the discovery service's.
+    /// Carriers' discovery requests count as the discovery service's: their networks come from callers.
     private func source(of destination: OutboundRequest.Destination, _ provider: String, _ isOfCarriers: Bool) -> Source
     {
         Source(provider: provider, issuer: isOfCarriers && destination.step == .discovery ? "" : destination.carrier)
@@ -87,7 +88,7 @@ final class CarrierMetrics: Sendable {
             RowsMetric(keyRefreshes.description, in: rows) { $0.keyRefreshes },
             SampledMetric(
                 MetricDescription(
-                    "latchkey_carrier_requests_in_progress", .gauge, "Requests to providers that have no answer yet.",
+                    "latchkey_carrier_requests_in_progress", .gauge, "Requests to providers without a response so far.",
                     labels: [Self.labels[0]])
             ) {
                 parties.map { .init(Double($0.value.requestsUnderWay), [$0.key]) }.sorted {
@@ -97,12 +98,12 @@ final class CarrierMetrics: Sendable {
             SampledMetric(
                 MetricDescription(
                     "latchkey_carrier_breaker_open", .gauge,
-                    "1 where an endpoint is not asked because it has not answered lately, or is only tried; 0 where it is.",
+                    "1 if the circuit breaker of an endpoint is open or half-open; 0 if it is closed.",
                     labels: Self.labels + [Self.steps.label])
             ) { [self] in breakers(of: parties) },
             SampledMetric(
                 MetricDescription(
-                    "latchkey_keys_age_seconds", .gauge, "How long ago an issuer's signing keys at hand were fetched.",
+                    "latchkey_keys_age_seconds", .gauge, "Age of an issuer's cached signing keys.",
                     labels: Self.labels)
             ) { [self] in
                 keyAges(of: parties, at: clock.now())
@@ -112,12 +113,12 @@ final class CarrierMetrics: Sendable {
         ]
     }
 
-    /// What each issuer has been asked, all in all.
+    /// The totals of each issuer.
     var figures: [Source: Figures] {
         Dictionary(rows.all.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
     }
 
-    /// How each issuer that was met stands.
+    /// The status of each issuer requested so far.
     func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [Status] {
         let open = openBreakers(of: parties)
         let ages = keyAges(of: parties, at: now)
@@ -131,7 +132,7 @@ final class CarrierMetrics: Sendable {
         }
     }
 
-    /// Of each issuer that was met; the discovery service is left alone where any network's discovery is.
+    /// The breakers of each issuer requested so far. That of the discovery service is open if any network's is.
     private func breakers(of parties: [String: RelyingParty]) -> [SampledMetric.Sample] {
         let open = openBreakers(of: parties)
         return rows.all.flatMap { row in
@@ -171,7 +172,7 @@ final class CarrierMetrics: Sendable {
 }
 
 extension Histogram {
-    /// Whether any request of a step was counted.
+    /// Whether a request of a step was counted.
     fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
         (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
     }

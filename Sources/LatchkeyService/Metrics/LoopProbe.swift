@@ -1,7 +1,7 @@
 import HTTPServer
 import Observability
 
-/// Measures once a second how long the event loops take to come to new work.
+/// Measures the lag of the event loops once a second.
 struct LoopProbe: Sendable {
     private static let pause = Duration.seconds(1)
     /// From a tenth of a millisecond.
@@ -9,9 +9,9 @@ struct LoopProbe: Sendable {
 
     let lag = Histogram(
         "latchkey_event_loop_lag_seconds",
-        "How long the event loops take to come to new work; measured once a second, of each loop.", bounds: bounds)
+        "Time until an event loop starts new work; measured once a second on each loop.", bounds: bounds)
 
-    /// Goes on until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run(_ server: Server) async {
         while !Task.isCancelled {
             do {

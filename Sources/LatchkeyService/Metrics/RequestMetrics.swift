@@ -2,9 +2,9 @@ import HTTPTypes
 import LatchkeyAPI
 import Observability
 
-/// Counts the requests of apps, by where they led.
+/// Counts the requests by route.
 final class RequestMetrics: Sendable {
-    /// What any other method counts as stands last.
+    /// The last one counts all other methods.
     private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"]
     private static let statuses = [
         200, 201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414,
@@ -14,22 +14,24 @@ final class RequestMetrics: Sendable {
 
     private let total: Counter
     private let durations: Histogram
-    /// The places of ``statuses``, by status.
+    /// The index in ``statuses`` of each status.
     private let placeOfStatus: [UInt8]
     private let files: Int
 
-    /// - Parameter patterns: Of all routes, by their numbers.
+    /// - Parameter patterns: The patterns of all routes, by number.
     init(_ patterns: [String]) {
         files = patterns.count
         let routes = LabelValues(
             "route", patterns + ["files", "other"],
-            "the pattern of the path; `files` for those of `Public/`, `other` where there is nothing")
-        let methods = LabelValues("method", Self.methods, "the method; `other` for any that no route has")
-        let statuses = LabelValues("status", Self.statuses.map(String.init) + ["other"], "of the answer")
+            "the pattern of the path; `files` for files of `Public/`, `other` for unknown paths")
+        let methods = LabelValues("method", Self.methods, "the method; `other` for methods without a route")
+        let statuses = LabelValues("status", Self.statuses.map(String.init) + ["other"], "the status of the response")
         total = Counter(
-            "latchkey_http_requests_total", "Requests that were answered.", by: [routes, methods, statuses])
+            "latchkey_http_requests_total", "Requests answered.", by: [routes, methods, statuses])
         durations = Histogram(
-            "latchkey_http_request_duration_seconds", "From a request's last byte to its answer.",
+            "latchkey_http_request_duration_seconds",
+            "Duration of requests, from the last byte of the request to the "
+                + "response.",
             by: [routes, methods])
         var places = [UInt8](repeating: UInt8(Self.statuses.count), count: 600)
         for (place, status) in Self.statuses.enumerated() { places[status] = UInt8(place) }

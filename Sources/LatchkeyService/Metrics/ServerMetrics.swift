@@ -4,34 +4,35 @@ import Observability
 import OutboundHTTP
 import SignIn
 
-/// What the parts of a running service have to do, asked for when the metrics are read.
+/// The load of a running service, sampled when the metrics are read.
 enum ServerMetrics {
     static func metrics(_ statistics: @escaping @Sendable () -> ServerStatistics?) -> [any Metric] {
-        [
-            SampledMetric(
-                "latchkey_http_connections", .gauge, "Open connections of clients.",
-                { statistics().map { Double($0.connections) } }),
-            SampledMetric(
-                "latchkey_http_connections_accepted_total", .counter, "Connections of clients that were taken.",
-                { statistics().map { Double($0.accepted) } }),
-            SampledMetric(
+        func sampled(
+            _ name: String, _ kind: MetricDescription.Kind, _ help: String,
+            _ value: @escaping @Sendable (ServerStatistics) -> Double
+        ) -> SampledMetric {
+            SampledMetric(name, kind, help, { statistics().map(value) })
+        }
+        return [
+            sampled("latchkey_http_connections", .gauge, "Open client connections.") { Double($0.connections) },
+            sampled("latchkey_http_connections_accepted_total", .counter, "Client connections accepted.") {
+                Double($0.accepted)
+            },
+            sampled(
                 "latchkey_http_connections_refused_total", .counter,
-                "Connections of clients that were too many, in all or of one address.",
-                { statistics().map { Double($0.turnedAway) } }),
-            SampledMetric(
-                "latchkey_tls_handshakes_in_progress", .gauge, "TLS handshakes of clients under way.",
-                { statistics().map { Double($0.handshakes) } }),
-            SampledMetric(
-                "latchkey_tls_handshakes_failed_total", .counter, "TLS handshakes of clients that came to nothing.",
-                { statistics().map { Double($0.failedHandshakes) } }),
-            SampledMetric(
-                MetricDescription(
-                    "latchkey_http_requests_refused_total", .counter,
-                    "Requests that were refused before they were whole or could be read.",
-                    labels: [.init("status", "of the answer")])
+                "Client connections refused because of a limit, in total or for one address.", { Double($0.turnedAway) }
+            ),
+            sampled("latchkey_tls_handshakes_in_progress", .gauge, "TLS handshakes in progress.") {
+                Double($0.handshakes)
+            },
+            sampled("latchkey_tls_handshakes_failed_total", .counter, "TLS handshakes that failed.") {
+                Double($0.failedHandshakes)
+            },
+            counts(
+                "latchkey_http_requests_refused_total", "Requests refused because they were incomplete or malformed.",
+                .init("status", "the status of the response")
             ) {
-                (statistics()?.refusedRequests ?? [:]).sorted { $0.key < $1.key }
-                    .map { .init(Double($0.value), [String($0.key)]) }
+                (statistics()?.refusedRequests ?? [:]).sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }
             },
         ]
     }
@@ -43,61 +44,60 @@ enum ServerMetrics {
                 { load().map { Double($0.underWay) } }),
             SampledMetric(
                 "latchkey_http_requests_shed_total", .counter,
-                "Requests answered 503 because as many were being handled as may be.",
+                "Requests answered 503 because of the limit on concurrent requests.",
                 { load().map { Double($0.shed) } }),
-            SampledMetric(
-                MetricDescription(
-                    "latchkey_http_requests_rate_limited_total", .counter, "Requests answered 429.",
-                    labels: [.init("limit", "the limit that they were beyond (`RateLimit-Policy` has it, too)")])
-            ) { (load()?.rateLimited ?? []).map { .init(Double($0.count), [$0.limit]) } },
+            counts(
+                "latchkey_http_requests_rate_limited_total", "Requests answered 429.",
+                .init("limit", "the exceeded limit, as in `RateLimit-Policy`")
+            ) { (load()?.rateLimited ?? []).map { ($0.limit, $0.count) } },
         ]
     }
 
     static func metrics(of sessions: Sessions) -> [any Metric] {
-        [
+        let statistics = { @Sendable in sessions.statistics }
+        return [
             SampledMetric(
-                "latchkey_sessions_started_total", .counter, "Sessions that were begun.",
-                { Double(sessions.statistics.started) }),
-            SampledMetric(
-                MetricDescription(
-                    "latchkey_session_refreshes_total", .counter, "Sessions that were refreshed.",
-                    labels: [
-                        .init(
-                            "outcome",
-                            "`ok`, `again` for an answer that was lost and sent again, `reused` for a token "
-                                + "that was spent and ended the session")
-                    ])
+                "latchkey_sessions_started_total", .counter, "Sessions started.", { Double(statistics().started) }),
+            counts(
+                "latchkey_session_refreshes_total", "Session refreshes.",
+                .init(
+                    "outcome",
+                    "`ok`; `again` for a retry that got the same tokens; `reused` for a used token, which ended the session"
+                )
             ) {
-                let now = sessions.statistics
+                let now = statistics()
+                return [("ok", now.refreshed), ("again", now.refreshedAgain), ("reused", now.reused)]
+            },
+            counts(
+                "latchkey_sessions_ended_total", "Sessions ended before they expired.",
+                .init(
+                    "reason",
+                    "`signed_out`; `revoked` by another session or a service; `provider` for a back-channel logout; "
+                        + "`reused` for a used refresh token")
+            ) {
+                let now = statistics()
                 return [
-                    .init(Double(now.refreshed), ["ok"]), .init(Double(now.refreshedAgain), ["again"]),
-                    .init(Double(now.reused), ["reused"]),
+                    ("signed_out", now.signedOut), ("revoked", now.revoked), ("provider", now.endedByProvider),
+                    ("reused", now.reused),
                 ]
             },
-            SampledMetric(
-                MetricDescription(
-                    "latchkey_sessions_ended_total", .counter, "Sessions that were ended before their time.",
-                    labels: [
-                        .init(
-                            "reason",
-                            "`signed_out`, `revoked` by another session or a service, `provider` for a logout that the "
-                                + "provider told of, `reused` for a refresh token that was spent")
-                    ])
+            counts(
+                "latchkey_session_cache_lookups_total", "Lookups of sessions in the memory cache.",
+                .init("result", "`hit`, or `miss` if the store was asked")
             ) {
-                let now = sessions.statistics
-                return [
-                    .init(Double(now.signedOut), ["signed_out"]), .init(Double(now.revoked), ["revoked"]),
-                    .init(Double(now.endedByProvider), ["provider"]), .init(Double(now.reused), ["reused"]),
-                ]
-            },
-            SampledMetric(
-                MetricDescription(
-                    "latchkey_session_cache_lookups_total", .counter, "Sessions that were looked for in memory.",
-                    labels: [.init("result", "`hit`, or `miss` where the store had to be asked")])
-            ) {
-                let now = sessions.statistics
-                return [.init(Double(now.cacheHits), ["hit"]), .init(Double(now.cacheMisses), ["miss"])]
+                let now = statistics()
+                return [("hit", now.cacheHits), ("miss", now.cacheMisses)]
             },
         ]
+    }
+
+    /// A counter with one label.
+    private static func counts(
+        _ name: String, _ help: String, _ label: MetricDescription.Label,
+        _ read: @escaping @Sendable () -> [(String, UInt64)]
+    ) -> SampledMetric {
+        SampledMetric(MetricDescription(name, .counter, help, labels: [label])) {
+            read().map { .init(Double($0.1), [$0.0]) }
+        }
     }
 }

@@ -9,36 +9,36 @@ import SignIn
 import Storage
 import StorageModel
 
-/// All that a service counts, and what is told of that at `GET /metrics`.
+/// The metrics of a service at `GET /metrics`.
 final class ServiceMetrics: Sendable {
     let registry = MetricsRegistry()
     let signIns = SignInMetrics()
     let carriers = CarrierMetrics()
     let store = StoreMetrics()
     let loops = LoopProbe()
-    /// Reads /proc, which takes too long for an event loop; one page at a time is enough for anybody.
+    /// Reads /proc, which takes too long for an event loop. One page at a time.
     private let queue = DispatchQueue(label: "metrics", qos: .utility)
 
-    /// - Parameter maximumDescriptors: How many may be open.
+    /// - Parameter maximumDescriptors: The limit of open file descriptors.
     init(maximumDescriptors: Int) {
         registry.add(signIns.metrics + ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
         registry.add([
             SampledMetric(
                 MetricDescription(
-                    "latchkey_build_info", .gauge, "1, and what is running.",
-                    labels: [.init("version", "of this program")])
+                    "latchkey_build_info", .gauge, "1; the labels describe the program.",
+                    labels: [.init("version", "the version")])
             ) { [.init(1, [LatchkeyVersion.text])] }
         ])
     }
 
-    /// The metrics as they are now, in Prometheus' text format.
+    /// The current metrics in Prometheus' text format.
     func page() async -> [UInt8] {
         await withCheckedContinuation { done in
             queue.async { done.resume(returning: self.registry.page()) }
         }
     }
 
-    /// Puts a status together where that holds up no event loop.
+    /// Runs off the event loops.
     func read(_ status: @escaping @Sendable () -> ServiceStatus) async -> ServiceStatus {
         await withCheckedContinuation { done in queue.async { done.resume(returning: status()) } }
     }
@@ -47,17 +47,17 @@ final class ServiceMetrics: Sendable {
         registry.add([
             SampledMetric(
                 "latchkey_outbound_transfers", .gauge,
-                "Requests to providers that are under way or wait for a connection.",
+                "Outbound requests in progress or waiting for a connection.",
                 { Double(client.exchangesUnderWay) })
         ])
     }
 
-    /// Counts the requests of an API from now on.
-    /// - Returns: What has to be told of them.
+    /// Adds the metrics of an API.
+    /// - Returns: The observer of its requests.
     func add(_ api: LatchkeyAPI) -> RequestObserver {
         let requests = RequestMetrics(api.routePatterns)
         registry.add(requests.metrics)
-        // Weak, because the API has the registry.
+        // Weak, because the API holds the registry.
         registry.add(ServerMetrics.metrics({ [weak api] in api?.load }))
         return { requests.count($0) }
     }
@@ -67,7 +67,7 @@ final class ServiceMetrics: Sendable {
         registry.add([
             SampledMetric(
                 "latchkey_tls_certificate_expiry_timestamp_seconds", .gauge,
-                "When the certificate that HTTPS is served with expires, since 1970; only where HTTPS is served.",
+                "Expiry of the HTTPS certificate, in seconds since 1970; only with HTTPS.",
                 { certificates.map { Double($0.tls.validity.upperBound.secondsSinceEpoch) } })
         ])
     }

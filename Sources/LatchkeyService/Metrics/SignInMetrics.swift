@@ -2,16 +2,16 @@ import Observability
 import OpenIDConnect
 import SignIn
 
-/// Counts sign-ins, by whose they were and how they ended.
+/// Counts sign-ins by provider, network and outcome.
 final class SignInMetrics: Sendable {
-    /// Whose sign-ins: a provider's, and a network's where it is of carriers. Networks that discovery does not know have
-    /// none: anybody can name one.
+    /// The network is empty for other providers, and for networks that discovery does not know: those come from
+    /// callers.
     private struct Source: Hashable, Sendable {
         let provider: String
         let network: String
     }
 
-    /// Networks and providers beyond these count together.
+    /// The most pairs of provider and network counted separately.
     private static let capacity = 128
 
     private let total: BoundedRows<Source, Counter>
@@ -22,18 +22,20 @@ final class SignInMetrics: Sendable {
 
     init() {
         let kinds = LabelValues(
-            "kind", SignInReport.Kind.allCases.map(\.rawValue), "what the sign-in was for")
+            "kind", SignInReport.Kind.allCases.map(\.rawValue), "the purpose of the sign-in")
         let outcomes = LabelValues(
             "outcome", SignInReport.Outcome.allCases.map(\.rawValue),
-            "how it ended: `signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, or the `error` of "
-                + "the answer, with `refused_by_carrier` for all codes of carriers' own")
+            "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, or the `error` of the "
+                + "response, "
+                + "with `refused_by_carrier` for all of the carriers' own codes")
         let template = RowTemplate(
-            "latchkey_sign_ins_total", .counter, "Sign-ins that have ended.",
+            "latchkey_sign_ins_total", .counter, "Sign-ins that ended.",
             rows: [
-                .init("provider", "the provider's name in the configuration; empty where the request named none"),
+                .init("provider", "the provider's name in the configuration; empty if the request named none"),
                 .init(
                     "mccmnc",
-                    "the carrier's network, where discovery knows it; empty otherwise; `other` beyond \(Self.capacity) of them"
+                    "the carrier's network, if discovery knows it; otherwise empty; `other` for all beyond "
+                        + "\(Self.capacity)"
                 ),
             ], by: [kinds, outcomes])
         self.template = template
@@ -41,13 +43,13 @@ final class SignInMetrics: Sendable {
             template.counter([source.provider, source.network])
         }
         durations = Histogram(
-            "latchkey_sign_in_duration_seconds", "From a sign-in's request to its end, carriers' answers included.",
+            "latchkey_sign_in_duration_seconds", "Duration of sign-ins, including the carriers' responses.",
             by: [kinds])
         steps = Histogram(
-            "latchkey_sign_in_step_duration_seconds", "How long the steps of sign-ins take.",
+            "latchkey_sign_in_step_duration_seconds", "Duration of the steps of sign-ins.",
             by: [LabelValues("step", SignInReport.Step.allCases.map(\.rawValue), "the step")])
         failedChecks = Counter(
-            "latchkey_id_token_refusals_total", "ID tokens that were refused.",
+            "latchkey_id_token_refusals_total", "ID tokens refused.",
             by: [LabelValues("check", IDTokenCheck.allCases.map(\.rawValue), "the check that failed")])
     }
 
@@ -64,7 +66,7 @@ final class SignInMetrics: Sendable {
         if let check = report.check { failedChecks.add(at: Self.placesOfChecks[check] ?? 0) }
     }
 
-    /// How many ended how, all kinds and sources together.
+    /// The count of each outcome, over all kinds and sources.
     var counts: [(outcome: SignInReport.Outcome, count: UInt64)] {
         let rows = total.all
         return SignInReport.Outcome.allCases.enumerated().map { place, outcome in

@@ -8,13 +8,13 @@ final class StoreMetrics: Sendable {
     private let failures: Counter
 
     init() {
-        let kinds = LabelValues("kind", ["read", "write"], "whether it was to read or to write")
+        let kinds = LabelValues("kind", ["read", "write"], "whether the call reads or writes")
         durations = Histogram(
-            "latchkey_store_call_duration_seconds", "From a call to the store to its end, waiting included.",
+            "latchkey_store_call_duration_seconds", "Duration of calls to the store, including waiting.",
             by: [kinds])
         failures = Counter(
             "latchkey_store_errors_total", "Calls to the store that failed.",
-            by: [kinds, LabelValues("code", StorageError.Code.allCases.map(\.rawValue), "why")])
+            by: [kinds, LabelValues("code", StorageError.Code.allCases.map(\.rawValue), "the cause")])
     }
 
     var observer: StoreObserver {
@@ -33,13 +33,13 @@ final class StoreMetrics: Sendable {
             SampledMetric(
                 MetricDescription(
                     "latchkey_store_calls_waiting", .gauge, "Calls that wait for a connection to the store.",
-                    labels: [.init("kind", "whether it is to read or to write")])
+                    labels: [.init("kind", "whether the call reads or writes")])
             ) {
                 let now = statistics()
                 return [.init(Double(now.readsWaiting), ["read"]), .init(Double(now.writesWaiting), ["write"])]
             },
             SampledMetric(
-                "latchkey_store_commits_total", .counter, "Commits, each of one write or several.",
+                "latchkey_store_commits_total", .counter, "Commits, each of one or more writes.",
                 { Double(statistics().commits) }),
         ]
     }

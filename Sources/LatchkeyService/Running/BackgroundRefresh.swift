@@ -1,14 +1,14 @@
 import Logging
 import OpenIDConnect
 
-/// Renews carriers' and other providers' metadata and keys before their time is over, so that sign-ins find them fresh.
+/// Renews the metadata and keys of carriers and providers before they expire, so that sign-ins need not wait.
 struct BackgroundRefresh: Sendable {
     private static let pause = Duration.seconds(5)
 
     let relyingParties: [RelyingParty]
     let logger: Logger
 
-    /// Goes on until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             do {
@@ -19,13 +19,13 @@ struct BackgroundRefresh: Sendable {
             let result = await refreshDue()
             if result.failed > 0, !Task.isCancelled {
                 logger.warning(
-                    "carriers' metadata or keys could not be renewed; what is known serves on",
+                    "carriers' metadata or keys could not be renewed; the cached ones stay in use",
                     metadata: ["failed": "\(result.failed)", "renewed": "\(result.renewed)"])
             }
         }
     }
 
-    /// All at the same time, so that none waits for another's that hangs.
+    /// Concurrently, so that a carrier that hangs does not delay the others.
     private func refreshDue() async -> RelyingParty.Refreshed {
         await withTaskGroup(of: RelyingParty.Refreshed.self) { group in
             for relyingParty in relyingParties { group.addTask { await relyingParty.refreshDue() } }

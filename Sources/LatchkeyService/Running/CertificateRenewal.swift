@@ -5,13 +5,13 @@ import Logging
 import Primitives
 import Synchronization
 
-/// Takes over new certificates while the server runs: when it is told to, and when their files have changed.
+/// Loads new certificates while the server runs: at a reload, and when their files have changed.
 ///
-/// A pair that cannot be used, or has expired, is refused with a word in the log, and what there is serves on.
+/// A certificate that is invalid or expired is refused and logged; the current one stays in use.
 final class CertificateRenewal: Sendable {
     private static let pause = Duration.seconds(5)
 
-    /// What changes when a file does; nil for one that is not there.
+    /// Changes when a file does.
     private struct Stamp: Hashable {
         let device: UInt64
         let number: UInt64
@@ -21,9 +21,9 @@ final class CertificateRenewal: Sendable {
     }
 
     private struct State {
-        /// As the files were when they were last read.
+        /// The stamps of the last read; nil for a missing file.
         var read: [Stamp?] = []
-        /// As they were when they were last looked at.
+        /// The stamps of the last check.
         var seen: [Stamp?] = []
     }
 
@@ -33,7 +33,7 @@ final class CertificateRenewal: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Nil where there is no HTTPS.
+    /// Nil without HTTPS.
     /// - Throws: ``LatchkeyStartError`` if the certificate cannot be used.
     init?(_ settings: Configuration.TLS, clock: WallClock, logger: Logger) throws {
         guard settings.isOn else { return nil }
@@ -49,7 +49,7 @@ final class CertificateRenewal: Sendable {
         state.withLock { $0 = State(read: stamps, seen: stamps) }
     }
 
-    /// Looks at the files every few seconds until the task is cancelled.
+    /// Checks the files every few seconds until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             do {
@@ -61,8 +61,8 @@ final class CertificateRenewal: Sendable {
         }
     }
 
-    /// Takes over files that have changed, once they have stayed as they are from one look to the next: certificate and
-    /// key are two files, and seldom written in the same instant.
+    /// Loads changed files once they are the same in two consecutive checks: certificate and key are two files, which
+    /// are seldom written at the same moment.
     func look() {
         let now = Self.stamps(settings)
         let isDue = state.withLock { state in
@@ -72,15 +72,15 @@ final class CertificateRenewal: Sendable {
         if isDue { renew() }
     }
 
-    /// Reads the files, and serves with what they hold from now on.
+    /// Reads the files and serves with the new certificate.
     func renew() {
         let stamps = Self.stamps(settings)
-        // Files that cannot be used are not read again until they have changed once more.
+        // Invalid files are not read again until they change.
         state.withLock { $0 = State(read: stamps, seen: stamps) }
         do throws(TLSFileProblem) {
             try replace(with: try ServerTLS(settings, .system))
         } catch {
-            logger.error("the new certificate is refused, and the one that there is serves on: \(error)")
+            logger.error("the new certificate is refused, and the current one stays in use: \(error)")
         }
     }
 
@@ -88,20 +88,19 @@ final class CertificateRenewal: Sendable {
         let end = UTCTime.text(new.validity.upperBound)
         guard new.validity.upperBound > clock.now() else {
             throw TLSFileProblem(
-                key: "tls.certificate_file", reason: "the certificate has expired, on \(end)", remedy: "renew it")
+                key: "tls.certificate_file", reason: "the certificate expired on \(end)", remedy: "renew it")
         }
         tls.replace(with: new)
-        logger.notice("serving with the certificate as it is now", metadata: ["holds_until": "\(end)"])
+        logger.notice("serving with the new certificate", metadata: ["valid_until": "\(end)"])
     }
 
     private static func stamps(_ settings: Configuration.TLS) -> [Stamp?] {
         settings.files.map { file in
             var status = stat()
             guard stat(file.path, &status) == 0 else { return nil }
-            let modified = status.st_mtim
             return Stamp(
                 device: UInt64(status.st_dev), number: UInt64(status.st_ino), size: Int(status.st_size),
-                seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec))
+                seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
         }
     }
 }

@@ -4,20 +4,20 @@ import SignIn
 import Storage
 import StorageModel
 
-/// Sees to the signing keys, and removes from the store what has expired: once a minute and in small steps.
+/// Maintains the signing keys and removes expired records, once a minute and in small steps.
 struct Housekeeping: Sendable {
     private static let pause = Duration.seconds(60)
     private static let rowsPerStep = 500
 
     let store: any Store
-    /// How long audit events are kept.
+    /// The retention of audit events.
     let auditRetention: Duration
     let signingKeys: SigningKeys
     let sessions: Sessions
     let clock: WallClock
     let logger: Logger
 
-    /// Goes on until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             await keepSigningKeys()
@@ -25,19 +25,18 @@ struct Housekeeping: Sendable {
                 try await Task.sleep(for: Housekeeping.pause)
                 try await purge()
             } catch let error as StorageError {
-                logger.warning("could not remove what has expired", metadata: ["error": "\(error.code)"])
+                logger.warning("could not remove expired records", metadata: ["error": "\(error.code)"])
             } catch {
                 return
             }
         }
     }
 
-    /// Sees to the signing keys.
     func keepSigningKeys() async {
         do throws(SignInError) {
             try await signingKeys.maintain()
         } catch {
-            logger.warning("could not see to the signing keys", metadata: ["error": "\(error.code.text)"])
+            logger.warning("could not maintain the signing keys", metadata: ["error": "\(error.code.text)"])
         }
     }
 
@@ -51,19 +50,19 @@ struct Housekeeping: Sendable {
         removed += try await repeating { limit async throws(StorageError) in
             try await store.purgeAuditEvents(from: end, limit: limit)
         }
-        if removed > 0 { logger.debug("removed what has expired", metadata: ["rows": "\(removed)"]) }
+        if removed > 0 { logger.debug("removed expired records", metadata: ["rows": "\(removed)"]) }
     }
 
-    /// Takes down when sessions were last used; also at the end of the process.
+    /// Writes when sessions were last used; also at shutdown.
     func writeLastSeen() async {
         do throws(SignInError) {
             try await sessions.writeLastSeen()
         } catch {
-            logger.warning("could not take down when sessions were used", metadata: ["error": "\(error.code.text)"])
+            logger.warning("could not write when sessions were last used", metadata: ["error": "\(error.code.text)"])
         }
     }
 
-    /// Takes steps until one finds less than it could have removed.
+    /// Repeats a step until it removes fewer rows than its limit.
     private func repeating(
         _ step: (_ limit: Int) async throws(StorageError) -> Int
     ) async throws(StorageError) -> Int {

@@ -5,45 +5,45 @@ import Observability
 import Synchronization
 
 extension LatchkeyService {
-    /// Takes over what may change while a service runs, as ``ConfigurationKey/reload`` says; tells which other keys have
-    /// changed, which wait for the next start. Values of secrets are compared by nobody and told to nobody.
+    /// Applies the settings that can change while a service runs (``ConfigurationKey/reload``), and logs the other
+    /// changed keys, which take effect at the next start. Secrets are neither compared nor logged.
     public func reload(_ loaded: LoadedConfiguration) {
         for warning in loaded.warnings { logger.warning("\(warning)") }
         certificates?.renew()
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
-        api.replaceLimits(new.requestLimits)
+        api.replaceLimits(new.effectiveLimits)
         let before = reloaded.withLock { before in
             defer { before = new }
             return before
         }
-        let waiting = Self.changedKeys(from: configuration, to: new) { $0 != .value }
-        let taken = Self.changedKeys(from: before, to: new) { $0 == .value }
+        let pending = Self.changedKeys(from: configuration, to: new) { $0 != .value }
+        let applied = Self.changedKeys(from: before, to: new) { $0 == .value }
         var metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]
-        if !taken.isEmpty { metadata["taken_over"] = "\(taken.joined(separator: " "))" }
+        if !applied.isEmpty { metadata["taken_over"] = "\(applied.joined(separator: " "))" }
         let former = logThreshold.level
         logThreshold.level = level
-        // Said also where less is logged from now on, and only once that is so.
+        // Logged at the lower of both levels, so that a reload that raises the threshold is logged too.
         if let either = [former, level].compactMap({ $0 }).min() {
-            var teller = logger
-            teller.logLevel = either
-            teller.notice("reloaded", metadata: metadata)
+            var logger = logger
+            logger.logLevel = either
+            logger.notice("reloaded", metadata: metadata)
         }
-        guard !waiting.isEmpty else { return }
+        guard !pending.isEmpty else { return }
         logger.warning(
-            "changed, and in force from the next start on", metadata: ["keys": "\(waiting.joined(separator: " "))"])
+            "changed, but in effect only from the next start", metadata: ["keys": "\(pending.joined(separator: " "))"])
     }
 
-    /// Tells that a changed configuration is bad, and stays with what there is.
+    /// Logs the problems of an invalid configuration; the current one stays in effect.
     public func refuseReload(_ errors: ConfigurationErrors) {
         for problem in errors.problems { logger.error("not reloaded: \(problem)") }
     }
 
     private static func changedKeys(
-        from old: Configuration, to new: Configuration, where isMeant: (ConfigurationKey.Reload) -> Bool
+        from old: Configuration, to new: Configuration, where matches: (ConfigurationKey.Reload) -> Bool
     ) -> [String] {
-        let meant = Set(ConfigurationReference.keys.filter { isMeant($0.reload) }.map(\.name))
+        let keys = Set(ConfigurationReference.keys.filter { matches($0.reload) }.map(\.name))
         return zip(ConfigurationReference.values(of: old), ConfigurationReference.values(of: new))
-            .filter { $0.0.value != $0.1.value && meant.contains($0.0.key) }.map(\.0.key)
+            .filter { $0.0.value != $0.1.value && keys.contains($0.0.key) }.map(\.0.key)
     }
 }

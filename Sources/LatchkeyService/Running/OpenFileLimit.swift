@@ -1,8 +1,8 @@
 import Glibc
 
-/// The number of descriptors the process may have: each connection is one.
+/// The most file descriptors of the process; each connection needs one.
 enum OpenFileLimit {
-    /// Raises the soft limit to the hard one, which needs no privilege. Returns the limit that holds.
+    /// Raises the soft limit to the hard limit, which needs no privilege, and returns it.
     static func raise() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -3,11 +3,10 @@ import OpenIDConnect
 import Primitives
 import Tracing
 
-/// Sends requests to carriers and providers as spans of the trace that they are sent for, which they are told by
-/// `traceparent` (W3C Trace Context).
+/// Sends outbound requests as spans of the current trace, with a `traceparent` field (W3C Trace Context).
 struct TracedClient: HTTPClient {
     let client: any HTTPClient
-    /// Nil where nobody listens: then a trace is passed on, and none begun.
+    /// Nil without a tracer: then an incoming trace is passed on, and no new one is started.
     let tracer: (any Tracer)?
 
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
@@ -20,7 +19,7 @@ struct TracedClient: HTTPClient {
     ) async throws(OutboundError) -> OutboundResponse {
         let span = tracer.startSpan(request.method.rawValue, ofKind: .client)
         defer { span.end() }
-        // Names of OpenTelemetry's semantic conventions for HTTP. The URL itself says whose sign-in it is.
+        // OpenTelemetry's semantic conventions for HTTP, without the URL, which identifies the sign-in.
         span.updateAttributes { attributes in
             attributes["http.request.method"] = request.method.rawValue
             attributes["server.address"] = request.url.host

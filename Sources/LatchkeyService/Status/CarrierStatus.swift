@@ -4,16 +4,16 @@ import OpenIDConnect
 import Primitives
 
 extension CarrierMetrics {
-    /// How the requests to an issuer ended.
+    /// The results of the requests to an issuer.
     struct Figures: Sendable, Hashable {
-        /// With an answer that was meant for an answer: 2xx, or 4xx, by which carriers refuse.
+        /// Responses of 2xx, or of 4xx, with which carriers refuse.
         var answered: UInt64 = 0
-        /// With any other, or none.
+        /// All other requests.
         var failed: UInt64 = 0
-        /// All of those answered together.
+        /// The total duration of the answered requests.
         var nanoseconds: UInt64 = 0
 
-        /// How long an answer takes; nil where there was none.
+        /// Nil without an answered request.
         private var meanMilliseconds: Double? {
             answered == 0 ? nil : (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
         }
@@ -39,26 +39,26 @@ extension CarrierMetrics {
         }
     }
 
-    /// How dealings with an issuer stand.
+    /// The status of an issuer.
     struct Status: Sendable {
-        /// A provider's issuer; without one, the carriers' discovery service.
+        /// A provider's issuer; the empty issuer is the carriers' discovery service.
         struct Source: Hashable, Sendable {
             let provider: String
             let issuer: String
         }
 
         let source: Source
-        /// Since the process began.
+        /// Since the start of the process.
         let figures: Figures
-        /// What is not asked for the moment, or only tried.
+        /// The steps whose circuit breaker is not closed.
         let leftAlone: [String]
-        /// When the oldest of the keys at hand came; nil without any.
+        /// When the oldest cached keys were fetched; nil without keys.
         let keysFetchedAt: Timestamp?
     }
 }
 
 extension CarrierMetrics.Figures {
-    /// - Parameter durations: Of an issuer, by what was asked for and how it ended.
+    /// - Parameter durations: The issuer's requests by step and outcome.
     init(_ durations: Histogram) {
         for step in OutboundRequest.Destination.Step.allCases.indices {
             for outcome in 0..<4 + OutboundError.Code.allCases.count {

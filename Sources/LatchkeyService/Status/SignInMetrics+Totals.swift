@@ -2,7 +2,7 @@ import LatchkeyAPI
 import SignIn
 
 extension SignInMetrics {
-    /// All sign-ins by how they ended, roughly.
+    /// All sign-ins by kind of outcome.
     var totals: ServiceStatus.Outcomes {
         var totals = ServiceStatus.Outcomes()
         for (outcome, count) in counts {

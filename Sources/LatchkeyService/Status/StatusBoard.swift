@@ -3,14 +3,14 @@ import Primitives
 import SignIn
 import Synchronization
 
-/// What the operator's status page tells: the last hour, minute by minute, from the counters of the metrics, and the last
-/// sign-ins that failed. All of it is in memory, and nothing of a user is in it.
+/// The data of the operator's status page: the last hour by minute, from the counters of the metrics, and the last
+/// failed sign-ins. In memory only, without personal data.
 final class StatusBoard: Sendable {
-    /// Counts from the beginning of a minute on.
+    /// The counts of a minute.
     struct Minute: Sendable {
         /// The minute's number since 1970.
         let number: Int64
-        /// As the counters stood when it began.
+        /// The counters at its start.
         let signInsBefore: ServiceStatus.Outcomes
         let carriersBefore: [CarrierMetrics.Status.Source: CarrierMetrics.Figures]
         var signIns = ServiceStatus.Outcomes()
@@ -40,7 +40,7 @@ final class StatusBoard: Sendable {
         startedAt = clock.now()
     }
 
-    /// Keeps a sign-in that failed, and forgets the oldest for it.
+    /// Records a failed sign-in, and drops the oldest if there are too many.
     func note(_ report: SignInReport) {
         guard report.fault != nil else { return }
         let failure = ServiceStatus.Failure(at: clock.now(), report: report)
@@ -50,7 +50,7 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// Reads them every few seconds until the task is cancelled.
+    /// Samples every few seconds until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             sample()
@@ -62,17 +62,17 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// Reads the counters into the present minute. To be called every few seconds.
+    /// Reads the counters into the current minute.
     func sample() {
         let now = clock.now().secondsSinceEpoch / 60
         state.withLock { state in
-            // Read in here, so that nobody's older figures come after newer ones.
+            // Under the lock, so that older counts never replace newer ones.
             let signIns = signIns.totals
             let carriers = carriers.figures
             if state.minutes.last?.number != now {
-                // What came since the last look at the minute before counts in this one.
+                // Counts since the last sample of the previous minute belong to this one.
                 let last = state.minutes.last
-                // Of a clock that was set back, too, each minute is there once.
+                // Each minute exists once, also if the clock was set back.
                 state.minutes.removeAll { $0.number >= now || $0.number <= now - Int64(Self.keptMinutes) }
                 state.minutes.append(
                     Minute(
@@ -89,10 +89,10 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// The latest first.
+    /// Newest first.
     private var failures: [ServiceStatus.Failure] { state.withLock { $0.failures }.reversed() }
 
-    /// How things stand, as far as it is known here.
+    /// The status, without the load.
     func status(of carriers: [CarrierMetrics.Status]) -> ServiceStatus {
         sample()
         let minutes = state.withLock { $0.minutes }

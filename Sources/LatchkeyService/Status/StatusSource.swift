@@ -7,7 +7,7 @@ import Storage
 import StorageModel
 import Synchronization
 
-/// Puts together what the status page tells, from all that count. The server and the API are there only after it, and have it.
+/// Assembles the status page. The server and the API are created after it, because they hold it.
 final class StatusSource: Sendable {
     private struct Serving {
         weak var api: LatchkeyAPI?

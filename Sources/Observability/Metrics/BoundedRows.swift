@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Metrics whose first labels are not known when the process starts, such as carriers: a row for each that is met, so many
-/// at most. All that are met when there is no room count in one more row, whose labels say `other`.
-public final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendable {
+/// Metrics whose first labels are unknown at the start, such as carriers: one row for each, up to a capacity. All
+/// others share a row with the labels `other`.
+package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendable {
     private struct State {
         var rows: [Key: Row] = [:]
         var inOrder: [Row] = []
@@ -13,15 +13,15 @@ public final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendabl
     private let other: Row
     private let state = Mutex(State())
 
-    /// - Parameter make: A row of the key, which the first that counts in it calls.
-    public init(capacity: Int, other: Row, make: @escaping @Sendable (Key) -> Row) {
+    /// - Parameter make: Makes the row of a key at its first use.
+    package init(capacity: Int, other: Row, make: @escaping @Sendable (Key) -> Row) {
         self.capacity = capacity
         self.other = other
         self.make = make
     }
 
-    /// The row of a key: made if there is none and there is room.
-    public subscript(key: Key) -> Row {
+    /// The row of a key, made if there is none and the capacity allows it.
+    package subscript(key: Key) -> Row {
         state.withLock { state in
             if let row = state.rows[key] { return row }
             guard state.rows.count < capacity else { return other }
@@ -33,19 +33,19 @@ public final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendabl
     }
 
     /// Whether a key has a row.
-    public func has(_ key: Key) -> Bool { state.withLock { $0.rows[key] != nil } }
+    package func has(_ key: Key) -> Bool { state.withLock { $0.rows[key] != nil } }
 
-    /// All rows, in the order in which they were made, and that of all others.
-    public var all: [Row] { state.withLock { $0.inOrder } + [other] }
+    /// All rows in the order in which they were made, then that of all others.
+    package var all: [Row] { state.withLock { $0.inOrder } + [other] }
 }
 
-/// A family of which ``BoundedRows`` hold the parts.
-public struct RowsMetric<Key: Hashable & Sendable, Row: Sendable>: Metric {
-    public let description: MetricDescription
+/// A metric family whose parts are in ``BoundedRows``.
+package struct RowsMetric<Key: Hashable & Sendable, Row: Sendable>: Metric {
+    package let description: MetricDescription
     private let rows: BoundedRows<Key, Row>
     private let part: @Sendable (Row) -> any Metric
 
-    public init(
+    package init(
         _ description: MetricDescription, in rows: BoundedRows<Key, Row>,
         _ part: @escaping @Sendable (Row) -> any Metric
     ) {
@@ -54,18 +54,18 @@ public struct RowsMetric<Key: Hashable & Sendable, Row: Sendable>: Metric {
         self.part = part
     }
 
-    public func write(to page: inout MetricsPage) {
+    package func write(to page: inout MetricsPage) {
         for row in rows.all { part(row).write(to: &page) }
     }
 }
 
-/// The description and fixed labels of a metric of which there is one for each row.
-public struct RowTemplate: Sendable {
-    public let description: MetricDescription
+/// The description and fixed labels of a metric that each row has.
+package struct RowTemplate: Sendable {
+    package let description: MetricDescription
     private let rowLabels: [MetricDescription.Label]
     private let dimensions: [LabelValues]
 
-    public init(
+    package init(
         _ name: String, _ kind: MetricDescription.Kind, _ help: String, rows: [MetricDescription.Label],
         by dimensions: [LabelValues]
     ) {
@@ -74,12 +74,12 @@ public struct RowTemplate: Sendable {
         self.dimensions = dimensions
     }
 
-    /// - Parameter values: Of the row's labels, in their order.
-    public func counter(_ values: [String]) -> Counter {
+    /// - Parameter values: The values of the row's labels, in their order.
+    package func counter(_ values: [String]) -> Counter {
         Counter(description, common: common(values), by: dimensions)
     }
 
-    public func histogram(_ values: [String]) -> Histogram {
+    package func histogram(_ values: [String]) -> Histogram {
         Histogram(description, common: common(values), by: dimensions)
     }
 

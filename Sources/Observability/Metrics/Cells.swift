@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A row of numbers that any thread may add to, each by one atomic instruction: nothing is locked and nothing allocated.
+/// Numbers that any thread can add to with one atomic instruction, without locks and allocations.
 final class Cells: @unchecked Sendable {
-    // @unchecked: the pointer never changes, and what it points to is atomic.
+    // @unchecked: the pointer is constant, and the memory is atomic.
 
     private let storage: UnsafeMutablePointer<Atomic<UInt64>>
     let count: Int
@@ -18,7 +18,7 @@ final class Cells: @unchecked Sendable {
         storage.deallocate()
     }
 
-    /// Adds to a cell; one beyond the last counts as the last.
+    /// Adds to a cell; an index out of range counts as the last.
     func add(_ amount: UInt64, at index: Int) {
         storage[min(max(0, index), count - 1)].wrappingAdd(amount, ordering: .relaxed)
     }

@@ -1,20 +1,20 @@
-/// Counts durations by how long they were, split up by up to three labels of fixed values.
-public final class Histogram: Metric {
+/// Counts durations in buckets, by up to three labels with fixed values.
+package final class Histogram: Metric {
     /// Upper bounds in nanoseconds, from half a millisecond to ten seconds.
-    public static let latencies: [UInt64] = [
+    package static let latencies: [UInt64] = [
         500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,
         500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
     ]
 
-    public let description: MetricDescription
+    package let description: MetricDescription
     private let space: LabelSpace
     private let bounds: [UInt64]
-    /// For each combination: a cell for each bound, one for what is beyond, and one for the sum.
+    /// For each combination: a cell for each bound, one beyond the last bound, and one for the sum.
     private let cells: Cells
     private let width: Int
     private let common: [(name: String, value: String)]
 
-    public convenience init(
+    package convenience init(
         _ name: String, _ help: String, by dimensions: [LabelValues] = [], bounds: [UInt64] = Histogram.latencies
     ) {
         self.init(
@@ -22,7 +22,7 @@ public final class Histogram: Metric {
             bounds: bounds)
     }
 
-    /// One of a row: the row's labels stand before its own.
+    /// A histogram of a row, whose labels precede its own.
     init(
         _ description: MetricDescription, common: [(name: String, value: String)], by dimensions: [LabelValues],
         bounds: [UInt64] = Histogram.latencies
@@ -35,8 +35,8 @@ public final class Histogram: Metric {
         cells = Cells(space.size * width)
     }
 
-    /// Counts a duration. The values are named by their places, as in ``Counter/add(_:at:_:_:)``.
-    public func observe(_ nanoseconds: UInt64, at first: Int = 0, _ second: Int = 0, _ third: Int = 0) {
+    /// Counts a duration. Label values are given by index, as in ``Counter/add(_:at:_:_:)``.
+    package func observe(_ nanoseconds: UInt64, at first: Int = 0, _ second: Int = 0, _ third: Int = 0) {
         let start = space.number(first, second, third) * width
         var bucket = 0
         while bucket < bounds.count, nanoseconds > bounds[bucket] { bucket += 1 }
@@ -44,14 +44,14 @@ public final class Histogram: Metric {
         cells.add(nanoseconds, at: start + width - 1)
     }
 
-    /// How many durations were counted at a combination, and what they come to in nanoseconds.
-    public func total(at first: Int = 0, _ second: Int = 0, _ third: Int = 0) -> (count: UInt64, nanoseconds: UInt64) {
+    /// The count and the sum in nanoseconds of a combination.
+    package func total(at first: Int = 0, _ second: Int = 0, _ third: Int = 0) -> (count: UInt64, nanoseconds: UInt64) {
         let start = space.number(first, second, third) * width
         let count = (0..<width - 1).reduce(UInt64(0)) { $0 &+ cells.value(at: start + $1) }
         return (count, cells.value(at: start + width - 1))
     }
 
-    public func write(to page: inout MetricsPage) {
+    package func write(to page: inout MetricsPage) {
         for number in 0..<space.size {
             let start = number * width
             let buckets = (0..<width - 1).map { cells.value(at: start + $0) }

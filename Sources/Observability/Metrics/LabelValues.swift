@@ -1,9 +1,9 @@
-/// The values that a label can have: fixed when the process starts, so that nothing that is asked can add one.
-public struct LabelValues: Sendable {
-    public let label: MetricDescription.Label
-    public let values: [String]
+/// The values of a label, fixed at the start, so that no request can add one.
+package struct LabelValues: Sendable {
+    package let label: MetricDescription.Label
+    package let values: [String]
 
-    public init(_ name: String, _ values: [String], _ meaning: String) {
+    package init(_ name: String, _ values: [String], _ meaning: String) {
         label = MetricDescription.Label(name, meaning)
         self.values = values
     }
@@ -32,7 +32,7 @@ struct LabelSpace: Sendable {
         return labels.reversed()
     }
 
-    /// The number of the combination of up to three values, by their places; a place beyond the last stands for the last.
+    /// The number of a combination of up to three indexes; an index out of range is the last.
     func number(_ first: Int, _ second: Int, _ third: Int) -> Int {
         var number = 0
         if dimensions.count > 0 { number = place(first, in: 0) }

@@ -1,24 +1,24 @@
 /// Metrics in Prometheus' text format, version 0.0.4.
-public struct MetricsPage: Sendable {
-    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+package struct MetricsPage: Sendable {
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private var description: MetricDescription?
     private var hasHead = false
 
-    public init(capacity: Int = 32 * 1024) {
+    package init(capacity: Int = 32 * 1024) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Begins a family. Its head is written with its first sample: a family without samples is not there.
+    /// Begins a family. Its head is written with its first sample: a family without samples is left out.
     mutating func begin(_ description: MetricDescription) {
         self.description = description
         hasHead = false
     }
 
-    /// Writes a sample of the family that was begun.
-    /// - Parameter suffix: What its name has beyond the family's.
-    public mutating func sample(
+    /// Writes a sample of the current family.
+    /// - Parameter suffix: Appended to the family's name.
+    package mutating func sample(
         _ suffix: StaticString = "", _ labels: [(name: String, value: String)] = [],
         last: (name: String, value: String)? = nil, _ value: String
     ) {
@@ -55,7 +55,7 @@ public struct MetricsPage: Sendable {
 
     private mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// A label's value ends at a quotation mark, and any text at a line's end.
+    /// A quotation mark ends a label's value, and a line feed any text.
     private mutating func escape(_ text: String, quotes: Bool) {
         for byte in text.utf8 {
             switch byte {
@@ -67,8 +67,8 @@ public struct MetricsPage: Sendable {
         }
     }
 
-    /// A number as the format has it.
-    public static func text(_ number: Double) -> String {
+    /// A number in the text format.
+    package static func text(_ number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number < 0 ? "-Inf" : "+Inf" }
         if let whole = Int64(exactly: number) { return String(whole) }

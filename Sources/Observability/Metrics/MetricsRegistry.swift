@@ -1,13 +1,13 @@
 import Synchronization
 
 /// All metrics of a process.
-public final class MetricsRegistry: Sendable {
+package final class MetricsRegistry: Sendable {
     private let metrics = Mutex<[any Metric]>([])
 
-    public init() {}
+    package init() {}
 
-    /// Adds metrics; one of a name that is there already is left out.
-    public func add(_ new: [any Metric]) {
+    /// Adds metrics; a metric whose name exists is left out.
+    package func add(_ new: [any Metric]) {
         metrics.withLock { metrics in
             for metric in new where !metrics.contains(where: { $0.description.name == metric.description.name }) {
                 metrics.append(metric)
@@ -15,11 +15,11 @@ public final class MetricsRegistry: Sendable {
         }
     }
 
-    /// By their names.
-    public var descriptions: [MetricDescription] { sorted.map(\.description) }
+    /// Sorted by name.
+    package var descriptions: [MetricDescription] { sorted.map(\.description) }
 
-    /// All of them as they are now.
-    public func page() -> [UInt8] {
+    /// The current values of all metrics.
+    package func page() -> [UInt8] {
         var page = MetricsPage()
         for metric in sorted {
             page.begin(metric.description)

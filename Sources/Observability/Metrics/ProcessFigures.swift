@@ -1,23 +1,23 @@
 import Glibc
 
-/// What the system knows of this process, from /proc; where there is no such folder there are no figures.
-public struct ProcessFigures: Sendable, Hashable {
-    /// Of all threads, in the system's and in its own code.
-    public let cpuSeconds: Double
-    public let residentBytes: Double
-    public let virtualBytes: Double
-    public let threads: Double
+/// The resources of this process, from /proc.
+package struct ProcessFigures: Sendable, Hashable {
+    /// User and system time of all threads.
+    package let cpuSeconds: Double
+    package let residentBytes: Double
+    package let virtualBytes: Double
+    package let threads: Double
     /// Since 1970.
-    public let startTime: Double
+    package let startTime: Double
 
     /// - Parameters:
-    ///   - stat: The content of /proc/self/stat (proc_pid_stat(5)).
-    ///   - bootTime: When the system was started, in seconds since 1970.
-    public init?(stat: String, bootTime: Double, ticksPerSecond: Double, pageBytes: Double) {
-        // The second field is the program's name, which may hold anything, parentheses too.
+    ///   - stat: The contents of /proc/self/stat (proc_pid_stat(5)).
+    ///   - bootTime: When the system booted, in seconds since 1970.
+    package init?(stat: String, bootTime: Double, ticksPerSecond: Double, pageBytes: Double) {
+        // The second field is the program's name, which may hold parentheses.
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
-        // From here on the first is the third of the manual.
+        // The first of these is the manual's third field.
         func number(_ field: Int) -> Double? { fields.count > field - 3 ? Double(fields[field - 3]) : nil }
         guard let user = number(14), let system = number(15), let threads = number(20), let start = number(22),
             let virtual = number(23), let resident = number(24), ticksPerSecond > 0
@@ -29,8 +29,8 @@ public struct ProcessFigures: Sendable, Hashable {
         startTime = bootTime + start / ticksPerSecond
     }
 
-    /// As they are now.
-    public static func now() -> ProcessFigures? {
+    /// The current figures.
+    package static func now() -> ProcessFigures? {
         guard let stat = read("/proc/self/stat"), let system = read("/proc/stat"),
             let line = system.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
             let bootTime = Double(line.dropFirst(6))
@@ -40,13 +40,13 @@ public struct ProcessFigures: Sendable, Hashable {
             pageBytes: Double(sysconf(Int32(_SC_PAGESIZE))))
     }
 
-    /// How many descriptors are open.
-    public static func openDescriptors() -> Int? {
+    /// The open file descriptors.
+    package static func openDescriptors() -> Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Without `.`, `..`, and the folder's own.
+        // Without `.`, `..` and the descriptor of the folder.
         return max(0, count - 3)
     }
 
@@ -65,27 +65,28 @@ public struct ProcessFigures: Sendable, Hashable {
 }
 
 extension ProcessFigures {
-    /// The figures under the names that other programs use, too.
-    /// - Parameter maximumDescriptors: How many may be open.
-    public static func metrics(maximumDescriptors: Int) -> [any Metric] {
+    /// The figures with Prometheus' standard names.
+    /// - Parameter maximumDescriptors: The limit of open file descriptors.
+    package static func metrics(maximumDescriptors: Int) -> [any Metric] {
         [
             SampledMetric(
-                "process_cpu_seconds_total", .counter, "Processor time that the process has used.",
+                "process_cpu_seconds_total", .counter, "User and system CPU time of the process.",
                 { now()?.cpuSeconds }),
             SampledMetric(
-                "process_resident_memory_bytes", .gauge, "Memory that the process has in the machine's.",
+                "process_resident_memory_bytes", .gauge, "Resident memory of the process.",
                 { now()?.residentBytes }),
             SampledMetric(
-                "process_virtual_memory_bytes", .gauge, "Addresses that the process has taken.",
+                "process_virtual_memory_bytes", .gauge, "Virtual memory of the process.",
                 { now()?.virtualBytes }),
             SampledMetric("process_threads", .gauge, "Threads of the process.", { now()?.threads }),
             SampledMetric(
-                "process_start_time_seconds", .gauge, "When the process was started, since 1970.",
+                "process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.",
                 { now()?.startTime }),
             SampledMetric(
-                "process_open_fds", .gauge, "Open descriptors of the process.", { openDescriptors().map(Double.init) }),
+                "process_open_fds", .gauge, "Open file descriptors of the process.",
+                { openDescriptors().map(Double.init) }),
             SampledMetric(
-                "process_max_fds", .gauge, "Descriptors that the process may have open.",
+                "process_max_fds", .gauge, "Limit of open file descriptors of the process.",
                 { maximumDescriptors > 0 ? Double(maximumDescriptors) : nil }),
         ]
     }

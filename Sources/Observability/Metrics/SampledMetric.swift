@@ -1,32 +1,32 @@
-/// What is not counted here but asked for when the metrics are read: how many connections are open, how old keys are.
-public struct SampledMetric: Metric {
-    public struct Sample: Sendable {
+/// A metric that is sampled when the metrics are read, such as open connections.
+package struct SampledMetric: Metric {
+    package struct Sample: Sendable {
         /// In the order of the description's labels.
-        public let labels: [String]
-        public let value: Double
+        package let labels: [String]
+        package let value: Double
 
-        public init(_ value: Double, _ labels: [String] = []) {
+        package init(_ value: Double, _ labels: [String] = []) {
             self.labels = labels
             self.value = value
         }
     }
 
-    public let description: MetricDescription
+    package let description: MetricDescription
     private let read: @Sendable () -> [Sample]
 
-    /// - Parameter read: What there is now. Its labels have to be of a set that no request can add to.
-    public init(_ description: MetricDescription, _ read: @escaping @Sendable () -> [Sample]) {
+    /// - Parameter read: Returns the current samples. No request may be able to add a label value.
+    package init(_ description: MetricDescription, _ read: @escaping @Sendable () -> [Sample]) {
         self.description = description
         self.read = read
     }
 
-    public init(
+    package init(
         _ name: String, _ kind: MetricDescription.Kind, _ help: String, _ read: @escaping @Sendable () -> Double?
     ) {
         self.init(MetricDescription(name, kind, help)) { read().map { [Sample($0)] } ?? [] }
     }
 
-    public func write(to page: inout MetricsPage) {
+    package func write(to page: inout MetricsPage) {
         for sample in read() {
             page.sample(
                 "", zip(description.labels, sample.labels).map { ($0.name, $1) }, MetricsPage.text(sample.value))

@@ -1,36 +1,48 @@
-package import Primitives
+public import Primitives
 import StorageModel
 
-/// The operator's rules for new users.
-package struct RegistrationRules: Sendable, Hashable {
+/// Who may become a user, and with what.
+public struct RegistrationRules: Sendable, Hashable {
     /// An attribute that a registration can require, under its name in registrations.
-    package struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
+    public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
         /// What the name stands for.
-        package let attribute: UserAttribute
+        public let attribute: UserAttribute
 
-        package static let allCases = UserAttribute.claims.map(Attribute.init)
+        public static let allCases = UserAttribute.claims.map(Attribute.init)
 
-        package init(_ attribute: UserAttribute) {
+        public init(_ attribute: UserAttribute) {
             self.attribute = attribute
         }
 
-        package init?(rawValue: String) {
+        public init?(rawValue: String) {
             guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
             self = found
         }
 
-        package var rawValue: String { attribute.registrationName }
+        public var rawValue: String { attribute.registrationName }
     }
 
-    /// If false, an unknown identity becomes a user at its first sign-in. If true, it must register.
-    package var isRequired = false
-    /// The attributes that registration requires.
-    package var requiredAttributes: [Attribute] = []
-    /// Domains whose e-mail addresses cannot register, in any letter case. `example.com` includes `mail.example.com`,
-    /// but not `notexample.com`.
-    package var blockedEmailDomains: [String] = []
+    /// What becomes of an identity that no user has.
+    public enum Mode: String, Sendable, CaseIterable {
+        /// It becomes a user at its first sign-in.
+        case automatic
+        /// It has to register first.
+        case required
+    }
 
-    package init() {}
+    public var mode = Mode.automatic
+    /// Whether ``mode`` is ``Mode/required``.
+    public var isRequired: Bool {
+        get { mode == .required }
+        set { mode = newValue ? .required : .automatic }
+    }
+    /// What a registration must have.
+    public var requiredAttributes: [Attribute] = []
+    /// Domains whose e-mail addresses cannot register, in any case; with `example.com` also those of
+    /// `mail.example.com`, but not of `notexample.com`.
+    public var blockedEmailDomains: [String] = []
+
+    public init() {}
 
     /// The required attributes that a profile lacks.
     func missing(in profile: Profile) -> [Attribute] {

@@ -80,7 +80,9 @@ extension RedirectSignIn {
         request.acrValues = start.acrValues
         request.context = start.context
         request.prompt = start.prompt
-        request.responseMode = configuration.providers[start.provider]?.responseMode
+        if let mode = configuration.providers[start.provider]?.responseMode, mode != .query {
+            request.responseMode = mode.rawValue
+        }
         return .goOn(to: request.url(at: destination.endpoint).text, browser: browser)
     }
 

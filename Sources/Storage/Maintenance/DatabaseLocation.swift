@@ -1,13 +1,14 @@
 import GRDB
-import StorageModel
+public import StorageModel
 
 /// Where a database is, of whatever kind.
 public enum DatabaseLocation: Sendable {
     case sqlite(SQLiteConfiguration)
     case postgres(PostgresConfiguration)
 
-    /// What has been done to its tables and what is to be done.
-    func steps() throws(StorageError) -> DatabaseSteps {
+    /// Which schema migrations were applied and which are pending. Blocks.
+    /// - Throws: ``StorageError`` as opening a ``SQLStore`` does.
+    public func steps() throws(StorageError) -> DatabaseSteps {
         switch self {
         case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
         case .postgres(let postgres): try DatabaseSteps(of: postgres)

@@ -1,16 +1,7 @@
-import StorageModel
+public import StorageModel
 
 /// Where the SQLite database is and how it is kept.
 public struct SQLiteConfiguration: Sendable, Hashable {
-    /// How far a write has to have come before it is answered (SQLite's `PRAGMA synchronous`).
-    public enum Synchronous: String, Sendable, CaseIterable {
-        /// On the disk: what was answered survives the loss of power.
-        case full
-        /// With the operating system: what was answered survives the end of the process, and a loss of power may take
-        /// the last moments before it.
-        case normal
-    }
-
     /// The database file. Its directory must exist; the file is made, for its owner's eyes only, if it does not.
     public var path: String
     public var synchronous: Synchronous

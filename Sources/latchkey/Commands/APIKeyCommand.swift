@@ -1,15 +1,18 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyService
 import Primitives
 
 struct APIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api-key",
-        abstract: "Makes, lists and revokes API keys in the database.",
+        abstract: "Creates, lists and revokes API keys in the database.",
         discussion: """
-            Beside the keys of the configuration. A running server takes a new key and refuses a revoked one within \
-            \(AdminService.apiKeyDelay) seconds, without a restart. What is done stands in the audit record. Ends with \
-            0 if it was done, 1 if not, 64 if the options are wrong, and 78 if the configuration is bad.
+            These keys are in addition to those of the configuration. A running server accepts a new key and refuses a \
+            revoked one within \(AdminService.apiKeyDelay) seconds, without a restart. Every change is written to the \
+            audit record.
+
+            Exit status: 0 if it succeeded, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """,
         subcommands: [CreateAPIKeyCommand.self, ListAPIKeysCommand.self, RevokeAPIKeyCommand.self])
 }
@@ -17,32 +20,30 @@ struct APIKeyCommand: AsyncParsableCommand {
 struct CreateAPIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Makes a key and prints it, this once: only its SHA-256 is kept.",
-        discussion: "The key alone goes to standard output.")
+        abstract: "Creates a key and prints it once: only its SHA-256 is stored.",
+        discussion: "Standard output has the key and nothing else.")
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Argument(help: "What to call it: letters, digits and signs of . _ -")
+    @Argument(help: "The key's name: letters, digits and . _ -")
     var name: String
 
     @Option(
-        name: .long, help: "A client whose users and sessions it is good for; may stand several times. Without it, all."
-    )
+        name: .long,
+        help: "A client whose users and sessions the key gives access to; may be repeated (default: all).")
     var client: [String] = []
 
-    @Option(
-        name: .long,
-        help: "An origin that requests with it must come from; may stand several times. Without it, from anywhere.")
+    @Option(name: .long, help: "An origin that requests with the key must come from; may be repeated (default: any).")
     var origin: [String] = []
 
     func run() async throws {
         var request = AdminService.APIKeyRequest(name: name)
         request.clients = client
         request.origins = origin
-        try await AdminCommand.print(options) { [request] desk, configuration in
-            let key = try await desk.createAPIKey(request, in: configuration)
-            StandardError.print(
-                "\(request.name) is made; a running server takes it within \(AdminService.apiKeyDelay) seconds.")
+        try await runAdminCommand(options) { [request] admin, configuration in
+            let key = try await admin.createAPIKey(request, in: configuration)
+            Console.warn(
+                "\(request.name) was created; a running server accepts it within \(AdminService.apiKeyDelay) seconds.")
             return [key.exposed]
         }
     }
@@ -50,27 +51,29 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
 
 struct ListAPIKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Lists the keys in the database, also those that were revoked.")
+        commandName: "list", abstract: "Lists the keys in the database, including revoked ones.")
 
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        try await AdminCommand.print(options, ifNothing: "There are no keys in the database.") { desk, _ in
-            try await desk.apiKeys()
+        try await runAdminCommand(options, ifEmpty: "There are no keys in the database.") { admin, _ in
+            try await admin.apiKeys()
         }
     }
 }
 
 struct RevokeAPIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revokes a key in the database; one of the configuration is removed there.")
+        commandName: "revoke",
+        abstract: "Revokes a key in the database; a configured key is removed from the configuration."
+    )
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Argument(help: "What it is called.")
+    @Argument(help: "The key's name.")
     var name: String
 
     func run() async throws {
-        try await AdminCommand.print(options) { [name] desk, _ in try await desk.revokeAPIKey(name) }
+        try await runAdminCommand(options) { [name] admin, _ in try await admin.revokeAPIKey(name) }
     }
 }

@@ -5,33 +5,35 @@ import LatchkeyService
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Prints the record of what was done to accounts.",
+        abstract: "Prints the audit record of accounts.",
         discussion: """
-            The latest events that fit, the oldest of them first. Of identities it has fingerprints, and no subject. The \
-            record is kept for audit.retention.
+            Prints the latest matching events, oldest first. Identities are shown as fingerprints, without subjects. \
+            The record is kept for audit.retention.
 
-            Ends with 0 if it could be read (even if nothing fits), 1 if not, 64 if the options are wrong, and 78 if the \
-            configuration has problems.
+            Exit status: 0 if the record was read (even if no event matches), 1 if not, 64 for wrong options, 78 for \
+            an invalid configuration.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(name: .long, help: "Only what was done to this user.")
+    @Option(name: .long, help: "Only events of this user.")
     var user: Int64?
 
     @Option(name: .long, help: "Only events of this kind, such as identity.moved.")
     var kind: String?
 
-    @Option(name: .long, help: "Only events since then: 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 24h or 7d.")
+    @Option(
+        name: .long, help: "Only events since this time: 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 24h or 7d."
+    )
     var since: String?
 
-    @Option(name: .long, help: "Only events before then.")
+    @Option(name: .long, help: "Only events before this time.")
     var until: String?
 
-    @Option(name: .long, help: "At most so many, 1 to 10000.")
+    @Option(name: .long, help: "The most events, 1 to 10000.")
     var limit = 100
 
-    @Option(name: .long, help: "text for people, json for programs: one object a line.")
+    @Option(name: .long, help: "text for people, json for programs: one object per line.")
     var format = ReportFormat.text
 
     @Flag(name: .customLong("json"), help: .hidden)
@@ -45,8 +47,8 @@ struct AuditCommand: AsyncParsableCommand {
         selection.until = until
         selection.limit = limit
         let isJSON = self.isJSON || format == .json
-        try await AdminCommand.print(options, ifNothing: isJSON ? nil : "No event fits.") { [selection] desk, _ in
-            try await desk.audit(selection, as: isJSON ? .json : .text)
+        try await runAdminCommand(options, ifEmpty: isJSON ? nil : "No event matches.") { [selection] admin, _ in
+            try await admin.audit(selection, as: isJSON ? .json : .text)
         }
     }
 }

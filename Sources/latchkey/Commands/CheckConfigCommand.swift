@@ -4,13 +4,13 @@ import LatchkeyConfiguration
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
-        abstract: "Reads the configuration and tells everything that is wrong with it.",
+        abstract: "Checks the configuration and prints all its problems.",
         discussion: """
-            Looks at the configuration alone; `latchkey doctor` looks at the database and the carriers too. Secrets are \
+            Checks the configuration alone; `latchkey doctor` also checks the database and the carriers. Secrets are \
             never printed.
 
-            Ends with 0 if `latchkey serve` would accept it (whether its address can be listened at shows at the start), 64 if the options are wrong, and 78, with all of them \
-            listed, if it has problems.
+            Exit status: 0 if `latchkey serve` accepts the configuration (it may still fail to bind its addresses), 64 \
+            for wrong options, 78 for an invalid configuration, with all its problems listed.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -22,14 +22,14 @@ struct CheckConfigCommand: ParsableCommand {
         if keys { printKeys() }
         let loaded = try options.load(for: .serve)
         for warning in loaded.warnings { print("warning: \(warning)") }
-        print("The configuration is good.")
+        print("The configuration is valid.")
     }
 
     private func reload(of key: ConfigurationKey) -> String {
         switch key.reload {
         case .nothing: ""
-        case .value: "; SIGHUP takes a new value over"
-        case .contentsOfFile: "; SIGHUP takes over what is in the file"
+        case .value: "; reloaded at SIGHUP"
+        case .contentsOfFile: "; the file's contents are reloaded at SIGHUP"
         }
     }
 
@@ -37,8 +37,10 @@ struct CheckConfigCommand: ParsableCommand {
         for key in ConfigurationReference.keys {
             print("\(key.name)\n    \(key.meaning)")
             let variable = key.environmentName ?? "in the file only"
-            let secrecy = key.isSecret ? "; a secret, also from a file (_file)" : ""
-            print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\(secrecy)\(reload(of: key))\n")
+            let secrecy = key.isSecret ? "; a secret, which a file may hold (_file)" : ""
+            print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\(secrecy)\(reload(of: key))")
+            if let former = key.formerName { print("    former name: \(former)") }
+            print("")
         }
     }
 }

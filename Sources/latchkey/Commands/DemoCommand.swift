@@ -1,6 +1,7 @@
 import ArgumentParser
-import Foundation
+import CommandLineSupport
 import LatchkeyConfiguration
+import LatchkeyDemo
 import LatchkeyService
 
 struct DemoCommand: AsyncParsableCommand {
@@ -8,11 +9,11 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Runs Latchkey with simulated carriers on 127.0.0.1, to try it out.",
         discussion: """
-            Prints a curl that signs a user in. The users are kept in latchkey-demo.db in the working directory; \
-            delete it to start anew.
+            Prints a curl command that signs a user in. The users are stored in latchkey-demo.db in the working \
+            directory; delete the file to start over.
 
-            Ends with 0 after SIGTERM or SIGINT, 1 if it cannot start, 64 if the options are wrong, and 78 if the \
-            configuration has problems.
+            Exit status: 0 after SIGTERM or SIGINT, 1 if the demo cannot start, 64 for wrong options, 78 for an \
+            invalid configuration.
             """)
 
     @Option(name: .long, help: "The port of Latchkey; 0 lets the system choose.")
@@ -30,16 +31,13 @@ struct DemoCommand: AsyncParsableCommand {
         var configuration = try options.load(for: .demo).configuration
         configuration.http.port = port
         configuration.database.url = DatabaseURL(path: database)
-        let signals = TerminationSignals()
-        do {
-            let demo = try await Demo.start(configuration, simulatorPort: simulatorPort)
-            FileHandle.standardOutput.write(Data(DemoGuide.text(demo.guide).utf8))
-            _ = await signals.first()
-            await demo.shutdown(within: .seconds(5))
-            demo.service.flushLog()
-        } catch let error as LatchkeyStartError {
-            StandardError.print("latchkey: \(error)")
-            throw ExitCode(1)
+        let signals = TerminationSignals(ignoresHangup: true)
+        let demo = try await reportingFailure { [configuration] in
+            try await Demo.start(configuration, simulatorPort: simulatorPort)
         }
+        Console.print(DemoGuide.text(demo.guide))
+        _ = await signals.first()
+        await demo.shutdown(within: .seconds(5))
+        demo.service.flushLog()
     }
 }

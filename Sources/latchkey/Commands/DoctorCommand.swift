@@ -5,22 +5,21 @@ import LatchkeyService
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks at all that sign-ins depend on, and says what to fix.",
+        abstract: "Checks everything that sign-ins depend on, and prints what to fix.",
         discussion: """
-            Looks at the configuration, public_url, API keys and redirect URIs; at the database (does it open, is it of \
-            this version, may it be written, is there room); and asks the carriers for their metadata and keys, as a \
-            sign-in does, to see whether they can be used, whether the clocks agree, and how long the certificates \
-            hold. Changes nothing, signs nobody in, and prints no secret. Each request has the time-out of the \
-            configuration (outbound.timeouts).
+            Checks the configuration, public_url, API keys and redirect URIs; the database (that it opens, has the \
+            tables of this version, is writable and has disk space); and the carriers' metadata, keys, clocks and \
+            certificates, with the requests of a sign-in. Changes nothing, signs no user in, and prints no secret. The \
+            timeouts are those of outbound.timeouts.
 
-            Ends with 0 if there is no problem, 1 if there is one (warnings do not count), 64 if the options are wrong, \
-            and 78 if the configuration has problems.
+            Exit status: 0 without problems (warnings do not count), 1 with problems, 64 for wrong options, 78 for an \
+            invalid configuration.
             """)
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A mobile network whose carrier to ask about; may be given several times (default: those of zenkey.issuers).",
+            "A mobile network whose carrier to check; may be repeated (default: those of zenkey.issuers).",
             valueName: "digits"))
     var mccmnc: [String] = []
 
@@ -34,16 +33,13 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(ConfigurationErrors) {
             loaded = try options.read(for: .serve)
         } catch {
-            Swift.print(format == .json ? DoctorReport(error).json : DoctorReport(error).text, terminator: "")
+            print(format == .json ? DoctorReport(error).json : DoctorReport(error).text, terminator: "")
             throw ExitCode(78)
         }
-        do {
-            let report = try await Doctor.examine(loaded.configuration, warnings: loaded.warnings, networks: mccmnc)
-            Swift.print(format == .json ? report.json : report.text, terminator: "")
-            if report.count(.problem) > 0 { throw ExitCode(1) }
-        } catch let failure as OperatorFailure {
-            StandardError.print("latchkey: \(failure)")
-            throw ExitCode(64)
+        let report = try await reportingFailure(exitCode: 64) {
+            try await Doctor.examine(loaded.configuration, warnings: loaded.warnings, networks: mccmnc)
         }
+        print(format == .json ? report.json : report.text, terminator: "")
+        if report.count(.problem) > 0 { throw ExitCode(1) }
     }
 }

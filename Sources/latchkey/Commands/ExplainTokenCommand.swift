@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -7,14 +8,14 @@ import Primitives
 struct ExplainTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain-token",
-        abstract: "Tells of an ID token or a logout token which checks it passes, and why not.",
+        abstract: "Explains which checks an ID token or a logout token passes or fails.",
         discussion: """
-            Reads the token from a file or from standard input, asks the carrier or provider for its metadata and keys, and makes \
-            every check, also after one that failed: those of a sign-in, or of a back-channel logout. The token is sent \
-            nowhere. Nothing personal is printed, unless --show-claims asks for it.
+            Reads the token from a file or from standard input, fetches the metadata and keys of the carrier or \
+            provider, and makes every check of a sign-in or a back-channel logout, also after a failed one. The token \
+            is sent nowhere. Personal data is printed with --show-claims only.
 
-            Ends with 0 if a sign-in or a logout would accept the token, 1 if it would refuse it, 64 if the options are wrong, 66 \
-            if the token cannot be read, 69 if nobody can be asked, and 78 if the configuration has problems.
+            Exit status: 0 if a sign-in or a logout accepts the token, 1 if not, 64 for wrong options, 66 if the token \
+            cannot be read, 69 if the metadata cannot be fetched, 78 for an invalid configuration.
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
@@ -23,16 +24,16 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         var ofToken: TokenExplainer.Question.Kind { self == .id ? .idToken : .logoutToken }
     }
 
-    @Option(name: .long, help: "What it is to be: an ID token or a logout token (default: what it looks like).")
+    @Option(name: .long, help: "The kind of token: ID token or logout token (default: what it looks like).")
     var kind: Kind?
 
-    @Option(name: .long, help: "The provider of the configuration that the token is from.")
+    @Option(name: .long, help: "The configured provider that issued the token.")
     var provider = "zenkey"
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The mobile network whose carrier issued it; not of other providers.", valueName: "digits"))
+            "The mobile network of the carrier that issued the token; not for other providers.", valueName: "digits"))
     var mccmnc: String?
 
     @Option(
@@ -43,36 +44,36 @@ struct ExplainTokenCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The client it is meant for; needed where several are configured.", valueName: "id"))
+        help: ArgumentHelp("The client that the token is for; required if several are configured.", valueName: "id"))
     var clientID: String?
 
-    @Option(name: .long, help: "The nonce it has to carry; without it, the nonce is not compared.")
+    @Option(name: .long, help: "The expected nonce; without it, the nonce is not compared.")
     var nonce: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("The acr_values asked for, separated by blanks.", valueName: "values"))
+        name: .long, help: ArgumentHelp("The requested acr_values, separated by spaces.", valueName: "values"))
     var acrValues: String?
 
-    @Option(name: .long, help: ArgumentHelp("The context asked for.", valueName: "text"))
+    @Option(name: .long, help: ArgumentHelp("The requested context.", valueName: "text"))
     var context: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("How long ago the user may have authenticated.", valueName: "seconds"))
+        name: .long, help: ArgumentHelp("The most seconds since the user authenticated.", valueName: "seconds"))
     var maxAge: Int64?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A file with the access token that came with it, to compare at_hash.", valueName: "file"))
+        help: ArgumentHelp("A file that holds the access token issued with it, to compare at_hash.", valueName: "file"))
     var accessTokenFile: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The moment to check it at, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
+            "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
             valueName: "time"))
     var at: String?
 
-    @Flag(name: .long, help: "Also print the header and all claims. They are personal data.")
+    @Flag(name: .long, help: "Also print the header and all claims, which are personal data.")
     var showClaims = false
 
     @OptionGroup var options: ConfigurationOptions
@@ -106,10 +107,10 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         do {
             return try await TokenExplainer(configuration: configuration).explain(token, question)
         } catch let error as TokenExplainer.Failure {
-            StandardError.print("latchkey: \(error)")
+            Console.warn("latchkey: \(error)")
             throw ExitCode(error.code == .usage ? 64 : 69)
         } catch let error as LatchkeyStartError {
-            StandardError.print("latchkey: \(error)")
+            Console.warn("latchkey: \(error)")
             throw ExitCode(69)
         }
     }
@@ -117,10 +118,10 @@ struct ExplainTokenCommand: AsyncParsableCommand {
 
 /// Reads a token from a file or standard input.
 enum TokenInput {
-    /// More than any token that could be accepted, so that one that is too long can be told so.
+    /// More than any acceptable token, so that a longer token is explained as too long.
     private static let maximumBytes = 1 << 20
 
-    /// Without the white space around it, which editors and `echo` add.
+    /// Removes the surrounding white space, which editors and `echo` add.
     static func read(_ path: String?) throws -> Secret {
         let bytes: [UInt8]
         do {
@@ -132,12 +133,12 @@ enum TokenInput {
             }
         } catch {
             let name = path ?? "standard input"
-            StandardError.print("latchkey: \(name) cannot be read; name a readable file of at most 1 MiB")
+            Console.warn("latchkey: \(name) cannot be read; name a readable file of at most 1 MiB")
             throw ExitCode(66)
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
-            StandardError.print("latchkey: \(path ?? "standard input") holds no token")
+            Console.warn("latchkey: there is no token in \(path ?? "standard input")")
             throw ExitCode(66)
         }
         return Secret(text)

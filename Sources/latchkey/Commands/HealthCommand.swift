@@ -1,29 +1,26 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyService
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Asks a running Latchkey whether it is well.",
+        abstract: "Checks the health of a running Latchkey.",
         discussion: """
-            For containers' health checks. Ends with 0 if it answers 200 within 3 seconds, else with 1; with 64 if the \
-            options are wrong.
+            For the health checks of containers.
+
+            Exit status: 0 if the server answers 200 within 3 seconds, 1 if not, 64 for wrong options.
             """)
 
-    @Argument(help: "The URL to ask: plain http on a loopback address, or https.")
+    @Argument(help: "The URL to request: https, or plain HTTP on a loopback address.")
     var url = "http://127.0.0.1:8080/healthz"
 
     func run() async throws {
-        do {
-            let status = try await HealthCheck.status(of: url)
-            guard status == 200 else {
-                StandardError.print("latchkey: \(url) answered \(status)")
-                throw ExitCode(1)
-            }
-            print("well")
-        } catch let error as HealthCheck.Failure {
-            StandardError.print("latchkey: \(error)")
+        let status = try await reportingFailure { try await HealthCheck.status(of: url) }
+        guard status == 200 else {
+            Console.warn("latchkey: \(url) answered \(status)")
             throw ExitCode(1)
         }
+        print("healthy")
     }
 }

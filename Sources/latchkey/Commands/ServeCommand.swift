@@ -1,35 +1,65 @@
 import ArgumentParser
+import CommandLineSupport
+import Dispatch
+import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
+import Logging
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serves sign-ins until SIGTERM or SIGINT.",
         discussion: """
-            SIGTERM lets the requests under way finish (http.timeouts.drain) and ends with 0; a second one ends at \
-            once. SIGHUP reads the configuration again and takes over log.level, the limits on rates, the trusted proxies and \
-            the certificates of tls (which are also taken over when their files change); docs/configuration.md marks the \
-            keys. Other changes wait for the next start, and a bad configuration changes nothing.
+            SIGTERM lets the requests in progress finish (http.timeouts.drain) and ends the server with 0; a second \
+            SIGTERM ends it at once. SIGHUP reloads the configuration: log.level, the rate limits, the trusted proxies \
+            and the certificates of tls take effect (certificates also when their files change); docs/configuration.md \
+            marks these keys. Other changes take effect at the next start. An invalid configuration changes nothing.
 
-            Ends with 0 after SIGTERM or SIGINT, 1 if it cannot start, 64 if the options are wrong, and 78, with all of \
-            them listed, if the configuration has problems.
+            Exit status: 0 after SIGTERM or SIGINT, 1 if the server cannot start, 64 for wrong options, 78 for an \
+            invalid configuration, with all its problems listed.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
         let loaded = try options.load(for: .serve)
-        let signals = TerminationSignals()
-        let service = try await Start.service(loaded.configuration, warnings: loaded.warnings)
-        let reload = ReloadSignal { [options] in
+        let signals = TerminationSignals(ignoresHangup: true)
+        let service = try await reportingFailure { try start(loaded) }
+        let reload = reloadAtHangup(service)
+        defer { reload.cancel() }
+
+        let signal = await signals.first()
+        service.logger.notice("stopping", metadata: ["signal": "\(signal)"])
+        let closed = await service.shutdown(within: loaded.configuration.http.drainTimeout)
+        if closed > 0 {
+            service.logger.warning(
+                "closed connections that were not finished in time", metadata: ["connections": "\(closed)"])
+        }
+        service.logger.notice("stopped")
+        service.flushLog()
+    }
+
+    private func start(_ loaded: LoadedConfiguration) throws -> LatchkeyService {
+        let service = try LatchkeyService(configuration: loaded.configuration)
+        for warning in loaded.warnings { service.logger.warning("\(warning)") }
+        for url in service.urls(of: try service.start()) {
+            service.logger.notice("listening", metadata: ["url": "\(url)"])
+        }
+        return service
+    }
+
+    /// Reloads the configuration at each SIGHUP until the source is cancelled.
+    private func reloadAtHangup(_ service: LatchkeyService) -> any DispatchSourceSignal {
+        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "reload"))
+        source.setEventHandler { [options] in
             do throws(ConfigurationErrors) {
                 service.reload(try options.read(for: .serve))
             } catch {
                 service.refuseReload(error)
             }
         }
-        await Stop.service(service, after: await signals.first(), drain: loaded.configuration.http.timeouts.drain)
-        withExtendedLifetime(reload) {}
+        source.resume()
+        return source
     }
 }

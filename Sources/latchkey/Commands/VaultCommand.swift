@@ -4,10 +4,11 @@ import LatchkeyService
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "Changes the keys that providers' tokens are encrypted with.",
+        abstract: "Changes the encryption key of providers' tokens.",
         discussion: """
-            Works on the configured database, also while servers run on it. Ends with 0 if it was done, 1 if not, 64 if \
-            the options are wrong, and 78 if the configuration is bad.
+            Works on the configured database, also while servers run.
+
+            Exit status: 0 if it succeeded, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """,
         subcommands: [RotateVaultCommand.self])
 }
@@ -17,19 +18,19 @@ struct RotateVaultCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Encrypts the stored tokens with the first of vault.encryption_keys.",
         discussion: """
-            The key that they are under has to stand behind the first. What was done stays done if the command is \
-            interrupted; run it again for the rest. It stands in the audit record. Ends with 1 also if there are rows that \
-            none of the keys opens. Without --apply it only counts the rows.
+            The keys that they are encrypted with must follow the first. If the command is interrupted, finished rows \
+            stay as they are; run it again for the rest. The change is written to the audit record. The exit status is \
+            also 1 if none of the keys decrypts some rows. Without --apply the command only counts the rows.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(name: .long, help: "Do it.")
+    @Flag(name: .long, help: "Encrypt the tokens; without it, the command only counts them.")
     var apply = false
 
     func run() async throws {
-        try await AdminCommand.print(options) { [apply] desk, configuration in
-            try await desk.rotateVault(configuration, applies: apply) { Swift.print($0) }
+        try await runAdminCommand(options) { [apply] admin, configuration in
+            try await admin.rotateVault(configuration, applies: apply) { print($0) }
         }
     }
 }

@@ -1,6 +1,7 @@
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import Testing
 
 @Suite("How a client of the configuration proves who it is")

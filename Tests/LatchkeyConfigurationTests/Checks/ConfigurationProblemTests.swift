@@ -87,7 +87,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "database: {url: 'postgres://db/latchkey?sslmode'}",
-                "database.url: has settings after the ? that are not name=value; \(postgresForm) [test.yaml line 1]"
+                "database.url: has parameters after the ? that are not name=value; \(postgresForm) [test.yaml line 1]"
             ),
             (
                 "database: {url: 'mysql://db/latchkey'}",
@@ -100,17 +100,17 @@ struct ConfigurationProblemTests {
             ),
             (
                 "database: {url: 'sqlite://a.db'}",
-                "database.url: a SQLite URL has three slashes in front of its path; write sqlite:///relative.db or "
+                "database.url: an SQLite URL has three slashes before its path; write sqlite:///relative.db or "
                     + "sqlite:////absolute/path.db [test.yaml line 1]"
             ),
             (
                 "database: {url: 'sqlite:///a.db?mode=memory'}",
-                "database.url: the path has a ?, #, % or control character, and none of them is taken; write "
+                "database.url: the path has a ?, #, % or control character, which are not supported; write "
                     + "sqlite:///relative.db or sqlite:////absolute/path.db [test.yaml line 1]"
             ),
             (
                 "database: {url: 'sqlite:///:memory:'}",
-                "database.url: special SQLite names are not taken: the data has to be in a file; write "
+                "database.url: special SQLite names are not supported: the data must be in a file; write "
                     + "sqlite:///relative.db or sqlite:////absolute/path.db [test.yaml line 1]"
             ),
             (
@@ -130,7 +130,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "zenkey: {discovery_ui_url: 'https://user@ui.example.com'}",
-                "zenkey.discovery_ui_url: is not a URL that may be called; give an https URL without user name and "
+                "zenkey.discovery_ui_url: is not a usable URL; give an https URL without user name and "
                     + "fragment [test.yaml line 1]"
             ),
             (
@@ -144,7 +144,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "zenkey: {issuers: {'310410': 'https://issuer.example.com'}}",
-                "zenkey.issuers: the issuer of 310410 is on a host that zenkey.trusted_issuers does not have; add its "
+                "zenkey.issuers: the issuer of 310410 is on a host that zenkey.trusted_issuers does not list; add its "
                     + "host there [test.yaml line 1]"
             ),
             (
@@ -159,7 +159,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "registration_rules: {blocked_email_domains: [user@example.com]}",
-                "registration_rules.blocked_email_domains[0]: is not a domain name; write what stands behind the @, "
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
                     + "such as example.com [test.yaml line 1]"
             ),
             (
@@ -264,7 +264,7 @@ struct ConfigurationProblemTests {
                 "- {id: a, secret: hidden}\n    - {id: a, secret: hidden2}",
                 "zenkey.clients[1]: has the id of another client; keep one of them"
             ),
-            ("- [a, hidden]", "zenkey.clients[0]: is a list; give id, secret and what else the client has"),
+            ("- [a, hidden]", "zenkey.clients[0]: is a list; give id, secret and the client's other keys"),
         ])
     func badClient(client: String, expected: String) {
         let text = "zenkey:\n  clients:\n    \(client)"
@@ -293,7 +293,7 @@ struct ConfigurationProblemTests {
                 "LATCHKEY_API_KEYS", "sha256:abcd",
                 "api_keys[0]: what follows sha256: is not a SHA-256; give its 64 hexadecimal digits"
             ),
-            ("LATCHKEY_API_KEYS", "one,,two", "api_keys: has an empty item; remove the superfluous comma or line"),
+            ("LATCHKEY_API_KEYS", "one,,two", "api_keys: has an empty item; remove the extra comma or line"),
             ("LATCHKEY_ZENKEY_CLIENTS", "id", "zenkey.clients[0]: has no colon; write id:secret"),
             (
                 "LATCHKEY_ZENKEY_CLIENTS", "id:",
@@ -322,11 +322,11 @@ struct ConfigurationProblemTests {
             ("{name: a}", "api_keys[0]: has no key; give key or key_file"),
             (
                 "{key: k, secret: s}",
-                "api_keys[0]: has something else in it; give key, and name, clients, origins and operator"
+                "api_keys[0]: has an unknown key; give key, and name, clients, origins and operator"
             ),
             (
                 "{key: k, name: a b}",
-                "api_keys[0].name: is not a name; give 1 to 64 letters, digits and signs of . _ -"
+                "api_keys[0].name: is not a name; give 1 to 64 letters, digits and . _ -"
             ),
             (
                 "{key: k, origins: [https://a.example/b]}",
@@ -334,11 +334,11 @@ struct ConfigurationProblemTests {
             ),
             (
                 "{key: k, name: a}, {key: l, name: a}",
-                "api_keys[1]: has the name of another key; give it one of its own"
+                "api_keys[1]: has the name of another key; give it another name"
             ),
             (
                 "{key: k, clients: [ccid-9]}",
-                "api_keys[0]: is for a client that no provider has; add the client to zenkey.clients or to its provider"
+                "api_keys[0]: names a client that no provider has; add the client to zenkey.clients or to its provider"
             ),
         ])
     func badKey(items: String, expected: String) {
@@ -374,10 +374,10 @@ struct ConfigurationProblemTests {
     func missing() {
         #expect(
             problems(environment: [:]) == [
-                "api_keys: is missing; without it no app could call the API; set LATCHKEY_API_KEYS, or the key in the file",
+                "api_keys: is missing; without it no app can call the API; set LATCHKEY_API_KEYS, or the key in the file",
                 "zenkey.discovery_url: is missing; without it no carrier can be found; "
                     + "set LATCHKEY_ZENKEY_DISCOVERY_URL, or the key in the file",
-                "zenkey.clients: is missing; without one nobody can sign in; "
+                "zenkey.clients: is missing; without it no user can sign in; "
                     + "set LATCHKEY_ZENKEY_CLIENTS, or the key in the file",
             ])
     }

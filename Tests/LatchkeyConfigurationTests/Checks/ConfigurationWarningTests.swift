@@ -15,38 +15,39 @@ struct ConfigurationWarningTests {
     @Test(
         "What takes a defence away is warned of",
         arguments: [
-            ("allow_loopback_http: true", "allow_loopback_http", "plain http"),
+            ("allow_loopback_http: true", "allow_loopback_http", "plain HTTP"),
             ("rate_limits: off", "rate_limits", "are off"),
-            ("http: {host: 0.0.0.0}", "http.host", "beyond this machine"),
-            ("http: {host: '::'}\npublic_url: http://127.0.0.1:8080", "http.host", "beyond this machine"),
+            ("http: {host: 0.0.0.0}", "http.host", "other machines"),
+            ("http: {host: '::'}\npublic_url: http://127.0.0.1:8080", "http.host", "other machines"),
             ("outbound: {allow_private_networks: true}", "outbound.allow_private_networks", "private network"),
             ("database: {synchronous: normal}", "database.synchronous", "loss of power"),
-            ("database: {url: 'postgres://db.example.com/latchkey'}", "database.url", "read on their way"),
+            ("database: {url: 'postgres://db.example.com/latchkey'}", "database.url", "unencrypted"),
             (
                 "database: {url: 'postgres://127.0.0.1,db.example.com/latchkey?sslmode=prefer'}", "database.url",
-                "read on their way"
+                "unencrypted"
             ),
             (
                 "registration_rules: {required_attributes: [email]}", "registration_rules.required_attributes",
                 "automatic"
             ),
-            ("http: {trusted_proxies: [0.0.0.0/0]}", "http.trusted_proxies", "any address"),
-            ("http: {trusted_proxies: ['::/0']}", "http.trusted_proxies", "any address"),
+            ("http: {trusted_proxies: [0.0.0.0/0]}", "http.trusted_proxies", "any client address"),
+            ("http: {trusted_proxies: ['::/0']}", "http.trusted_proxies", "any client address"),
             ("http: {trusted_proxies: [8.0.0.0/7]}", "http.trusted_proxies", "has 8.0.0.0/7"),
             (
                 "http: {trusted_proxies: [10.0.0.2], limits: {max_connections_per_address: 9}}",
                 "http.limits.max_connections_per_address", "of a proxy"
             ),
-            ("rate_limit_rules: {per_address: 0}", "rate_limit_rules.per_address", "as many requests"),
+            ("rate_limit_rules: {per_address: 0}", "rate_limit_rules.per_address", "any number of requests"),
             (
                 "rate_limit_rules: {sign_ins_per_address: 0}", "rate_limit_rules.sign_ins_per_address",
-                "as many sign-ins"
+                "any number of sign-ins"
             ),
             (
-                "rate_limit_rules: {starts_per_address: 0}", "rate_limit_rules.starts_per_address", "as many starts"
+                "rate_limit_rules: {starts_per_address: 0}", "rate_limit_rules.starts_per_address",
+                "any number of starts"
             ),
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
-            ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expired"),
+            ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expire"),
             (
                 "transactions: {encryption_keys: [000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f]}",
                 "transactions.encryption_keys", "sample"

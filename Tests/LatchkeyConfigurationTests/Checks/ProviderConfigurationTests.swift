@@ -1,6 +1,7 @@
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -47,7 +48,7 @@ struct ProviderConfigurationTests {
         let half = problems(text, environment: environment.with("LATCHKEY_ZENKEY_CLIENTS", "a:b"))
         #expect(half.count == 1)
         #expect(half.first?.contains("zenkey.discovery_url") == true)
-        #expect(problems("providers: {}", environment: environment).contains { $0.contains("there is none in it") })
+        #expect(problems("providers: {}", environment: environment).contains { $0.contains("it is empty") })
     }
 
     @Test("The variable and a file of their own hold them as YAML or JSON, without showing a secret")
@@ -75,9 +76,9 @@ struct ProviderConfigurationTests {
             ("acme: {issuer: 'https://acme.example', clients: 'a:b'}", "has no kind"),
             ("acme: {kind: saml, issuer: 'https://acme.example', clients: 'a:b'}", "is not one of its words"),
             ("acme: {kind: oidc, clients: 'a:b'}", "has no issuer"),
-            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a usable URL"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
-            ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a URL that may be called"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
             ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no clients"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),
@@ -125,11 +126,11 @@ struct ProviderConfigurationTests {
             ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
             (
                 "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
-                "may also be that of another provider"
+                "may also be the issuer of another provider"
             ),
             (
                 "zoom: {\(oauth2.replacing("'https://zoom.us',", with: "'https://x.att.com',")), clients: 'a:b'}",
-                "may also be that of another provider or carrier"
+                "may also be the issuer of another provider or carrier"
             ),
         ])
     func wrongOAuth2(_ text: String, _ reason: String) {
@@ -155,8 +156,8 @@ struct ProviderConfigurationTests {
         let secret = SignedClientSecret(issuer: "TEAM1", audience: "https://appleid.apple.com", key: key)
         #expect(client.authentication == .signedClientSecret(secret))
         for (more, reason) in [
-            (members + "}", "has not all that a signed_secret needs"),
-            ("signed_secret: {issuer: T\(audience)", "has not all that a signed_secret needs"),
+            (members + "}", "lacks a part of its signed_secret"),
+            ("signed_secret: {issuer: T\(audience)", "lacks a part of its signed_secret"),
             (members + audience + ", secret: s", "another way to authenticate"),
             (members + audience + ", token_endpoint_auth_method: private_key_jwt", "another way to authenticate"),
         ] {
@@ -199,8 +200,8 @@ struct TokenStorageConfigurationTests {
             #expect(
                 provider.resources.mapValues(\.text)["zak"] == "https://api.zoom.us/v2/users/me/token?type=zak")
             #expect(Set(provider.resources.keys) == ["zak", "me_2-x"])
-            #expect(
-                configuration.vault.encryptionKeyBytes == Array(repeating: Array(repeating: 10, count: 32), count: 2))
+            let key = try #require(EncryptionKey(Array(repeating: 10, count: 32)))
+            #expect(configuration.vaultKeys.map(\.id) == [key.id, key.id])
             let shown = ConfigurationReference.values(of: configuration).first { $0.key == "vault.encryption_keys" }
             #expect(shown?.value == "‹redacted›,‹redacted›")
         }
@@ -212,7 +213,7 @@ struct TokenStorageConfigurationTests {
         let text = "providers: {zoom: {\(Self.zoom), store_tokens: true}}"
         let found = problems(text, environment: needed)
         #expect(found.count == 1)
-        #expect(found.first?.contains("is missing; the tokens of providers.zoom") == true, "\(found)")
+        #expect(found.first?.contains("is missing; providers.zoom has store_tokens") == true, "\(found)")
         #expect(found.first?.contains("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE") == true)
         #expect(found.first?.contains("openssl rand -hex 32") == true)
         let empty = problems(text + "\nvault: {encryption_keys: []}", environment: needed)
@@ -229,7 +230,7 @@ struct TokenStorageConfigurationTests {
     @Test(
         "What is wrong with resources is said",
         arguments: [
-            ("resources: {zak: \(zak)}", "keeps no tokens to fetch them with"),
+            ("resources: {zak: \(zak)}", "stores no tokens to fetch them with"),
             ("store_tokens: maybe", "store_tokens"),
             ("store_tokens: true, resources: [zak]", "is a list"),
             ("store_tokens: true, resources: {Zak: \(zak)}", "is not the name of a resource"),
@@ -237,11 +238,11 @@ struct TokenStorageConfigurationTests {
             ("store_tokens: true, resources: {zak: 'https://api.zoom.us/'}", "is a single value"),
             ("store_tokens: true, resources: {zak: {}}", "has no url"),
             ("store_tokens: true, resources: {zak: {url: 'https://a.example/', method: POST}}", "there is no such key"),
-            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is not a URL that may be called"),
+            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is not a usable URL"),
             ("store_tokens: true, resources: {zak: {url: 'http://127.0.0.1/'}}", "is plain http"),
             (
                 "store_tokens: true, resources: {zak: {url: 'https://u:p@a.example/'}}",
-                "is not a URL that may be called"
+                "is not a usable URL"
             ),
         ])
     func wrong(_ text: String, _ reason: String) {
@@ -262,7 +263,7 @@ struct TokenStorageConfigurationTests {
             String(try #require(shown).dropFirst("yaml\n".count)),
             files: ["vault-keys": Self.key + "\n", "zoom-secret": "s"]
         ).configuration
-        #expect(configuration.vault.encryptionKeyBytes.count == 1)
+        #expect(configuration.vaultKeys.count == 1)
         let provider = try #require(configuration.providers.first)
         #expect(provider.id == "zoom" && provider.storesTokens)
         #expect(provider.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])

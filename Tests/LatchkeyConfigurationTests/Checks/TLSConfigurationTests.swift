@@ -22,9 +22,9 @@ struct TLSConfigurationTests {
             client_certificates: required, handshake_timeout: 5s, max_handshakes: 50}
             """
         let loaded = try load(ConfigurationWarningTests.client + text, files: Self.files)
-        let tls = loaded.configuration.tls
+        let (tls, http) = (loaded.configuration.tls, loaded.configuration.http)
         #expect(tls.isOn && tls.hosts == ["::1", "127.0.0.1"] && tls.port == 443 && tls.redirectPort == 80)
-        #expect(tls.clients == .required && tls.handshakeTimeout == .seconds(5) && tls.handshakes == 50)
+        #expect(tls.clients == .required && http.timeouts.handshake == .seconds(5) && http.limits.handshakes == 50)
         #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
         #expect(try !load().configuration.tls.isOn)
     }
@@ -84,7 +84,7 @@ struct TLSConfigurationTests {
         arguments: [
             (
                 "certificate_file: expired, private_key_file: key", "tls.certificate_file",
-                "expired, on 2021-01-01T00:00:00Z"
+                "expired on 2021-01-01T00:00:00Z"
             ),
             ("certificate_file: future, private_key_file: key", "tls.certificate_file", "before 2110-01-01T00:00:00Z"),
             ("\(pair), client_ca_file: ca", "tls.client_ca_file", "no effect"),

@@ -1,6 +1,8 @@
+import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import Testing
 
 @Suite("Loading a configuration")
@@ -13,7 +15,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.http.port == 8080)
         #expect(configuration.database.url.path == "latchkey.db")
         #expect(configuration.registration.mode == .automatic)
-        #expect(configuration.sessions.refreshLifetime == .seconds(2_592_000))
+        #expect(configuration.sessions.refresh == 2_592_000)
         #expect(configuration.log.level == .info)
         #expect(configuration.zenkey.trustedHosts.contains("oidc.att.com"))
         #expect(configuration.zenkey.clients.map(\.id.text) == ["ccid-1"])

@@ -1,6 +1,7 @@
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import Testing
 
 @Suite("Secrets of a configuration")

@@ -20,7 +20,7 @@ struct ConfigurationDocumentTests {
         let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
         let known = Set(committed.split(separator: "\n"))
         let news = expected.split(separator: "\n").filter { !known.contains($0) }
-        #expect(news.isEmpty && committed == expected, "make configuration-reference writes docs/configuration.md anew")
+        #expect(news.isEmpty && committed == expected, "make configuration-reference writes docs/configuration.md")
     }
 
     @Test("Every key stands in it once, in a row of as many cells as the others")
@@ -43,7 +43,7 @@ struct ConfigurationDocumentTests {
                 "rate_limits", "rate_limit_rules.per_address", "rate_limit_rules.sign_ins_per_address",
                 "rate_limit_rules.starts_per_address", "rate_limit_rules.per_api_key",
                 "rate_limit_rules.changes_per_user", "http.trusted_proxies",
-                "http.forwarded_field", "http.limits.max_requests_under_way", "log.level",
+                "http.forwarded_field", "http.limits.max_concurrent_requests", "log.level",
             ])
         #expect(names(.contentsOfFile) == ["tls.certificate_file", "tls.private_key_file", "tls.client_ca_file"])
     }
@@ -66,8 +66,16 @@ enum ConfigurationDocument {
             }
             lines.append(row(key))
         }
+        lines += ["", "## Former names", "", formerNames, "", "| former name | name |", "|---|---|"]
+        for key in ConfigurationReference.keys {
+            if let former = key.formerName { lines.append("| \(former) | `\(key.name)` |") }
+        }
         return lines.joined(separator: "\n") + "\n"
     }
+
+    private static let formerNames = """
+        Keys and variables of earlier versions are accepted with a warning. Giving a key by both names is a problem.
+        """
 
     private static func row(_ key: ConfigurationKey) -> String {
         let variable = key.environmentName.map { "`\($0)`" + (key.isSecret ? ", `\($0)_FILE`" : "") } ?? "–"
@@ -75,7 +83,7 @@ enum ConfigurationDocument {
             switch key.reload {
             case .nothing: "–"
             case .value: "yes"
-            case .contentsOfFile: "what is in the file"
+            case .contentsOfFile: "the file's contents"
             }
         let cells = [
             "`\(key.name)`", variable, key.type + (key.isSecret ? "; secret" : ""),
@@ -87,16 +95,16 @@ enum ConfigurationDocument {
     private static let introduction = """
         # Configuration
 
-        Every key, as `latchkey check-config --keys` knows it. `Config/latchkey.example.yaml` has them all with their defaults,
-        to be copied. Environment variables win over the file; those ending in `_FILE` name a file that holds the secret, and so
-        does the key with `_file` behind it. `–` in the column of variables: in the file only.
+        All keys, as listed by `latchkey check-config --keys`. Copy `Config/latchkey.example.yaml`, which has every key with its
+        default. Environment variables override the file. For a secret, the key with the suffix `_file` and the variable with
+        the suffix `_FILE` give the path of a file that holds it. A `–` in the column of variables: in the file only.
 
-        SIGHUP has a running server read its configuration again. It takes over what is marked below; whatever else has changed
-        is named in the log and waits for the next start. A configuration with a problem changes nothing.
+        At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed keys are
+        named in the log and take effect at the next start. A configuration with a problem changes nothing.
 
-        `latchkey check-config` tells every problem, and warns of settings that take a defence away.
+        `latchkey check-config` prints all problems, and warnings for settings that remove a defence.
 
-        `make configuration-reference` writes this file from the program; `make test` fails where the two differ.
+        `make configuration-reference` writes this file from the program; `make test` fails if the two differ.
 
         """
 }

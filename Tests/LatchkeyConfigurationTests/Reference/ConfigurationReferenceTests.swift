@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import SignIn
 import TestSupport
 import Testing
 

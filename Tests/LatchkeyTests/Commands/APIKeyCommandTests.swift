@@ -11,10 +11,10 @@ import Testing
     private func runAdminCommand<Value>(
         _ stage: Stage, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
-        let desk = try AdminService(stage.configuration, clock: clock.wallClock)
+        let admin = try AdminService(stage.configuration, clock: clock.wallClock)
         let result: Result<Value, any Error>
-        do { result = .success(try await command(desk)) } catch { result = .failure(error) }
-        await desk.close()
+        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
+        await admin.close()
         return try result.get()
     }
 

@@ -33,12 +33,12 @@ import Testing
     private func lines(
         _ change: (inout AdminService.AuditSelection) -> Void = { _ in }, as format: AdminService.LineFormat = .text
     ) async throws -> [String] {
-        let desk = try AdminService(configuration, clock: clock.wallClock)
+        let admin = try AdminService(configuration, clock: clock.wallClock)
         var selection = AdminService.AuditSelection()
         change(&selection)
         let result: Result<[String], any Error>
-        do { result = .success(try await desk.audit(selection, as: format)) } catch { result = .failure(error) }
-        await desk.close()
+        do { result = .success(try await admin.audit(selection, as: format)) } catch { result = .failure(error) }
+        await admin.close()
         return try result.get()
     }
 
@@ -90,7 +90,7 @@ import Testing
         #expect(ending.status == 0)
         #expect(ending.output.hasPrefix("2027-01-15T08:00:00Z #3 user.erased user=1 by=user"))
         let rows: [([String], String)] = [
-            ([], "No event fits.\n"), (["--format", "json"], ""), (["--json"], ""),
+            ([], "No event matches.\n"), (["--format", "json"], ""), (["--json"], ""),
             // The option's former spelling.
             (["--json", "--user", "1", "--limit", "1"], "{\"serial\":3,"), (["--format", "json", "--user", "1"], "{"),
         ]

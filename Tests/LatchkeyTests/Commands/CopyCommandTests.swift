@@ -77,7 +77,7 @@ import Testing
             #expect(twice.output.contains("the target is not empty"), "\(twice.output)")
             let back = try await copy(stage, "--from-file", target, "--to", "sqlite:///back.db")
             #expect(back.status == 0, "\(back.output)")
-            #expect(back.output.contains("read again and found the same"), "\(back.output)")
+            #expect(back.output.contains("read back and compared"), "\(back.output)")
             let (third, home) = try await serve(stage, "sqlite:///back.db")
             #expect(try await home.me(try #require(newer.token)).status == 200)
             third.send(SIGTERM)

@@ -77,7 +77,7 @@ import Testing
         try await AdminHarness.with { stage in
             let pending = try await stage.run(["migrate", "--check"])
             #expect(pending.status == 1)
-            #expect(pending.output.contains("steps pending:\n  1 users, identities, sessions\n"))
+            #expect(pending.output.contains("migrations pending:\n  1 users, identities, sessions\n"))
             #expect(!FileManager.default.fileExists(atPath: stage.directory.file("latchkey.db")))
             let done = try await stage.run(["migrate", "--format", "json"])
             #expect(done.status == 0)
@@ -88,7 +88,7 @@ import Testing
             #expect(report["done"]?.array?.first?.string == "1 users, identities, sessions")
             let after = try await stage.run(["migrate", "--check"])
             #expect(after.status == 0)
-            #expect(after.output.contains("nothing is to be done"))
+            #expect(after.output.contains("The tables are up to date."))
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
         }
         let made = try await run()
         #expect(made.status == 0, "\(made.output)")
-        #expect(made.output.hasPrefix("Database: sqlite:///latchkey.db, in the present folder."), "\(made.output)")
+        #expect(made.output.hasPrefix("Database: sqlite:///latchkey.db, in the working directory."), "\(made.output)")
         #expect(made.output.contains("LATCHKEY_DATABASE_URL"))
         #expect(FileManager.default.fileExists(atPath: directory.file("latchkey.db")))
         let again = try await run("--format", "json")

@@ -3,6 +3,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -67,7 +68,7 @@ struct DoctorRulesTests {
     func certificates(days: Int64?, severity: DoctorReport.Finding.Severity) async throws {
         let findings = try await findings(.certificates, expiry: days.map { Self.now + $0 * 86_400 + 60 })
         #expect(findings.map(\.severity) == [severity, severity])
-        if days == nil { #expect(findings.allSatisfy { $0.message.contains("does not tell") }) }
+        if days == nil { #expect(findings.allSatisfy { $0.message.contains("does not report") }) }
     }
 
     @Test("A certificate that does not hold is told with the reason")

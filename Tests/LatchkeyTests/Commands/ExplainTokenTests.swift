@@ -125,7 +125,7 @@ import Testing
             #expect(failed(other.output).contains("issuer"))
             for (arguments, says) in [
                 (["--provider", "acme", "--mccmnc", Stage.mccmnc], "leave it out"),
-                (["--provider", "meetings"], "gives no ID tokens"),
+                (["--provider", "meetings"], "has no ID tokens"),
                 (["--provider", "initech"], "one of: zenkey, acme"),
             ] {
                 let wrong = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
@@ -178,7 +178,7 @@ import Testing
                 #expect(ending.status == (fails.isEmpty ? 0 : 1), "\(String(describing: defect)): \(ending.output)")
                 #expect(failed(ending.output) == fails, "\(ending.output)")
                 #expect(ending.output.hasPrefix("A logout token from"))
-                #expect(ending.output.contains("good once") == fails.isEmpty)
+                #expect(ending.output.contains("valid once") == fails.isEmpty)
                 for secret in [token, "s-1", "jane", AdminHarness.secret] { #expect(!ending.output.contains(secret)) }
             }
         }

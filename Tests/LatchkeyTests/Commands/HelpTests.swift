@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands say of themselves.
+/// The help of the commands.
 @Suite(.serialized) struct HelpTests {
     /// As `latchkey --help` lists them.
     private func commands() async throws -> [String] {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("Every command says of itself with what it ends, and of each option what it means")
+    @Test("The help of every command has its exit status and the meaning of every option")
     func complete() async throws {
         let commands = try await commands()
         #expect(Set(commands).isSuperset(of: ["serve", "doctor", "explain-token", "check-config", "health"]))
@@ -24,7 +24,7 @@ import Testing
             let help = await (try LatchkeyProcess(["help", command])).ending()
             #expect(help.status == 0)
             let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            #expect(words.contains("nds with 0"), "\(command)")
+            #expect(words.contains("Exit status: 0"), "\(command)")
             // An option without a meaning stands alone on its line, and no indented line follows it.
             let lines = help.output.components(separatedBy: "\n")
             for (line, next) in zip(lines, lines.dropFirst()) where line.hasPrefix("  -") {
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "What serve and doctor are told wrongly ends them with 64", arguments: ["serve", "doctor", "health", "audit"])
+        "Wrong options end a command with 64", arguments: ["serve", "doctor", "health", "audit"])
     func usage(command: String) async throws {
         #expect(await (try LatchkeyProcess([command, "--no-such-option"])).ending().status == 64)
     }

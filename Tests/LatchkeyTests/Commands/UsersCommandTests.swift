@@ -10,10 +10,10 @@ import Testing
     private func runAdminCommand(
         _ stage: Stage, _ command: (AdminService) async throws -> [String]
     ) async throws -> [String] {
-        let desk = try AdminService(stage.configuration)
+        let admin = try AdminService(stage.configuration)
         let result: Result<[String], any Error>
-        do { result = .success(try await command(desk)) } catch { result = .failure(error) }
-        await desk.close()
+        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
+        await admin.close()
         return try result.get()
     }
 

@@ -1,8 +1,10 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyDemo
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -15,17 +17,17 @@ import Testing
         _ stage: ResourceStage, _ keys: [String], applies: Bool = true, step: Int = 200
     ) async throws -> (lines: [String], progress: [String]) {
         var configuration = stage.stage.configuration
-        configuration.vault.encryptionKeys = keys.map { Secret($0) }
-        let desk = try AdminService(configuration)
+        configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
+        let admin = try AdminService(configuration)
         var progress: [String] = []
         let result: Result<[String], any Error>
         do {
             result = .success(
-                try await desk.rotateVault(configuration, applies: applies, step: step) { progress.append($0) })
+                try await admin.rotateVault(configuration, applies: applies, step: step) { progress.append($0) })
         } catch {
             result = .failure(error)
         }
-        await desk.close()
+        await admin.close()
         return (try result.get(), progress)
     }
 
@@ -42,7 +44,7 @@ import Testing
     )
     func rotates() async throws {
         try await ResourceStage.with(configure: {
-            $0.vault.encryptionKeys = [Secret(ResourceStage.key), Secret(Self.newKey)]
+            $0.vaultKeys = EncryptionKey.of(ResourceStage.key, Self.newKey)
         }) { stage in
             var tokens: [String] = []
             for user in ["jane", "ravi"] { tokens.append(try await stage.signIn(user: user)) }
@@ -53,7 +55,7 @@ import Testing
             #expect(try keyIDs(stage) == before)
             let done = try await rotate(stage, [Self.newKey, ResourceStage.key], step: 1)
             #expect(done.lines.last?.hasPrefix("2 rows") == true, "\(done.lines)")
-            #expect(done.progress.suffix(2) == ["encrypted anew: 1 of 2", "encrypted anew: 2 of 2"])
+            #expect(done.progress.suffix(2) == ["encrypted again: 1 of 2", "encrypted again: 2 of 2"])
             let after = try keyIDs(stage)
             #expect(Set(after).count == 1)
             #expect(after != before)
@@ -62,7 +64,7 @@ import Testing
                 #expect(status == 200)
             }
             var configuration = stage.stage.configuration
-            configuration.vault.encryptionKeys = [Secret(Self.newKey)]
+            configuration.vaultKeys = EncryptionKey.of(Self.newKey)
             try await Stage.withServer(configuration) { app in
                 for token in tokens {
                     let status = try await stage.fetch(token, at: app).status
@@ -89,7 +91,7 @@ import Testing
                 _ = try await rotate(stage, [Self.newKey, ResourceStage.key])
                 Issue.record("it did not say so")
             } catch let failure as OperatorFailure {
-                #expect(failure.description.hasPrefix("1 rows were encrypted anew, and 1 left"))
+                #expect(failure.description.hasPrefix("1 rows were encrypted again, and 1 were not"))
             }
             #expect(try contents(stage)[0] == before[0])
             #expect(try contents(stage)[1] != before[1])
@@ -102,7 +104,7 @@ import Testing
         let gate = Gate()
         try await ResourceStage.with(
             pause: { _ in await gate.pass() },
-            configure: { $0.vault.encryptionKeys = [Secret(ResourceStage.key), Secret(Self.newKey)] }
+            configure: { $0.vaultKeys = EncryptionKey.of(ResourceStage.key, Self.newKey) }
         ) { stage in
             let token = try await stage.signIn()
             stage.simulator.expireAccessTokens(at: "meetings")
@@ -140,17 +142,19 @@ import Testing
             }
             let sick = try await run(["doctor"], "\(Self.newKey),\(ResourceStage.key)")
             #expect(sick.status == 1)
-            #expect(sick.output.contains("1 rows of tokens are under keys that vault.encryption_keys does not have"))
-            #expect(sick.output.contains("1 rows of tokens are under an older key"))
+            #expect(
+                sick.output.contains(
+                    "1 rows of tokens are encrypted with keys that vault.encryption_keys does not have"))
+            #expect(sick.output.contains("1 rows of tokens are encrypted with an older key"))
             try stage.database.change("DELETE FROM provider_tokens WHERE serial = 1")
             let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceStage.key)")
             #expect(dry.status == 0, "\(dry.output)")
-            #expect(dry.output.contains("under older keys: 1"))
+            #expect(dry.output.contains("with older keys: 1"))
             let done = try await run(["vault", "rotate", "--apply"], "\(Self.newKey),\(ResourceStage.key)")
             #expect(done.status == 0, "\(done.output)")
-            #expect(done.output.contains("1 rows were encrypted anew"))
+            #expect(done.output.contains("1 rows were encrypted again"))
             let well = try await run(["doctor"], Self.newKey)
-            #expect(well.output.contains("1 rows of tokens are under the current key"))
+            #expect(well.output.contains("1 rows of tokens are encrypted with the current key"))
             #expect(!well.output.contains(Self.newKey))
         }
     }
@@ -160,7 +164,7 @@ import Testing
         let directory = try TemporaryDirectory()
         try await ResourceStage.with { stage in
             var configuration = stage.stage.configuration
-            configuration.vault.encryptionKeys = []
+            configuration.vaultKeys = []
             #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))
             let demo = try await Demo.start(configuration, simulatorPort: 0)

@@ -118,7 +118,7 @@ import Testing
                     try await load.more(24)
                     let ending = await stage.end(number, SIGTERM)
                     #expect(ending.status == 0)
-                    #expect(!ending.output.contains("cut connections"))
+                    #expect(!ending.output.contains("closed connections"))
                     try await load.more(12)
                     try await stage.restart(number)
                     try await stage.waitUntilItServes(number)

@@ -1,8 +1,10 @@
 import CarrierSimulator
 import HTTPServer
+import LatchkeyAPI
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -85,9 +87,9 @@ import Testing
             let token = try #require(try await stage.app.signIn(stage.authorizedResponse(mccmnc: mccmnc)).token)
             numbers.append(try #require(try await stage.app.me(token).json["user_id"]?.integer))
         }
-        let desk = try AdminService(stage.configuration)
-        _ = try await desk.merge(numbers[1], into: numbers[0], reason: nil, applies: true)
-        await desk.close()
+        let admin = try AdminService(stage.configuration)
+        _ = try await admin.merge(numbers[1], into: numbers[0], reason: nil, applies: true)
+        await admin.close()
         try await stage.alongside { stage in
             let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
             let listed = try await stage.app.asUser("GET", "/users/me/identities", token).json["identities"]?.array

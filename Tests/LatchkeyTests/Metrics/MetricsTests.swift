@@ -1,8 +1,10 @@
 import CarrierSimulator
 import Foundation
 import HTTPServer
+import LatchkeyAPI
 import LatchkeyConfiguration
 import LatchkeyService
+import OpenIDConnect
 import Primitives
 import TestSupport
 import Testing
@@ -66,8 +68,8 @@ import Testing
     @Test("Failures are counted by what they are: the check that failed, a carrier that does not answer, its breaker")
     func failures() async throws {
         try await Stage.with(configure: {
-            $0.outbound.circuitBreaker.failures = 1
-            $0.outbound.timeouts.token = .seconds(1)
+            $0.outbound.bulkhead.failures = 1
+            $0.outbound.limits.tokenTimeout = .seconds(1)
         }) { stage in
             stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
             #expect(try await stage.app.signIn(stage.authorizedResponse()).error == "invalid_id_token")
@@ -154,7 +156,7 @@ import Testing
         let loopback = try allow("127.0.0.1")
         let network = try allow("10.1.0.0/16")
         try await Stage.with(configure: {
-            $0.http.trustedProxies = loopback
+            $0.requestLimits.proxies.ranges = loopback
             $0.metrics.allowedAddresses = network
         }) { stage in
             for (field, status) in [

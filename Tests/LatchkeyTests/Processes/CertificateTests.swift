@@ -60,7 +60,7 @@ struct CertificateTests {
 
             try write(stage, TLSTexts.otherChain, TLSTexts.otherKey)
             process.send(SIGHUP)
-            try await log("serving with the certificate as it is now holds_until=2120-01-01T00:00:00Z")
+            try await log("serving with the new certificate valid_until=2120-01-01T00:00:00Z")
             #expect(try await ask(stage, port) == "second.example ok")
 
             process.send(SIGTERM)
@@ -93,20 +93,20 @@ struct CertificateTests {
         renewal.look()
         #expect(names() == [])
         renewal.look()
-        #expect(names() == ["notice serving with the certificate as it is now"])
+        #expect(names() == ["notice serving with the new certificate"])
         renewal.look()
         #expect(names().count == 1)
 
         for (chain, key, words) in [
             (TLSTexts.chain, TLSTexts.otherKey, "not that of the first certificate"),
-            (TLSTexts.expired, TLSTexts.key, "has expired, on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
+            (TLSTexts.expired, TLSTexts.key, "expired on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
         ] {
             try directory.write(chain, as: "chain")
             try directory.write(key, as: "key")
             let before = names().count
             for _ in 0..<4 { renewal.look() }
             #expect(names().count == before + 1)
-            #expect(names().last?.contains("is refused, and the one that there is serves on") == true)
+            #expect(names().last?.contains("is refused, and the current one stays in use") == true)
             #expect(names().last?.contains(words) == true, "\(names().last ?? "")")
         }
         try FileManager.default.removeItem(atPath: directory.file("key"))
@@ -127,18 +127,18 @@ struct CertificateTests {
             try write(stage, TLSTexts.expired, TLSTexts.key)
             let ending = try await stage.run(["check-config"], environment: environment)
             #expect(ending.status == 0)
-            #expect(ending.output.contains("warning: tls.certificate_file: the certificate has expired, on 2021-01-01"))
+            #expect(ending.output.contains("warning: tls.certificate_file: the certificate expired on 2021-01-01"))
         }
     }
 
     @Test(
         "The doctor says how long the certificate holds",
         arguments: [
-            (TLSTexts.chain, "2119-06-01", .ok, "holds until 2120-01-01T00:00:00Z, 214 more days"),
+            (TLSTexts.chain, "2119-06-01", .ok, "is valid until 2120-01-01T00:00:00Z, 214 more days"),
             (TLSTexts.chain, "2119-12-25", .warning, "7 more days"),
             (TLSTexts.chain, "2119-12-30", .problem, "2 more days"),
-            (TLSTexts.chain, "2120-01-02", .problem, "has expired, on 2120-01-01"),
-            (TLSTexts.future, "2109-01-01", .problem, "does not hold before 2110-01-01"),
+            (TLSTexts.chain, "2120-01-02", .problem, "expired on 2120-01-01"),
+            (TLSTexts.future, "2109-01-01", .problem, "is not valid before 2110-01-01"),
         ] as [(String, String, DoctorReport.Finding.Severity, String)])
     func doctor(
         _ chain: String, _ day: String, _ severity: DoctorReport.Finding.Severity, _ words: String

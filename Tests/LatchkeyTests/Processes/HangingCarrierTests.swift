@@ -1,5 +1,6 @@
 import CarrierSimulator
 import LatchkeyConfiguration
+import OpenIDConnect
 import Primitives
 import TestSupport
 import Testing
@@ -14,10 +15,10 @@ import Testing
         try await Stage.with(
             clock: clock.wallClock,
             configure: { configuration in
-                configuration.outbound.timeouts.token = patience
+                configuration.outbound.limits.tokenTimeout = patience
                 // Fewer than hang, on a host that all simulated carriers share.
                 configuration.outbound.connectionsPerHost = 4
-                configuration.outbound.requestsPerCarrier = 8
+                configuration.outbound.bulkhead.maximumUnderWay = 8
             }
         ) { stage in
             stage.simulator.setFaults([.tokenSlow], for: Self.hanging)

@@ -95,7 +95,7 @@ import Testing
             let moment = try #require(told.noted)
             let ending = await process.ending()
             #expect(ending.status == 0)
-            #expect(!ending.output.contains("cut connections"))
+            #expect(!ending.output.contains("closed connections"))
             let before = attempts.filter { $0.sent < moment }
             #expect(before.count { $0.ended > moment } >= 8, "too few were under way to show anything")
             #expect(before.filter { $0.status != 200 }.isEmpty)

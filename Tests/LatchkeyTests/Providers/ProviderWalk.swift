@@ -5,6 +5,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 
 /// What a browser and an app do at the providers `acme`, `globex` and `meetings` of a stage.

@@ -3,6 +3,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -120,10 +121,10 @@ import Testing
                 try await stage.app.me(jane).json["user_id"]?.integer,
                 try stage.database.number("SELECT max(id) FROM users")
             )
-            let desk = try AdminService(stage.stage.configuration)
-            _ = try await desk.merge(
+            let admin = try AdminService(stage.stage.configuration)
+            _ = try await admin.merge(
                 other, into: try #require(one), reason: nil, applies: true)
-            await desk.close()
+            await admin.close()
             #expect(try stage.rowCount() == 1)
             #expect(try await stage.fetch(jane).response.text == #"{"token":"zak-of-jane"}"#)
             // The identity that went over brings tokens of its own at its next sign-in.

@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import LatchkeyConfiguration
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ struct ResourceStage: Sendable {
         try await Stage.with(
             clock: clock,
             configure: { configuration in
-                configuration.vault.encryptionKeys = [Secret(key)]
+                configuration.vaultKeys = EncryptionKey.of(key)
                 for index in configuration.providers.indices where configuration.providers[index].id == "meetings" {
                     configuration.providers[index].storesTokens = true
                     configuration.providers[index].clients[0].redirectURIs = [webURI, Stage.redirectURI]

@@ -4,6 +4,7 @@ import Foundation
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -220,8 +221,8 @@ import Testing
         ])
     func failures(row: Failure) async throws {
         try await ResourceStage.with(configure: { configuration in
-            configuration.outbound.timeouts.userInfo = .seconds(1)
-            configuration.outbound.timeouts.token = .seconds(1)
+            configuration.outbound.limits.userInfoTimeout = .seconds(1)
+            configuration.outbound.limits.tokenTimeout = .seconds(1)
         }) { stage in
             let token = try await stage.signIn()
             if row.isExpired { stage.simulator.expireAccessTokens(at: "meetings") }
@@ -300,16 +301,16 @@ import Testing
         try await ResourceStage.with { stage in
             let jane = try await stage.signIn()
             let ravi = try await stage.signIn(user: "ravi")
-            let other = Secret(String(repeating: "2e", count: 32))
+            let other = String(repeating: "2e", count: 32)
             var configuration = stage.stage.configuration
-            configuration.vault.encryptionKeys = [other]
+            configuration.vaultKeys = EncryptionKey.of(other)
             try await Stage.withServer(configuration) { app in
                 #expect(try await stage.fetch(jane, at: app).status == 500)
                 _ = try await stage.signInAnswer(at: app)
                 #expect(try await stage.fetch(jane, at: app).status == 200)
                 #expect(try await stage.fetch(ravi, at: app).status == 500)
             }
-            configuration.vault.encryptionKeys = [other, Secret(ResourceStage.key)]
+            configuration.vaultKeys = EncryptionKey.of(other, ResourceStage.key)
             try await Stage.withServer(configuration) { app in
                 for token in [jane, ravi] {
                     let status = try await stage.fetch(token, at: app).status

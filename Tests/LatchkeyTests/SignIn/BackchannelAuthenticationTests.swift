@@ -1,10 +1,12 @@
 import CarrierSimulator
 import Crypto
 import HTTPServer
+import LatchkeyAPI
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -132,7 +134,9 @@ import Testing
         "Whatever a carrier does wrong, the client is told so, and nobody is signed in who should not", arguments: rows)
     func fault(row: Row) async throws {
         let key = P256.Signing.PrivateKey()
-        try await withStage(key: key, configure: { if row.start == 504 { $0.outbound.timeouts.token = .seconds(1) } }) {
+        try await withStage(
+            key: key, configure: { if row.start == 504 { $0.outbound.limits.tokenTimeout = .seconds(1) } }
+        ) {
             stage in
             stage.simulator.setFaults([row.fault], for: Stage.mccmnc)
             let started = try await stage.start()

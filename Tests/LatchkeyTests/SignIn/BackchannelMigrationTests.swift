@@ -2,6 +2,7 @@ import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import SignIn
 import Testing
 
 /// Users who take their number to another carrier, and are asked on their phone there.
@@ -12,11 +13,11 @@ import Testing
     private static let present = "310410"
 
     private func audit(_ stage: BackchannelHarness, _ kind: String) async throws -> [String] {
-        let desk = try AdminService(stage.stage.configuration)
+        let admin = try AdminService(stage.stage.configuration)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
-        let lines = try await desk.audit(selection, as: .text)
-        await desk.close()
+        let lines = try await admin.audit(selection, as: .text)
+        await admin.close()
         return lines
     }
 
@@ -97,7 +98,7 @@ import Testing
         "A former carrier that fails moves nothing, and is no error for the user",
         arguments: [Fault.keys500, .keysSlow])
     func formerCarrierFails(fault: Fault) async throws {
-        try await BackchannelHarness.with(configure: { $0.outbound.timeouts = .short }) { stage in
+        try await BackchannelHarness.with(configure: { $0.outbound.limits = .short }) { stage in
             let before = try #require(try await known(stage))
             try await stage.stage.alongside { other in
                 let stage = BackchannelHarness(stage: other)

@@ -4,6 +4,7 @@ import CryptoExtras
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import Testing
 
 /// Sign-ins of clients that prove in other ways than HTTP Basic who they are.

@@ -5,6 +5,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import TestSupport
@@ -103,7 +104,7 @@ import Testing
     func age() async throws {
         let clock = ManualClock()
         try await ProviderWalk.with(
-            clock: clock.wallClock, configure: { $0.sessions.maximumAgeToLink = .seconds(600) }
+            clock: clock.wallClock, configure: { $0.sessions.signInToLink = 600 }
         ) { walk in
             let token = try #require(try await walk.stage.session())
             let browser = Browser()

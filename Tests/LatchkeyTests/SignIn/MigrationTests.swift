@@ -4,6 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import TestSupport
@@ -31,11 +32,11 @@ import Testing
     }
 
     private func audit(_ stage: Stage, _ kind: String) async throws -> [String] {
-        let desk = try AdminService(stage.configuration)
+        let admin = try AdminService(stage.configuration)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
-        let lines = try await desk.audit(selection, as: .text)
-        await desk.close()
+        let lines = try await admin.audit(selection, as: .text)
+        await admin.close()
         return lines
     }
 
@@ -135,7 +136,7 @@ import Testing
         "A former carrier that fails moves nothing, delays little, and is no error for the user",
         arguments: formerCarrierFaults)
     func formerCarrierFails(fault: Fault) async throws {
-        try await Stage.with(configure: { $0.outbound.timeouts = .short }) { stage in
+        try await Stage.with(configure: { $0.outbound.limits = .short }) { stage in
             let before = try await visit(stage, Self.former)
             // On a server that has not met the former carrier's keys yet.
             try await stage.alongside { stage in

@@ -5,6 +5,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
 
     /// A stage whose client has redirect URIs of each kind.
     private func onStage(
-        registration: Configuration.Registration.Mode = .automatic, _ body: (Stage) async throws -> Void
+        registration: RegistrationRules.Mode = .automatic, _ body: (Stage) async throws -> Void
     ) async throws {
         try await Stage.with(
             configure: { configuration in

@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 import Primitives
+import SignIn
 import Testing
 
 /// Refreshing over real sockets, with a real database.
@@ -29,7 +30,7 @@ import Testing
     @Test("Times of one client are those of its sessions")
     func perClient() async throws {
         try await Stage.with(configure: { configuration in
-            configuration.zenkey.clients[0].sessions.accessLifetime = .seconds(77)
+            configuration.zenkey.clients[0].sessions.access = 77
         }) { stage in
             let signedIn = try await stage.app.signIn(try stage.authorizedResponse())
             #expect(signedIn.json["expires"]?.integer == 77)

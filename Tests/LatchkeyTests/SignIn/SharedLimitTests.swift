@@ -1,4 +1,5 @@
 import Foundation
+import LatchkeyAPI
 import LatchkeyConfiguration
 import Primitives
 import TestSupport
@@ -16,7 +17,7 @@ import Testing
             clock: clock.wallClock,
             configure: { configuration in
                 if let url { configuration.database.url = .postgres(url) }
-                configuration.rateLimitRules.changesPerUser = Quota(count: 4, seconds: 40)
+                configuration.requestLimits.changesPerUser = .init(count: 4, seconds: 40)
             }
         ) { stage in
             try await stage.withCopy(clock: clock.wallClock) { copy, _ in

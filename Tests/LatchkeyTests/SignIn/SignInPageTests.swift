@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import SignIn
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     private static let page = "http://127.0.0.1/sign-in"
 
     private func onStage(
-        registration: Configuration.Registration.Mode = .automatic,
+        registration: RegistrationRules.Mode = .automatic,
         _ body: (_ stage: Stage, _ url: String) async throws -> Void
     ) async throws {
         try await Stage.with(

@@ -1,8 +1,10 @@
 import CarrierSimulator
 import HTTPServer
+import LatchkeyAPI
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -11,7 +13,7 @@ import Testing
     private static let appURI = "com.example.app:/signed-in"
 
     private func onWalk(
-        isOn: Bool = true, registration: Configuration.Registration.Mode = .automatic,
+        isOn: Bool = true, registration: RegistrationRules.Mode = .automatic,
         _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         let kinds = ["web", "ios", "android", "popup"]

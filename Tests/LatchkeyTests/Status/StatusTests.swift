@@ -2,6 +2,7 @@ import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 
 /// A Latchkey and simulated carriers in this process, on sockets of 127.0.0.1, with a database of their own.

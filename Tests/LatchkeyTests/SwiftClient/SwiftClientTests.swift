@@ -3,6 +3,7 @@ import Foundation
 import LatchkeyClient
 import LatchkeyConfiguration
 import LatchkeyService
+import SignIn
 import TestSupport
 import Testing
 
@@ -239,7 +240,7 @@ import Testing
     private static let appURI = "com.example.app:/signed-in"
 
     /// A browser that goes through a sign-in, to the URL that opens the app.
-    private func callback(_ signIn: RedirectSignIn) async throws -> URL {
+    private func callback(_ signIn: LatchkeyClient.RedirectSignIn) async throws -> URL {
         let browser = Browser()
         let asked = try await browser.get(signIn.url.absoluteString)
         return try #require(URL(string: try await browser.get(try await browser.approve(asked).location).location))
@@ -258,7 +259,8 @@ import Testing
             let latchkey = try stage.client()
             let started = latchkey.startRedirect(to: Self.appURI, options())
             #expect(started.callbackScheme == "com.example.app")
-            let kept = try JSONDecoder().decode(RedirectSignIn.self, from: try JSONEncoder().encode(started))
+            let kept = try JSONDecoder().decode(
+                LatchkeyClient.RedirectSignIn.self, from: try JSONEncoder().encode(started))
             #expect(kept == started)
             let session = try await latchkey.finish(kept, callback: try await callback(started))
             #expect(session.isNewUser)

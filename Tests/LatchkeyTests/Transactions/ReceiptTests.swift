@@ -3,6 +3,7 @@ import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -143,7 +144,7 @@ import Testing
         try await Stage.with(
             clock: clock.wallClock,
             configure: {
-                $0.transactions.keyLifetime = .seconds(2 * 86_400)
+                $0.transactions.keyLifetime = 2 * 86_400
                 // A week of one user's receipts, in seconds.
                 $0.rateLimits = false
             }

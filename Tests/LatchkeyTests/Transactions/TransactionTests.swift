@@ -2,6 +2,7 @@ import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
 
     @Test("Whatever is wrong with a transaction is told, and the session stays", arguments: TransactionRefusal.all)
     func refused(row: TransactionRefusal) async throws {
-        try await Stage.with(configure: { if row.status == 504 { $0.outbound.timeouts.token = .seconds(1) } }) {
+        try await Stage.with(configure: { if row.status == 504 { $0.outbound.limits.tokenTimeout = .seconds(1) } }) {
             stage in
             let token = try #require(try await stage.session())
             let request = try await row.prepare(stage, token)
@@ -120,8 +121,8 @@ import Testing
     func authenticationAge(excess: Int64) async throws {
         let clock = ManualClock()
         let configure: (inout Configuration) -> Void = {
-            $0.transactions.maximumAuthenticationAge = .seconds(90)
-            $0.idToken.clockSkew = .seconds(30)
+            $0.transactions.maximumAuthenticationAge = 90
+            $0.idToken.clockSkewSeconds = 30
         }
         try await Stage.with(clock: clock.wallClock, configure: configure) { stage in
             let token = try #require(try await stage.session())

@@ -15,8 +15,8 @@ struct SQLiteDurabilityTests {
         path = directory.file("store.db")
     }
 
-    @Test("The connection that writes keeps to what is configured", arguments: SQLiteConfiguration.Synchronous.allCases)
-    func settings(synchronous: SQLiteConfiguration.Synchronous) async throws {
+    @Test("The connection that writes keeps to what is configured", arguments: Synchronous.allCases)
+    func settings(synchronous: Synchronous) async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         let found = try await store.onSQLite { db in
             try ["journal_mode", "synchronous", "foreign_keys", "secure_delete"].map { name in

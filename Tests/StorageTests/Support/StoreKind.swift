@@ -20,7 +20,7 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
         return (try open(), holding)
     }
 
-    private static func sqlite(_ synchronous: SQLiteConfiguration.Synchronous) -> StoreKind {
+    private static func sqlite(_ synchronous: Synchronous) -> StoreKind {
         StoreKind(testDescription: "SQLite, synchronous \(synchronous.rawValue)") {
             let directory = try TemporaryDirectory()
             let configuration = SQLiteConfiguration(path: directory.file("store.db"), synchronous: synchronous)

@@ -2,12 +2,13 @@ import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 
-/// The providers of a demonstration that are no carriers: one with ID tokens, and one that speaks OAuth 2 only.
+/// The other providers of the demonstration: one with ID tokens, and one with OAuth 2 only.
 extension CarrierSimulator {
     static let otherProviders = ["acme", "meetings"]
 
-    /// As an operator would have configured them.
+    /// The providers as an operator would configure them.
     func providers(for client: Configuration.Client) -> [Configuration.Provider] {
         [openIDProvider(client), oauthProvider(client)].compactMap(\.self)
     }

@@ -2,35 +2,37 @@ import CarrierSimulator
 import Crypto
 import HTTPServer
 import LatchkeyAPI
-public import LatchkeyConfiguration
+package import LatchkeyConfiguration
+package import LatchkeyService
 import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
 
-/// A Latchkey and carriers to sign in with, on this machine: nothing of it leaves 127.0.0.1.
-public struct Demo: Sendable {
-    /// Where things are, for whoever started the demo.
-    public struct Guide: Sendable {
-        public let serverURL: String
-        public let simulatorURL: String
-        public let apiKey: String
-        public let database: String
-        /// Whether there is something to be seen in a browser at ``serverURL``.
-        public let hasPages: Bool
+/// A Latchkey server with simulated carriers on this machine. All addresses are on 127.0.0.1.
+package struct Demo: Sendable {
+    /// The addresses of a running demonstration.
+    package struct Guide: Sendable {
+        package let serverURL: String
+        package let simulatorURL: String
+        package let apiKey: String
+        package let database: String
+        /// Whether ``serverURL`` has pages for a browser.
+        package let hasPages: Bool
     }
 
-    public let service: LatchkeyService
-    public let guide: Guide
+    package let service: LatchkeyService
+    package let guide: Guide
     private let simulator: CarrierSimulator.Running
 
-    /// The client's id, as the carriers know it.
+    /// The client's id at the carriers.
     static let clientID = "demo-app"
     static let apiKey = "demo-key"
     static let redirectURI = "https://app.example/callback"
-    /// The server's own pages at which sign-ins may end, on whatever port it runs.
+    /// The server's own pages that sign-ins may return to; loopback redirect URIs match any port (RFC 8252 section
+    /// 7.3).
     static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
-    /// The server's own, on whatever port it runs.
+    /// The server's own callbacks.
     static let callbackURLs = (["zenkey"] + CarrierSimulator.otherProviders).map {
         "http://127.0.0.1/auth/\($0)/callback"
     }
@@ -38,11 +40,11 @@ public struct Demo: Sendable {
     /// Starts the carriers and then the server.
     ///
     /// - Parameters:
-    ///   - configuration: Read for ``ConfigurationLoader/Purpose/demo``; what the demonstration brings itself (API key,
-    ///     carriers, the one client) takes the place of what stands there.
+    ///   - configuration: Loaded for ``ConfigurationLoader/Purpose/demo``; the demonstration replaces its API keys,
+    ///     carriers and clients.
     ///   - simulatorPort: The carriers' port; 0 lets the system choose.
     /// - Throws: ``LatchkeyStartError``.
-    public static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
+    package static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
         let secret = Secret(RandomSource.system.token())
         let key = P256.Signing.PrivateKey()
         var client = CarrierSimulator.Client(
@@ -74,21 +76,21 @@ public struct Demo: Sendable {
         }
     }
 
-    /// Whoever runs a demonstration has options, and no configuration to change.
+    /// As ``LatchkeyService/start()``, with remedies that name the options of the command.
     private static func listen(_ service: LatchkeyService) throws(LatchkeyStartError) -> [SocketAddress] {
         do throws(ServerError) {
             return try service.listen()
         } catch {
             let remedy =
                 error.code == .addressInUse
-                ? "Stop the server that is running there, or choose another port with --port"
+                ? "Stop the other server, or choose another port with --port"
                 : "Choose another port with --port"
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }
 
     /// Stops the server, then the carriers.
-    public func shutdown(within limit: Duration) async {
+    package func shutdown(within limit: Duration) async {
         await service.shutdown(within: limit)
         await simulator.shutdown()
     }
@@ -113,16 +115,9 @@ public struct Demo: Sendable {
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         let known = Set(configuration.providers.map(\.id))
         configuration.providers += simulator.providers(for: client).filter { !known.contains($0.id) }
-        if configuration.vault.encryptionKeys.isEmpty, configuration.providers.contains(where: \.storesTokens) {
-            configuration.vault.encryptionKeys = [Secret(RandomSource.system.hexadecimalKey)]
+        if configuration.vaultKeys.isEmpty, configuration.providers.contains(where: \.storesTokens) {
+            configuration.vaultKeys = [EncryptionKey(RandomSource.system.bytes(32))].compactMap(\.self)
         }
         return configuration
-    }
-}
-
-extension RandomSource {
-    /// An encryption key of 256 bits, as configurations have it.
-    fileprivate var hexadecimalKey: String {
-        bytes(32).hexadecimal
     }
 }

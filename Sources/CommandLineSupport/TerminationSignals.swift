@@ -2,18 +2,19 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Waits for SIGTERM or SIGINT. The second one ends the process at once, as impatient operators expect.
+/// Waits for SIGTERM or SIGINT. A second one ends the process at once, with the status that shells give a signal.
 ///
-/// SIGPIPE is switched off with it: a log reader that went away must not end the server. So is SIGHUP, which would end
-/// it by default when a terminal closes.
-final class TerminationSignals: @unchecked Sendable {
-    // @unchecked: `sources` is written once, by the initializer, and read by nobody; the rest is behind `state`.
+/// Made before anything is served, so that an early signal is not missed. SIGPIPE is ignored from then on: a log reader
+/// that has gone away must not end the process.
+package final class TerminationSignals: @unchecked Sendable {
+    // @unchecked: `sources` is constant, and the rest is behind `state`.
 
-    enum Signal: Int32, Sendable, CaseIterable, CustomStringConvertible {
+    /// A signal that ends a command.
+    package enum Signal: Int32, Sendable, CaseIterable, CustomStringConvertible {
         case interrupt = 2
         case terminate = 15
 
-        var description: String { self == .interrupt ? "SIGINT" : "SIGTERM" }
+        package var description: String { self == .interrupt ? "SIGINT" : "SIGTERM" }
     }
 
     private struct State {
@@ -22,14 +23,15 @@ final class TerminationSignals: @unchecked Sendable {
     }
 
     private let state = Mutex(State())
-    /// Kept, because a source that nobody holds is cancelled.
+    /// Held, because a source without an owner is cancelled.
     private let sources: [any DispatchSourceSignal]
 
-    init() {
+    /// - Parameter ignoresHangup: Ignores SIGHUP too, which ends a process by default when its terminal closes.
+    package init(ignoresHangup: Bool = false) {
         signal(SIGPIPE, SIG_IGN)
-        signal(SIGHUP, SIG_IGN)
+        if ignoresHangup { signal(SIGHUP, SIG_IGN) }
         sources = Signal.allCases.map { number in
-            // Without this the default action would come before the source.
+            // The default action would end the process before the source sees the signal.
             signal(number.rawValue, SIG_IGN)
             return DispatchSource.makeSignalSource(signal: number.rawValue, queue: .global())
         }
@@ -39,8 +41,11 @@ final class TerminationSignals: @unchecked Sendable {
         }
     }
 
-    /// The first signal: at once if it came before.
-    func first() async -> Signal {
+    /// Whether a signal has been received.
+    package var hasReceived: Bool { state.withLock { $0.received != nil } }
+
+    /// Returns the first signal, at once if it was received before.
+    package func first() async -> Signal {
         await withCheckedContinuation { continuation in
             let received = state.withLock { state in
                 if state.received == nil { state.waiting = continuation }

@@ -1,4 +1,4 @@
-internal import OpenIDConnect
+import OpenIDConnect
 
 /// The origin of a web page (RFC 6454), as browsers write it in `Origin`: scheme, host and, if it is not the scheme's
 /// own, port.

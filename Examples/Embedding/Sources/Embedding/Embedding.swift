@@ -1,0 +1,113 @@
+import CarrierSimulator
+import Foundation
+import Hummingbird
+import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import Primitives
+import SystemPackage
+
+/// One process with a Hummingbird server for the app's own routes and Latchkey for its sign-ins.
+///
+/// Signs a user in at a simulated carrier and asks the Hummingbird server whose session it is. Exits with 0 if the
+/// answer is right.
+@main
+struct Embedding {
+    static let apiKey = "embedding-key-of-32-characters-or-more"
+    static let clientID = "embedding-app"
+    static let clientSecret = Secret("embedding-secret")
+    static let redirectURI = "https://app.example/callback"
+
+    static func main() async throws {
+        let directory = FilePath(NSTemporaryDirectory()).appending("latchkey-embedding-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory.string) }
+
+        let simulator = CarrierSimulator(
+            clients: [.init(id: clientID, secret: clientSecret, redirectURIs: [redirectURI])])
+        let carriers = try simulator.start(port: 0)
+        try await simulator.prepareKeys()
+        let service = try LatchkeyService(
+            configuration: try configuration(simulator, database: directory.appending("latchkey.db")))
+        let latchkey = try API(baseURL: service.urls(of: try service.start()).first)
+
+        do {
+            try await withAppServer(latchkey) { app in
+                let session = try await signIn(simulator, latchkey)
+                let answer = try await app.call("GET", "/session", token: session.token)
+                print("Hummingbird answers for the session: \(answer)")
+                guard answer["active"] as? Bool == true, answer["user_id"] as? Int == session.userID else {
+                    throw Failure("the session is not active, or is another user's")
+                }
+            }
+            await service.shutdown(within: .seconds(5))
+            await carriers.shutdown()
+        } catch {
+            print("failed: \(error)")
+            exit(1)
+        }
+    }
+
+    /// What Latchkey needs, in code: no file and no environment variables are read.
+    static func configuration(_ simulator: CarrierSimulator, database: FilePath) throws -> Configuration {
+        guard let id = ClientID(clientID),
+            let discovery = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
+        else { throw Failure("the simulated carriers have no address") }
+        var client = Configuration.Client(id: id, secret: clientSecret)
+        client.redirectURIs = [redirectURI]
+        var configuration = Configuration()
+        configuration.http.port = 0
+        configuration.database.url = DatabaseURL(path: database.string)
+        configuration.apiKeys = [.plain(Secret(apiKey))]
+        configuration.allowsLoopbackHTTP = true
+        configuration.zenkey.discoveryURL = discovery
+        configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        configuration.zenkey.clients = [client]
+        return configuration
+    }
+
+    /// Signs a user in, as an app does with the authorization code from its carrier.
+    static func signIn(
+        _ simulator: CarrierSimulator, _ latchkey: API
+    ) async throws -> (token: String, userID: Int) {
+        let code = try await API(baseURL: simulator.baseURL).call("POST", "/demo/codes")
+        let answer = try await latchkey.call("POST", "/auth/zenkey-signin", body: code)
+        guard let token = answer["token"] as? String, let userID = answer["user_id"] as? Int else {
+            throw Failure("the sign-in failed: \(answer)")
+        }
+        return (token, userID)
+    }
+
+    /// Runs a Hummingbird server with one route, `GET /session`, which has Latchkey introspect the caller's session
+    /// token.
+    static func withAppServer(_ latchkey: API, _ body: @escaping @Sendable (API) async throws -> Void) async throws {
+        let router = Router()
+        router.get("session") { request, _ in
+            let token = (request.headers[.authorization] ?? "").dropFirst("Bearer ".count)
+            let data = try await latchkey.data("POST", "/auth/introspect", form: "token=\(token)")
+            return String(decoding: data, as: UTF8.self)
+        }
+        let (ports, continuation) = AsyncStream<Int?>.makeStream()
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in continuation.yield(channel.localAddress?.port) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            group.addTask {
+                for await port in ports {
+                    return try await body(API(baseURL: port.map { "http://127.0.0.1:\($0)" }))
+                }
+            }
+            // The server ends only with its task, so the first to end is the body.
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+/// Why the example did not work.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,135 @@
+internal import OpenIDConnect
+internal import Primitives
+
+extension ValueType {
+    /// A group of names and values; with `isText`, also a text of `name=value` pairs separated by commas.
+    fileprivate static func group<Key: Hashable & Sendable, Element: Sendable>(
+        _ description: String, isText: Bool = false, text: @escaping @Sendable (Key, Element) -> String,
+        key: @escaping @Sendable (String) throws(ValueRefusal) -> Key,
+        element: @escaping @Sendable (ConfigurationEntry, inout ReadingContext) -> Element?
+    ) -> ValueType<[Key: Element]> where Value == [Key: Element] {
+        ValueType<[Key: Element]>(description, show: { $0.map(text).sorted().joined(separator: ",") }) {
+            node, context in
+            guard let entries = isText ? pairs(of: node, description, &context) : node.entries else {
+                if !isText { context.refuse(node.origin, "is \(node.kind)", "give \(description)") }
+                return nil
+            }
+            var values: [Key: Element] = [:]
+            for entry in entries {
+                let suffix =
+                    isText
+                    ? "[\(Printable.word(entry.name) ?? "?")]" : "." + (Printable.name(entry.name) ?? "(unnamed)")
+                context.beneath(suffix) { context in
+                    do throws(ValueRefusal) {
+                        let name = try key(entry.name)
+                        guard values[name] == nil else { throw ValueRefusal("is given twice", "keep one of them") }
+                        values[name] = element(entry, &context)
+                    } catch {
+                        context.refuse(entry.origin, error.reason, error.remedy ?? "give \(description)")
+                    }
+                }
+            }
+            return values.count == entries.count ? values : nil
+        }
+    }
+
+    private static func pairs(
+        of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
+    ) -> [ConfigurationEntry]? {
+        if let entries = node.entries { return entries }
+        guard case .text = node.value, let items = ListText.items(of: node, description, &context) else {
+            if case .list = node.value { context.refuse(node.origin, "is a list", "give \(description)") }
+            return nil
+        }
+        return items.map { item in
+            guard case .text(let text) = item.value, let sign = text.firstIndex(of: "=") else {
+                return ConfigurationEntry(name: "?", origin: item.origin, node: item)
+            }
+            var value = item
+            value.value = .text(String(text[text.index(after: sign)...]))
+            return ConfigurationEntry(name: String(text[..<sign]), origin: item.origin, node: value)
+        }
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate var entries: [ConfigurationEntry]? {
+        guard case .mapping(let entries) = value else { return nil }
+        return entries
+    }
+}
+
+extension ValueType where Value == [MCCMNC: EndpointURL] {
+    /// `{"310410": "https://carrier.example.com"}`, or `310410=https://carrier.example.com`.
+    static var issuers: ValueType<[MCCMNC: EndpointURL]> {
+        group("a group of mccmnc: issuer, or mccmnc=issuer,mccmnc=issuer", isText: true) {
+            "\($0.text)=\($1.text)"
+        } key: { (name) throws(ValueRefusal) in
+            guard let network = MCCMNC(name) else {
+                throw ValueRefusal("is not an mccmnc", "give its five or six digits")
+            }
+            return network
+        } element: { entry, context in
+            ValueType<EndpointURL>.carrierURL.read(entry.node, &context)
+        }
+    }
+}
+
+extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
+    static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
+        group("a group of attribute: member") {
+            "\($0.rawValue)=\($1.text)"
+        } key: { (name) throws(ValueRefusal) in
+            guard let attribute = UserAttribute(rawValue: name), attribute != .username else {
+                let names = UserAttribute.claims.map(\.rawValue).joined(separator: ", ")
+                throw ValueRefusal("there is no such attribute", "give one of \(names)")
+            }
+            return attribute
+        } element: { entry, context in
+            ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
+        }
+    }
+}
+
+extension ValueType where Value == [String: EndpointURL] {
+    /// Resources by name, each a group with `url`.
+    static var resources: ValueType<[String: EndpointURL]> {
+        group("a group of name: {url: …}") {
+            "\($0)=\($1.text)"
+        } key: { (name) throws(ValueRefusal) in
+            let isName = name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+            guard isName, (1...32).contains(name.utf8.count) else {
+                throw ValueRefusal(
+                    "is not the name of a resource", "use 1 to 32 lower-case letters, digits, hyphens and underscores")
+            }
+            return name
+        } element: { entry, context in
+            resourceURL(entry, &context)
+        }
+    }
+
+    private static func resourceURL(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> EndpointURL? {
+        guard let members = entry.node.entries else {
+            context.refuse(entry.origin, "is \(entry.node.kind), but it is a group of keys", "write its url below it")
+            return nil
+        }
+        if let other = members.first(where: { $0.name != "url" }) {
+            context.beneath("." + (Printable.name(other.name) ?? "(unnamed)")) {
+                $0.refuse(other.origin, "there is no such key", "give url and nothing else")
+            }
+            return nil
+        }
+        guard let member = members.first else {
+            context.refuse(entry.origin, "has no url", "give it")
+            return nil
+        }
+        return context.beneath(".url") { ValueType<EndpointURL>.carrierURL.read(member.node, &$0) }
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import CommandLineSupport
+import LatchkeyConfiguration
+import LatchkeyService
+
+/// Runs an operator's command on the configured database and prints its lines. A command that fails prints one line to
+/// standard error and ends the process with 1.
+///
+/// - Parameter notice: Printed to standard error if there are no lines; nil where a program reads them.
+func runAdminCommand(
+    _ options: ConfigurationOptions, ifEmpty notice: String? = nil,
+    _ command: (AdminService, Configuration) async throws -> [String]
+) async throws {
+    let configuration = try options.load(for: .operation).configuration
+    try await reportingFailure {
+        let admin = try AdminService(configuration)
+        let result: Result<[String], any Error>
+        do { result = .success(try await command(admin, configuration)) } catch { result = .failure(error) }
+        await admin.close()
+        let lines = try result.get()
+        for line in lines { print(line) }
+        if lines.isEmpty, let notice { Console.warn(notice) }
+    }
+}
+
+/// Prints a failure to standard error in one line and ends the process with a status, by default 1.
+func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async throws -> Value) async throws -> Value {
+    do {
+        return try await command()
+    } catch let error where error is OperatorFailure || error is LatchkeyStartError || error is HealthCheck.Failure {
+        Console.warn("latchkey: \(error)")
+        throw ExitCode(status)
+    }
+}
+
+/// The value of every `--format`: text for people, or JSON for programs.
+enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
+    case text, json
+}
+
+/// The options of commands that repair accounts.
+struct RepairOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(name: .long, help: "The reason, for the audit record.")
+    var reason: String?
+
+    @Flag(name: .long, help: "Apply the change; without it, the command only prints what it would do.")
+    var apply = false
+}
