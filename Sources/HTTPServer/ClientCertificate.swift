@@ -1,6 +1,6 @@
-/// The certificate a client has shown, and that led to an authority that is trusted for it.
+/// A client's certificate that chains to a trusted authority.
 public struct ClientCertificate: Sendable, Hashable {
-    /// The name of its holder (RFC 4514), such as `CN=service-1,O=Example`; what is beyond 1 KiB is cut.
+    /// The subject's name (RFC 4514), such as `CN=service-1,O=Example`, cut at 1 KiB.
     public let subject: String
     /// The SHA-256 of the certificate, in hexadecimal digits.
     public let fingerprint: String

@@ -1,14 +1,17 @@
 public import HTTPTypes
 
-/// An answer that says no: the server's own refusals and those a handler throws.
+/// An error response: the server's own refusals, and errors that a handler throws.
 public struct HTTPError: Error, Sendable {
+    /// The status of the response.
     public let status: HTTPResponse.Status
     /// Stable, in snake_case; for programs.
     public let code: String
-    /// What was wrong and what to do; for people. Never repeats what was received.
+    /// For developers: what was wrong and what to do. Never repeats input.
     public let message: String
+    /// Fields of the response.
     public let headers: HTTPFields
 
+    /// An error with its response.
     public init(_ status: HTTPResponse.Status, code: String, message: String, headers: HTTPFields = [:]) {
         self.status = status
         self.code = code
@@ -16,7 +19,7 @@ public struct HTTPError: Error, Sendable {
         self.headers = headers
     }
 
-    /// The answer where nobody says how to render one.
+    /// The response without an ``ErrorRenderer``: the message as plain text.
     public func plainResponse() -> Response {
         var response = Response(status: status, contentType: "text/plain; charset=utf-8", text: message + "\n")
         response.headers.append(contentsOf: headers)
@@ -25,7 +28,7 @@ public struct HTTPError: Error, Sendable {
 }
 
 extension HTTPError {
-    /// A handler failed in a way that nobody foresaw.
+    /// 500: a handler threw an error that is not an ``HTTPError``.
     public static let internalServerError = HTTPError(
-        .internalServerError, code: "server_error", message: "The server met an error of its own. Try again later.")
+        .internalServerError, code: "server_error", message: "The server failed. Try again later.")
 }

@@ -1,16 +1,16 @@
 import HTTPTypes
 
-/// Sends clients from plain HTTP to HTTPS (RFC 9110 section 15.4.9).
+/// Redirects clients from HTTP to HTTPS (RFC 9110 section 15.4.9).
 enum HTTPSRedirect {
-    /// - Parameter origin: Scheme, host and port to send to. What the request says of a host counts for nothing: whoever
-    ///   can have a cache or a browser keep the answer must not choose where it leads.
+    /// - Parameter origin: Scheme, host and port of the target. The request's host is ignored: a client that can make a
+    ///   cache or a browser store the response must not choose its target.
     static func handler(to origin: String) -> Handler {
         { request in
             Response(status: .permanentRedirect, headers: [.location: origin + target(of: request)])
         }
     }
 
-    /// Path and query, with all in the path written as escapes that stands for something else without.
+    /// Path and query; special bytes of the path are escaped again.
     private static func target(of request: Request) -> String {
         guard request.path != "*" else { return "/" }
         var target = ""

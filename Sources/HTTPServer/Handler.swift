@@ -1,13 +1,14 @@
-/// Answers a request. What it throws becomes an answer through ``Server``'s renderer of errors: an ``HTTPError`` as
-/// itself, anything else as 500 without a word of what it was.
+/// Makes the response to a request. ``Server``'s ``ErrorRenderer`` turns a thrown ``HTTPError`` into a response, and
+/// any other error into a 500 that reveals nothing about it.
 public typealias Handler = @Sendable (Request) async throws -> Response
 
-/// Stands around a handler: may look at the request, answer in its place, or change its answer.
+/// Wraps a handler: may read the request, respond itself, or change the response.
 public protocol Middleware: Sendable {
+    /// - Parameter next: The wrapped handler.
     func respond(to request: Request, next: Handler) async throws -> Response
 }
 
-/// Puts a middleware around a handler. The last one put around runs first.
+/// Wraps a handler in a middleware. The outermost runs first.
 public func wrap(_ handler: @escaping Handler, in middleware: some Middleware) -> Handler {
     { request in try await middleware.respond(to: request, next: handler) }
 }

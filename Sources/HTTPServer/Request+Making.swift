@@ -1,9 +1,8 @@
 public import HTTPTypes
 
 extension Request {
-    /// Makes a request without a socket, for tests and for calling a router directly. It is read by the same parser as
-    /// one from the network.
-    /// - Throws: An error if the target or a field is not one that the network could have brought.
+    /// A request without a socket, for tests and for calling a router directly; read by the parser of the network.
+    /// - Throws: An error if the target or a field is malformed.
     public init(
         _ method: HTTPRequest.Method, _ target: String, headers: HTTPFields = [:], body: [UInt8] = [],
         peer: SocketAddress = SocketAddress(host: "127.0.0.1", port: 1)

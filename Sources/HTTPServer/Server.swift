@@ -3,15 +3,14 @@ import Glibc
 public import Logging
 import Synchronization
 
-/// Makes an answer of an error. The request is nil where the refusal came before one could be read.
+/// Makes the response of an error. The request is nil if it could not be read.
 public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
 
 /// An HTTP/1.1 server on sockets and Dispatch.
 ///
 /// ```swift
-/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in try await router.respond(to: request) }
-/// let addresses = try server.start()
-/// await server.shutdown(within: .seconds(30))
+/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in try await router.respond(to:
+/// request) } let addresses = try server.start() await server.shutdown(within: .seconds(30))
 /// ```
 public final class Server: Sendable {
     private struct State {
@@ -24,6 +23,7 @@ public final class Server: Sendable {
     private let service: ConnectionService
     private let state = Mutex(State())
 
+    /// Takes a configuration and a handler; ``start()`` opens the sockets.
     public init(
         configuration: ServerConfiguration, logger: Logger,
         errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
@@ -36,10 +36,10 @@ public final class Server: Sendable {
     }
 
     /// Binds, listens and serves.
-    /// - Returns: The addresses bound, with the ports that the system chose where 0 was asked for, in the order of
+    /// - Returns: The bound addresses, with the ports that the system chose for 0, in the order of
     ///   ``ServerConfiguration/listeners`` and their hosts.
-    /// - Throws: ``ServerError`` if a host is unknown or an address cannot be bound; then nothing is left open. Also if
-    ///   the server runs already.
+    /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, or the server runs already. Then
+    ///   nothing is left open.
     public func start() throws(ServerError) -> [SocketAddress] {
         guard state.withLock({ $0.loops.isEmpty }) else { throw ServerError(.cannotListen, "the server runs already") }
         var sockets = try listen()
@@ -51,7 +51,7 @@ public final class Server: Sendable {
                     try Listener(
                         descriptor: socket.descriptor, loop: loops[0], loops: loops, service: socket.service,
                         logger: logger), at: 0)
-                // From here on the listener sees to the descriptor's end.
+                // The listener now owns the descriptor.
                 sockets.removeLast()
             }
             for listener in listeners { loops[0].execute { listener.open() } }
@@ -66,10 +66,10 @@ public final class Server: Sendable {
     /// The number of open connections.
     public var connectionCount: Int { service.connections.total }
 
-    /// What it has to do, and has had.
+    /// The current load and the counts since creation.
     public var statistics: ServerStatistics { service.statistics }
 
-    /// How long each event loop takes to come to what is given to it now; empty while the server does not run.
+    /// The delay of each event loop: the time until it runs work submitted now. Empty while the server does not run.
     public func loopDelays() async -> [Duration] {
         var delays: [Duration] = []
         for loop in state.withLock({ $0.loops }) {
@@ -80,9 +80,9 @@ public final class Server: Sendable {
         return delays
     }
 
-    /// Stops: takes no new connection, closes idle ones, lets the requests under way be answered (with
-    /// `Connection: close`), and closes what is left after `limit`.
-    /// - Returns: The number of connections that had to be cut.
+    /// Stops: accepts no new connection, closes idle ones, completes running requests (with `Connection: close`), and
+    /// closes the rest after `limit`.
+    /// - Returns: The number of connections that were cut.
     @discardableResult
     public func shutdown(within limit: Duration) async -> Int {
         let (loops, listeners) = state.withLock { state in
@@ -141,7 +141,7 @@ public final class Server: Sendable {
         return loops
     }
 
-    /// Waits for the last connection to close, or for the time to be over.
+    /// Waits until the last connection closes or the time is over.
     private func waitUntilNoConnection(within limit: Duration) async {
         let isOver = Mutex(false)
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -162,7 +162,7 @@ public final class Server: Sendable {
 }
 
 extension ServerTimeouts {
-    /// How often deadlines are looked at: four times within the shortest, but neither busily nor lazily.
+    /// How often deadlines are checked: four times within the shortest, between 20 ms and 1 s.
     fileprivate var tick: Duration {
         min(max(min(header, body, idle, write, handshake) / 4, .milliseconds(20)), .seconds(1))
     }
@@ -170,13 +170,19 @@ extension ServerTimeouts {
 
 /// A server that cannot be started.
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The reason, as a stable code.
     public enum Code: String, Sendable {
+        /// The host name cannot be resolved.
         case unknownHost = "unknown_host"
+        /// Another process listens there.
         case addressInUse = "address_in_use"
+        /// Any other failure.
         case cannotListen = "cannot_listen"
     }
 
+    /// The reason.
     public let code: Code
+    /// The host or address, and the system's reason.
     public let description: String
 
     init(_ code: Code, _ description: String) {

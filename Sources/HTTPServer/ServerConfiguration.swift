@@ -1,12 +1,15 @@
-/// Where a server listens and what it puts up with.
+/// Where a server listens, its limits and its timeouts.
 public struct ServerConfiguration: Sendable {
+    /// The addresses to listen on.
     public var listeners: [ListeningPoint]
-    /// Event loops; 0 makes one for each processor.
+    /// The number of event loops; 0 makes one for each processor.
     public var loops: Int
+    /// Sizes and numbers.
     public var limits: ServerLimits
+    /// Deadlines.
     public var timeouts: ServerTimeouts
 
-    /// With one listener, in plain HTTP.
+    /// One listener, in plain HTTP.
     public init(
         hosts: [String] = ["127.0.0.1"], port: UInt16 = 8080, loops: Int = 0, limits: ServerLimits = .init(),
         timeouts: ServerTimeouts = .init()
@@ -18,23 +21,28 @@ public struct ServerConfiguration: Sendable {
     }
 }
 
-/// Where a server listens in one way.
+/// Hosts and a port that a server listens on in the same way.
 public struct ListeningPoint: Sendable {
+    /// What a listener speaks.
     public enum Kind: Sendable {
+        /// HTTP.
         case plain
+        /// HTTPS.
         case tls(ServerTLS)
-        /// In plain HTTP; sends everybody to the same path at an origin, such as `https://login.example.com`.
+        /// HTTP; redirects every request to the same path of an origin, such as `https://login.example.com`.
         case redirect(origin: String)
     }
 
-    /// Names or addresses to bind; an IPv6 address without brackets. Each gets a listener.
+    /// Names or addresses to bind, each with a listener of its own; IPv6 addresses without brackets.
     public var hosts: [String]
-    /// 0 lets the system choose.
+    /// The TCP port; 0 lets the system choose.
     public var port: UInt16
+    /// What the listener speaks.
     public var kind: Kind
-    /// Answers what comes here in place of the server's handler.
+    /// Replaces the server's handler for this listener.
     public var handler: Handler?
 
+    /// Listens on each of `hosts`.
     public init(hosts: [String], port: UInt16, kind: Kind = .plain, handler: Handler? = nil) {
         self.hosts = hosts
         self.port = port
@@ -45,42 +53,44 @@ public struct ListeningPoint: Sendable {
 
 /// Sizes and numbers beyond which a request or a connection is refused.
 public struct ServerLimits: Sendable {
-    /// Bytes of a request line; beyond it 414.
+    /// Bytes of a request line; more is 414.
     public var requestLineBytes = 8192
-    /// Bytes of all fields together, trailers counted apart; beyond it 431.
+    /// Bytes of all header fields; trailers are counted apart. More is 431.
     public var headerBytes = 16384
-    /// Fields of a head; beyond it 431.
+    /// Header fields of a request; more is 431.
     public var headerFields = 100
-    /// Bytes of content after the chunked coding was undone; beyond it 413.
+    /// Bytes of content after chunked decoding; more is 413.
     public var bodyBytes = 65536
-    /// Connections in all; beyond it 503.
+    /// Open connections; more is 503.
     public var connections = 16384
-    /// TLS handshakes under way at a time. With one more, that which has waited for its client the longest is cut, or, if
-    /// all are younger than a second, the new one.
+    /// TLS handshakes in progress. One more cuts the one that has waited longest for its client, or, if all are younger
+    /// than a second, is cut itself.
     public var handshakes = 1024
-    /// Connections of one address (of one /64 for IPv6); beyond it 429. Nil for no such limit.
+    /// Connections of one address (one /64 for IPv6); more is 429. Nil for no limit.
     public var connectionsPerAddress: Int? = nil
-    /// Answers under way that are made as time goes on; beyond it 503.
+    /// Streamed responses in progress; more is 503.
     public var streams = 256
-    /// Requests of one connection; the last one's answer says `Connection: close`.
+    /// Requests of one connection; the last response says `Connection: close`.
     public var requestsPerConnection = 100_000
 
+    /// The defaults.
     public init() {}
 }
 
-/// Times in which a phase must be over, however many bytes drip in meanwhile.
+/// Deadlines of a connection's phases, however many bytes drip in meanwhile.
 public struct ServerTimeouts: Sendable {
-    /// From a connection's beginning to the end of its TLS handshake; then it is closed.
+    /// From the start of a connection to the end of its TLS handshake; then it is closed.
     public var handshake: Duration = .seconds(10)
     /// From a request's first byte to the end of its head; then 408.
     public var header: Duration = .seconds(10)
     /// From the end of the head to the end of the content; then 408.
     public var body: Duration = .seconds(30)
-    /// Between requests; then the connection is closed. Before the first it is ``header``, if that is shorter.
+    /// Between requests; then the connection is closed. ``header`` applies before the first request if it is shorter.
     public var idle: Duration = .seconds(60)
-    /// From the first byte of an answer that does not go out at once to its last, and of each piece of one that is made as
-    /// time goes on; then the connection is closed.
+    /// From the first byte to the last of a response that the socket does not take at once, and of each piece of a
+    /// streamed response; then the connection is closed.
     public var write: Duration = .seconds(30)
 
+    /// The defaults.
     public init() {}
 }

@@ -1,30 +1,31 @@
 import HTTPTypes
 import Synchronization
 
-/// What a server has to do, and what it has refused since it was made.
+/// The current load of a server, and its counts since it was created.
 public struct ServerStatistics: Sendable, Hashable {
-    /// Connections that are open.
+    /// Open connections.
     public var connections = 0
-    /// Connections that were taken.
+    /// Accepted connections.
     public var accepted: UInt64 = 0
-    /// Connections that were too many, in all or of one address.
+    /// Connections beyond a limit, in total or of one address.
     public var turnedAway: UInt64 = 0
-    /// TLS handshakes under way.
+    /// TLS handshakes in progress.
     public var handshakes = 0
-    /// Answers under way that are made as time goes on.
+    /// Streamed responses in progress.
     public var streams = 0
-    /// TLS handshakes that came to nothing.
+    /// Failed TLS handshakes.
     public var failedHandshakes: UInt64 = 0
-    /// Requests that were refused before a handler saw them, by the status of the answer; each is there, with 0 too.
+    /// Requests refused before the handler, by status; every status is present, also with 0.
     public var refusedRequests: [Int: UInt64] = [:]
 
+    /// All zero.
     public init() {}
 }
 
-/// Counts what of it nobody else does.
+/// The counts that no other object keeps.
 final class ServerCounts: Sendable {
     private let failedHandshakes = Atomic<UInt64>(0)
-    /// A refusal costs an answer and a connection: what a lock costs does not matter beside that.
+    /// A lock is cheap beside the response and the connection that a refusal costs.
     private let refused = Mutex<[Int: UInt64]>(
         Dictionary(RequestError.allCases.map { ($0.status.code, 0) }) { first, _ in first })
 

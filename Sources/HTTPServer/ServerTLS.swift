@@ -1,8 +1,8 @@
 public import Primitives
 import Synchronization
 
-/// The credentials of TLS listeners, which may be replaced while they serve: handshakes from then on are made with the
-/// new ones, and connections that are there keep what they have.
+/// The credentials of TLS listeners. They can be replaced while the server runs: new handshakes use the new ones, and
+/// open connections keep theirs.
 public final class ServerTLS: Sendable {
     private let present: Mutex<TLSContext>
 
@@ -11,13 +11,13 @@ public final class ServerTLS: Sendable {
         present = Mutex(try TLSContext(credentials))
     }
 
-    /// Has handshakes be made with what another one has.
+    /// Takes over the credentials of another one for new handshakes.
     public func replace(with other: ServerTLS) {
         let context = other.context
         present.withLock { $0 = context }
     }
 
-    /// When the server's certificate begins and ends to hold.
+    /// The validity period of the server's certificate.
     public var validity: ClosedRange<Timestamp> { context.validity }
 
     var context: TLSContext { present.withLock { $0 } }

@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// An error as the API answers it: a status and the JSON that all errors have.
+/// An error response of the API: a status, and the JSON that all errors share.
 struct APIError: Error, Sendable {
     let status: HTTPResponse.Status
     let code: String
@@ -12,9 +12,9 @@ struct APIError: Error, Sendable {
     /// For developers: what was wrong and what to do.
     let description: String
     var correlationID: CorrelationID?
-    /// Beside those that every error has.
+    /// Beside the fields of every error.
     var headers: HTTPFields = [:]
-    /// What an unknown user needs to register, where that is why.
+    /// What an unknown user needs to register, if that is the reason.
     var offer: RegistrationOffer?
 
     init(
@@ -51,7 +51,7 @@ extension APIError {
         .unauthorized, "invalid_api_key", "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 
-    /// No session was shown (RFC 6750 section 3.1: then the challenge names no error).
+    /// No session token was sent (RFC 6750 section 3.1: then the challenge names no error).
     static let sessionMissing = APIError(
         .unauthorized, "invalid_token", "The session token is missing. Send Authorization: Bearer and the token.",
         headers: [.wwwAuthenticate: "Bearer"])
@@ -63,17 +63,18 @@ extension APIError {
 
     static let crossSiteRequest = APIError(
         .forbidden, "invalid_request", .requestDenied,
-        "A session cookie changes things only from a page of this server. Send Authorization: Bearer instead.")
+        "A session cookie allows changes only from a page of this server. Send Authorization: Bearer instead.")
 
     static let notReady = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
-        "The server is about to stop, or cannot reach its records. Try again in 5 seconds.", headers: [.retryAfter: "5"]
+        "The server is about to stop, or cannot reach its database. Try again in 5 seconds.",
+        headers: [.retryAfter: "5"]
     )
 
     /// RFC 6749 section 5.2.
     static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
         var error = APIError(
-            .badRequest, "unsupported_grant_type", "grant_type is not one of this server's. Send refresh_token.")
+            .badRequest, "unsupported_grant_type", "grant_type is not supported. Send refresh_token.")
         error.correlationID = correlationID
         return error
     }
@@ -88,7 +89,7 @@ extension APIError {
     static func mustRegister(_ offer: RegistrationOffer) -> APIError {
         var error = APIError(
             .forbidden, "user_not_registered", .requestDenied,
-            "Nobody is registered under this identity. Register with state_key and the missing attributes.")
+            "This identity is not registered. Register with state_key and the missing attributes.")
         error.correlationID = offer.correlationID
         error.offer = offer
         return error
@@ -102,7 +103,7 @@ extension APIError {
         self.init(status, code, .invalidRequest, description, headers: headers)
     }
 
-    /// A use case's refusal.
+    /// The refusal of a use case.
     init(_ error: SignInError) {
         self.init(error.code.status, error.code.text, error.errorType, error.description)
         correlationID = error.correlationID
@@ -113,7 +114,7 @@ extension APIError {
         }
     }
 
-    /// A refusal of the server's or the router's.
+    /// A refusal of the server or the router.
     init(_ error: HTTPError) {
         let type: ErrorType =
             switch error.status.code {
@@ -126,7 +127,7 @@ extension APIError {
 }
 
 extension SignInError.Code {
-    /// What a 401 asks for.
+    /// The challenge of a 401.
     fileprivate var challenge: String {
         switch self {
         case .invalidToken, .insufficientUserAuthentication: #"Bearer error="\#(text)""#
@@ -134,7 +135,7 @@ extension SignInError.Code {
         }
     }
 
-    /// The status that goes with a code (docs/errors.md).
+    /// The status of a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest, .expired: .badRequest

@@ -1,9 +1,10 @@
-/// Where answers follow the published example API rather than docs/.
+/// Where responses follow the published example API rather than docs/.
 public struct Compatibility: Sendable, Hashable {
-    /// The outcome of a server-initiated sign-in is answered with 302 (without `Location`) instead of 200.
+    /// The outcome of a server-initiated sign-in gets 302 (without `Location`) instead of 200.
     public var async302 = false
-    /// The paths of Zephr's OAuth sign-in are there, too.
+    /// Also serves the paths of Zephr's OAuth sign-in.
     public var zephr = false
 
+    /// All off.
     public init() {}
 }

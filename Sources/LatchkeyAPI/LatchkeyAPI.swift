@@ -1,4 +1,4 @@
-public import HTTPServer
+package import HTTPServer
 import HTTPTypes
 package import Logging
 package import Primitives
@@ -12,7 +12,7 @@ package import Tracing
 /// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
 /// let server = Server(configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
 /// ```
-public final class LatchkeyAPI: Sendable {
+package final class LatchkeyAPI: Sendable {
     let useCases: UseCases
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
@@ -28,23 +28,22 @@ public final class LatchkeyAPI: Sendable {
     let demonstration: Demonstration?
     let documentPage = DocumentPage()
     let operatorPages: OperatorPages
-    let insiders: AddressAllowlist
-    /// Who may see the status page: this very machine.
+    let metricsAllowlist: AddressAllowlist
+    /// For the status page: this machine only.
     let statusAllowlist: AddressAllowlist
-    let statusWatchers = StatusWatchers()
+    let statusWatchers = CountLimit(maximum: 16)
 
     /// - Parameters:
-    ///   - allowedOrigins: Web frontends on other origins that are let in by their `Origin` instead of an API key.
-    ///   - clientOrigins: Those that are let in so for certain clients only.
-    ///   - files: What is served at `/` and where no route is.
-    ///   - publicAddress: Where browsers and carriers reach this server; redirect sign-ins and server-initiated ones
-    ///     need to know.
-    ///   - limits: How much is put up with; without them, anything.
-    ///   - compatibility: Where answers follow the published example API rather than docs/.
-    ///   - operatorPages: What only operators get to see.
-    ///   - version: Of this program, for the OpenAPI document.
-    ///   - demonstration: Told to pages, where all of it is one.
-    ///   - tracer: Is told of each request as a span; nil where nobody listens.
+    ///   - allowedOrigins: Web frontends on other origins, which need no API key.
+    ///   - clientOrigins: Origins that need no API key for certain clients only.
+    ///   - files: Served at `/` and on paths without a route.
+    ///   - publicAddress: The URL of this server; redirect and server-initiated sign-ins need it.
+    ///   - limits: None by default.
+    ///   - compatibility: Where responses follow the published example API rather than docs/.
+    ///   - operatorPages: Pages for operators only.
+    ///   - version: The program's version, for the OpenAPI document.
+    ///   - demonstration: Set in the demonstration, for its pages.
+    ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
@@ -69,22 +68,22 @@ public final class LatchkeyAPI: Sendable {
         self.version = version
         self.demonstration = demonstration
         self.operatorPages = operatorPages
-        let presentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
-        insiders = AddressAllowlist(allowed: operatorPages.allowedAddresses, presentProxies: presentProxies)
-        statusAllowlist = AddressAllowlist(allowed: OperatorPages().allowedAddresses, presentProxies: presentProxies)
+        let currentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
+        metricsAllowlist = AddressAllowlist(allowed: operatorPages.allowedAddresses, currentProxies: currentProxies)
+        statusAllowlist = AddressAllowlist(allowed: OperatorPages().allowedAddresses, currentProxies: currentProxies)
     }
 
-    /// Has `GET /readyz` answer 503 from now on, so that no more is sent here while the server finishes what runs.
-    public func beginDraining() { isDraining.store(true, ordering: .relaxed) }
+    /// Makes `GET /readyz` return 503, so that load balancers send no more requests while the server finishes.
+    package func beginDraining() { isDraining.store(true, ordering: .relaxed) }
 
-    /// Has other limits hold from now on; what was counted under a limit that stays is still counted.
-    public func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
+    /// Replaces the limits; a limit that does not change keeps its counts.
+    package func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
 
-    /// Answers every request; never throws.
-    public var handler: Handler { handler(with: makeRouter()) }
+    /// Responds to every request; never throws.
+    package var handler: Handler { handler(with: makeRouter()) }
 
-    /// As ``handler``, and tells of every request what it came to.
-    public func handler(observedBy observe: @escaping RequestObserver) -> Handler {
+    /// As ``handler``, and reports every completed request.
+    package func handler(observedBy observe: @escaping RequestObserver) -> Handler {
         handler(with: makeRouter(), observe)
     }
 
@@ -92,20 +91,20 @@ public final class LatchkeyAPI: Sendable {
         let patterns = router.patterns
         return { request in
             let match = router.match(request)
-            return await self.traces.answer(request, at: match.number.map { patterns[$0] }) {
+            return await self.traces.respond(to: request, at: match.number.map { patterns[$0] }) {
                 await self.respond(to: request, router, match, observe)
             }
         }
     }
 
-    /// The patterns of the paths that are answered, by their numbers in ``CompletedRequest``.
-    public var routePatterns: [String] { makeRouter().patterns }
+    /// The patterns of all routes, by their numbers in ``CompletedRequest``.
+    package var routePatterns: [String] { makeRouter().patterns }
 
-    /// How much there is to do.
-    public var load: RequestLoad { rates.load }
+    /// The requests in progress and the refused ones.
+    package var load: RequestLoad { rates.load }
 
-    /// Answers what the server refuses before the handler sees it.
-    public var errorRenderer: ErrorRenderer {
+    /// The responses of refusals before the handler.
+    package var errorRenderer: ErrorRenderer {
         { error, request in
             let requestID = self.requestIDs.next()
             return self.finished(APIError(error).response(requestID: requestID), request, requestID)
@@ -135,7 +134,7 @@ public final class LatchkeyAPI: Sendable {
     }
 
     private func limited(_ request: Request, _ router: Router, _ match: Router.Match) async throws -> Response {
-        // What tells how the server is, however busy it is.
+        // Health checks and metrics work under any load.
         if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
             return try await router.respond(to: request, at: match)
         }
@@ -165,7 +164,7 @@ public final class LatchkeyAPI: Sendable {
         }
     }
 
-    /// RFC 6797: for a year, plain http is not tried. Subdomains are the operator's own affair.
+    /// RFC 6797, for a year. Subdomains are left to the operator.
     private static let strictTransport = HTTPField(name: .strictTransportSecurity, value: "max-age=31536000")
 
     private func finished(_ response: Response, _ request: Request?, _ requestID: String) -> Response {

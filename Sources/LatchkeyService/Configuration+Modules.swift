@@ -60,7 +60,7 @@ extension Configuration {
     var effectiveLimits: RequestLimits {
         guard !rateLimits else { return requestLimits }
         var limits = RequestLimits()
-        limits.requestsUnderWay = requestLimits.requestsUnderWay
+        limits.requestsInProgress = requestLimits.requestsInProgress
         limits.proxies = requestLimits.proxies
         return limits
     }

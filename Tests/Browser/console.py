@@ -452,7 +452,7 @@ class Console:
         for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web",
                      "/auth/nobody/start?client_type=web&redirect_uri=/"):
             self.browser.go(self.base + path)
-            assert self.browser.text("h1") == "This sign-in cannot go on"
+            assert self.browser.text("h1") == "This sign-in cannot continue"
             status = 404 if "nobody" in path else 400
             self.seen("cannot-go-on", status)
 
@@ -581,7 +581,7 @@ class Console:
         self.follow("acme")
         self.browser.click("button[type=submit]:not([formaction])")
         self.browser.wait("the end", lambda: "status=partial" in self.browser.url)
-        assert "nobody is registered here" in self.browser.text("main")
+        assert "you are not registered here yet" in self.browser.text("main")
         self.seen("plain-register")
 
 

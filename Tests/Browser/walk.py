@@ -117,7 +117,7 @@ class Walk:
         for path in ("/auth/zenkey/callback?state=unknown&code=c", "/auth/zenkey/start?client_type=web"):
             self.browser.go(self.base + path)
             text = self.browser.text()
-            assert "This sign-in cannot go on" in text and "{" not in text, text
+            assert "This sign-in cannot continue" in text and "{" not in text, text
             self.browser.picture(self.pictures / f"{self.name}-trouble.png")
             self.browser.complaints()
 

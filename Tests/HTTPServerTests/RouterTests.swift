@@ -47,7 +47,7 @@ struct RouterTests {
     }
 
     @Test(
-        "A path that is not quite a route's is none",
+        "A path that almost matches a route is 404",
         arguments: [
             "/Users", "/users/", "//users", "/users//", "/users/7/", "/users//keys/8", "/users/7/keys",
             "/users/7/keys/",
@@ -59,7 +59,7 @@ struct RouterTests {
         #expect(error?.message.contains(target) == false)
     }
 
-    @Test("HEAD is answered by GET's handler, unless there is one of its own")
+    @Test("GET's handler serves HEAD, unless HEAD has its own")
     func head() async throws {
         #expect(try await text(.head, "/users") == "users")
         #expect(try await text(.head, "/heads") == "head of its own")
@@ -67,7 +67,7 @@ struct RouterTests {
     }
 
     @Test(
-        "Another method is refused, and told which there are",
+        "Another method is refused with Allow",
         arguments: [
             (HTTPRequest.Method.put, "/users", "GET, HEAD, OPTIONS, POST"),
             (.delete, "/users", "GET, HEAD, OPTIONS, POST"),
@@ -80,14 +80,14 @@ struct RouterTests {
         #expect(error?.headers[.allow] == allow)
     }
 
-    @Test("Methods are told apart by case (RFC 9110 section 9.1)")
+    @Test("Methods are case-sensitive (RFC 9110 section 9.1)")
     func methodCase() async throws {
         let method = try #require(HTTPRequest.Method("get"))
         let error = await #expect(throws: HTTPError.self) { try await text(method, "/users") }
         #expect(error?.status == .methodNotAllowed)
     }
 
-    @Test("OPTIONS lists the methods of a path, and knows the whole server")
+    @Test("OPTIONS lists the methods of a path, and accepts *")
     func options() async throws {
         let response = try await RouterTests.router.respond(to: Request(.options, "/users/7"))
         #expect(response.status == .noContent)
@@ -98,7 +98,7 @@ struct RouterTests {
         }
     }
 
-    @Test("A middleware stands around the handler and sees its answer")
+    @Test("A middleware wraps the handler and sees its response")
     func middleware() async throws {
         struct Stamp: Middleware {
             let mark: String

@@ -12,15 +12,15 @@ extension Connection {
     func beginHandshake(_ tls: ServerTLS) {
         let now = MonotonicTime.now()
         let number = service.handshakes.enter(at: now) { [weak self, loop] in
-            loop.execute { [weak self] in self?.failHandshake("others wait, and it went on for longer than any") }
+            loop.execute { [weak self] in self?.failHandshake("it was the oldest at the limit of handshakes") }
         }
         guard let number else {
-            service.handshakeFailed("there are as many as there may be")
+            service.handshakeFailed("there are too many handshakes")
             return close()
         }
         handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
         guard let session = TLSSession(tls.context, descriptor: descriptor) else {
-            return failHandshake("there is no memory for it")
+            return failHandshake("there is no memory for a session")
         }
         transport = .tls(session)
         continueHandshake(session)
@@ -39,14 +39,14 @@ extension Connection {
         case .failed(let reason):
             service.handshakeFailed(reason)
             endHandshake()
-            // OpenSSL has sent the client its word on it: closing now could destroy that on its way.
+            // OpenSSL has sent an alert: closing now could destroy it on its way.
             transport = .plain
             shutdown(descriptor, Int32(SHUT_WR))
             run(machine.responseEnded(closing: true, at: .now()))
         }
     }
 
-    /// The time for the first request begins.
+    /// The deadline of the first request begins.
     private func endHandshake() {
         if let handshake { service.handshakes.leave(handshake.number) }
         handshake = nil

@@ -1,8 +1,8 @@
 /// A response whose content is written in pieces.
 extension Connection {
-    /// Sends the head, and has the content made. The stream has been counted by now.
+    /// Sends the head, and starts the producer of the content. The stream is already counted.
     func begin(_ response: Response, _ produce: @escaping ResponseProducer, to head: RequestHead) {
-        // Without chunks the connection's end is the content's.
+        // Without chunks the content ends with the connection.
         let isFramed = head.minorVersion > 0
         let context = ResponseSerializer.Context(
             method: head.method, minorVersion: head.minorVersion,
@@ -13,11 +13,11 @@ extension Connection {
             return close()
         }
         stream = ResponseBodyStream(produce, isFramed: isFramed, for: self, on: loop)
-        // Told before the stream had begun.
+        // The drain came before the stream.
         if machine.isDraining { stream?.cancel() }
     }
 
-    /// Sends a piece, and tells whether it did once the socket has taken it.
+    /// Sends a piece, and resumes `done` once the socket has taken it.
     func write(_ bytes: [UInt8], _ done: ResponseBodyStream.Taken) {
         guard isOpen, !machine.isDraining, case .streaming = progress, let stream, !stream.isWaiting else {
             return done.resume(returning: false)
@@ -28,7 +28,7 @@ extension Connection {
         write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
     }
 
-    /// - Parameter isWhole: Whether all was said. What was not must not look as if it were: the connection is cut.
+    /// - Parameter isWhole: Whether the content is complete. If not, the connection is cut.
     func streamEnded(isWhole: Bool) {
         guard isOpen, case .streaming = progress, let stream else { return }
         guard isWhole else { return close() }

@@ -55,7 +55,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
     }
 
-    /// Begins to serve; or refuses, where there are too many connections. On the loop's queue.
+    /// Begins to serve, or refuses beyond a limit. On the loop's queue.
     func open(refusing refusal: RequestError?) {
         do {
             registration = try loop.register(self, descriptor: descriptor)
@@ -63,7 +63,7 @@ final class Connection: LoopMember, @unchecked Sendable {
             return close()
         }
         guard let tls = service.tls else { return run(refusal.map { .refuse($0) } ?? .wait) }
-        // To tell why would take a handshake, which costs more than many a request.
+        // A response would need a handshake first, which costs more than a request.
         guard refusal == nil else { return close() }
         beginHandshake(tls)
     }
@@ -83,7 +83,7 @@ final class Connection: LoopMember, @unchecked Sendable {
             if let next = takeNext() { return run(next) }
         }
         guard isOpen else { return }
-        // A reader that sends no more has gone as far as anybody can tell, and a stream may have nothing to send for long.
+        // A peer that has ended its side counts as gone: a stream may have nothing to send for long.
         if peerHasEnded, stream != nil { return close() }
         if machine.wantsInput { run(.wait) } else { closeIfReset() }
     }
@@ -97,23 +97,23 @@ final class Connection: LoopMember, @unchecked Sendable {
         run(machine.tick(at: now))
     }
 
-    /// Takes no further request: closes now if idle, else after the answer under way.
+    /// Takes no further request: closes now if idle, else after the current response.
     func drain() {
-        // Whoever is still in a handshake has not asked for anything.
+        // No request has been made during a handshake.
         guard handshake == nil else { return close() }
-        // A request may have come to the socket already: it is served before the connection counts as idle.
+        // A request may wait in the socket: it is served before the connection counts as idle.
         if machine.isIdle { run(.wait) }
         guard isOpen else { return }
-        // Whoever has not taken what was said last would hold up everybody.
+        // A reader that has not taken the last piece would delay the shutdown.
         if stream != nil, !isFlushed { return close() }
         stream?.cancel()
         run(machine.drain())
     }
 
-    /// Closes at once, whatever is under way.
+    /// Closes at once, whatever is in progress.
     func abandon() { close() }
 
-    /// While nothing is read a reset has to be seen all the same, or the descriptor would outlive it.
+    /// Notices a reset while nothing is read, or the descriptor would outlive the connection.
     private func closeIfReset() {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -138,7 +138,7 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     // MARK: Serving
 
-    /// Does what the machine says, and what it says next, until a handler, the socket or the client is waited for.
+    /// Performs the machine's actions until it waits for a handler, the socket or the client.
     func run(_ first: ConnectionMachine.Action) {
         guard !isRunning else { return }
         isRunning = true
@@ -166,7 +166,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         }
     }
 
-    /// Lets the loop look after others first.
+    /// Lets other connections of the loop run first.
     private func runLater(_ action: ConnectionMachine.Action) {
         loop.execute { self.run(action) }
     }
@@ -174,7 +174,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func read() -> ConnectionMachine.Action {
         switch transport.receive(descriptor, into: loop.readBuffer) {
         case .bytes(let count):
-            // Less than was asked for means that there is no more now; the poller tells when there is.
+            // A short read means that the socket is empty; the poller reports new bytes.
             mayRead = count == loop.readBuffer.count || peerHasEnded || !transport.readsAllAtOnce
             let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
             return machine.receive(bytes.span, at: .now())
@@ -192,9 +192,9 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
         var request = Request(head: head, body: body, peer: peer)
         if case .tls(let session) = transport { request.clientCertificate = session.clientCertificate }
-        // Runs here until the handler first waits for something, and on this loop's queue after that.
+        // Runs here until the handler first suspends, and on this loop's queue after that.
         Task.immediate(executorPreference: loop) { [request] in
-            let response = await service.answer(request)
+            let response = await service.respond(to: request)
             finish(response, to: head)
         }
     }
@@ -233,14 +233,14 @@ final class Connection: LoopMember, @unchecked Sendable {
         write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
     }
 
-    /// Sends what `append` adds; keeps what the socket does not take. One answer is one system call where it fits.
+    /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.
     func write(_ append: (inout [UInt8]) -> Void) {
         guard isFlushed else { return append(&output) }
         loop.writeBuffer.removeAll(keepingCapacity: true)
         append(&loop.writeBuffer)
         let sent = loop.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
         switch sent {
-        case .bytes(let count) where count == loop.writeBuffer.count: responseHasGone()
+        case .bytes(let count) where count == loop.writeBuffer.count: responseWasSent()
         case .bytes(let count): output = Array(loop.writeBuffer[count...])
         case .wouldBlock: output = loop.writeBuffer
         case .ended, .failed: close()
@@ -248,7 +248,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         if loop.writeBuffer.capacity > EventLoop.keptWriteCapacity { loop.writeBuffer = [] }
     }
 
-    /// Sends more of what the socket did not take.
+    /// Sends more of the kept bytes.
     private func send() {
         let sent = output.withUnsafeBytes {
             transport.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
@@ -259,23 +259,23 @@ final class Connection: LoopMember, @unchecked Sendable {
             guard isFlushed else { return }
             output = []
             outputStart = 0
-            responseHasGone()
+            responseWasSent()
         case .wouldBlock: break
         case .ended, .failed: close()
         }
     }
 
-    private func responseHasGone() {
+    private func responseWasSent() {
         switch progress {
         case .sending: progress = .sent
         case .streaming:
             machine.responseRests()
-            stream?.pieceHasGone()
+            stream?.pieceWasSent()
         case .none, .sent: break
         }
     }
 
-    /// What comes after an answer that is out; nil while there is none.
+    /// The next action after a sent response; nil before that.
     func takeNext() -> ConnectionMachine.Action? {
         guard isOpen, case .sent = progress else { return nil }
         progress = .none

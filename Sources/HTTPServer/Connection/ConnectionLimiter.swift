@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the open connections, in all and by address, and tells when the last one is gone.
+/// Counts the open connections, in total and by address, and reports when the last one is closed.
 package final class ConnectionLimiter: Sendable {
     private struct Counts {
         var total = 0
@@ -10,8 +10,7 @@ package final class ConnectionLimiter: Sendable {
         var waitingForNone: [@Sendable () -> Void] = []
     }
 
-    /// Connections beyond the limit that are told so; with more than these even that is too much, and they are closed
-    /// without a word.
+    /// Connections beyond the limit that get a response; further ones are closed without one.
     private static let refusedAtOnce = 128
 
     private let limits: ServerLimits
@@ -22,10 +21,10 @@ package final class ConnectionLimiter: Sendable {
     }
 
     package enum Admission {
-        case welcome
-        /// To be told why not, and closed.
+        case accept
+        /// Respond with the error, and close.
         case refuse(RequestError)
-        /// To be closed at once; it was not counted.
+        /// Close at once; it was not counted.
         case drop
     }
 
@@ -33,7 +32,7 @@ package final class ConnectionLimiter: Sendable {
     package func add(_ peer: SocketAddress) -> Admission {
         counts.withLock { counts in
             let admission = admit(peer, &counts)
-            if case .welcome = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
+            if case .accept = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
             return admission
         }
     }
@@ -42,12 +41,12 @@ package final class ConnectionLimiter: Sendable {
         guard counts.total < limits.connections + ConnectionLimiter.refusedAtOnce else { return .drop }
         counts.total += 1
         guard let perAddress = limits.connectionsPerAddress else {
-            return counts.total > limits.connections ? .refuse(.tooManyConnections) : .welcome
+            return counts.total > limits.connections ? .refuse(.tooManyConnections) : .accept
         }
         let ofGroup = counts.byGroup[peer.group, default: 0] + 1
         counts.byGroup[peer.group] = ofGroup
         if counts.total > limits.connections { return .refuse(.tooManyConnections) }
-        return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .welcome
+        return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .accept
     }
 
     package func remove(_ peer: SocketAddress) {
@@ -74,7 +73,7 @@ package final class ConnectionLimiter: Sendable {
         }
     }
 
-    /// Calls back once there is no connection, which may be at once.
+    /// Calls back once there is no connection, perhaps at once.
     package func whenNone(_ call: @escaping @Sendable () -> Void) {
         let isNone = counts.withLock { counts in
             if counts.total > 0 { counts.waitingForNone.append(call) }

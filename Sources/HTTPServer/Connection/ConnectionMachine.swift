@@ -1,20 +1,20 @@
-/// The life of a connection as a value: bytes, time and answers go in, what to do next comes out. It owns no socket,
-/// reads no clock and calls no handler, so every rule of it can be shown in a table.
+/// The state machine of a connection: bytes, time and responses go in, the next action comes out. It owns no socket,
+/// reads no clock and calls no handler, so tests cover its rules with tables.
 ///
-/// One request at a time: while one is being handled nothing is read, so that a client that sends more is held back by
-/// TCP, and answers leave in the order of their requests.
+/// One request at a time: nothing is read while a request is handled, so that TCP holds back a client that sends more,
+/// and responses leave in the order of the requests.
 package struct ConnectionMachine {
-    /// What the connection has to do now.
+    /// What the connection does next.
     package enum Action {
-        /// Nothing, until more happens.
+        /// Wait for the next event.
         case wait
-        /// Tell the client to send the content (RFC 9110 section 10.1.1), then wait.
+        /// Send 100 Continue (RFC 9110 section 10.1.1), then wait.
         case sendContinue
-        /// Have this request answered, then call ``responseBegan(at:)``.
+        /// Give this request to the handler, then call ``responseBegan(at:)``.
         case handle(RequestHead, body: [UInt8])
-        /// Answer with this refusal and close.
+        /// Respond with this error and close.
         case refuse(RequestError)
-        /// Close without an answer.
+        /// Close without a response.
         case close
     }
 
@@ -26,15 +26,15 @@ package struct ConnectionMachine {
         case chunks(RequestHead, ChunkedDecoder)
         /// A handler has the request.
         case handling
-        /// An answer is on its way out.
+        /// A response is being sent.
         case responding
-        /// The last answer is out; what still comes in is thrown away until the client closes too, so that closing
-        /// does not destroy the answer on its way (RFC 9112 section 9.6).
+        /// The last response is sent; input is discarded until the client closes too, because closing first could
+        /// destroy the response on its way (RFC 9112 section 9.6).
         case lingering
         case closed
     }
 
-    /// How long and how much a client may go on sending after the last answer.
+    /// How long and how much a client may send after the last response.
     private static let lingerTime = Duration.seconds(2)
     private static let lingerBytes = 1 << 20
 
@@ -42,20 +42,20 @@ package struct ConnectionMachine {
     private let timeouts: ServerTimeouts
     private var phase = Phase.idle
     private var framing = MessageFraming()
-    /// Bytes received and not yet used, from `unusedStart` on.
+    /// Received bytes not used yet, from `unusedStart` on.
     private var unused: [UInt8] = []
     private var unusedStart = 0
     private var requestCount = 0
     private var inputHasEnded = false
     package private(set) var isDraining = false
     private var lingered = 0
-    /// When ``tick(at:)`` has to be called at the latest.
+    /// The latest time to call ``tick(at:)``.
     package private(set) var deadline: MonotonicTime
 
     package init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
         self.limits = limits
         self.timeouts = timeouts
-        // Who connects means to ask; one who does not has less patience spent on them than one who has asked before.
+        // A client that has not sent a request yet gets less time than one that has.
         deadline = now.advanced(by: min(timeouts.header, timeouts.idle))
     }
 
@@ -67,19 +67,19 @@ package struct ConnectionMachine {
         }
     }
 
-    /// Whether the connection is between requests and holds no part of a next one.
+    /// Whether the connection is between requests and holds no part of the next one.
     package var isIdle: Bool {
         if case .idle = phase { return unusedStart == unused.count }
         return false
     }
 
-    /// Whether the answer to the present request is the connection's last one. Errors aside, the client is told so.
+    /// Whether the response to the current request is the connection's last one. Except after errors, it says so.
     package var closesAfterResponse: Bool {
         !framing.keepsAlive || isDraining || inputHasEnded && unusedStart == unused.count
             || requestCount >= limits.requestsPerConnection
     }
 
-    /// Takes in what was read from the socket.
+    /// Takes bytes from the socket.
     package mutating func receive(_ bytes: Span<UInt8>, at now: MonotonicTime) -> Action {
         if case .lingering = phase { return linger(bytes.count) }
         guard unusedStart < unused.count else {
@@ -98,7 +98,7 @@ package struct ConnectionMachine {
         return advanceOverUnused(at: now)
     }
 
-    /// The client will send no more: it closed its side.
+    /// The client has closed its side.
     package mutating func inputEnded() -> Action {
         inputHasEnded = true
         switch phase {
@@ -108,17 +108,17 @@ package struct ConnectionMachine {
         }
     }
 
-    /// The answer to the request was handed to the socket; if not all of it went out at once, time runs.
+    /// The response was given to the socket; the write deadline begins.
     package mutating func responseBegan(at now: MonotonicTime) {
         phase = .responding
         deadline = now.advanced(by: timeouts.write)
     }
 
-    /// The answer is not whole yet, and all of it that there is has gone out: nobody is waited for.
+    /// A streamed response has nothing to send: there is no deadline.
     package mutating func responseRests() { deadline = .never }
 
-    /// The answer is out. Goes on with what was received meanwhile.
-    /// - Parameter closing: Whether the client was told that this is the last answer.
+    /// The response is sent. Continues with the bytes received meanwhile.
+    /// - Parameter closing: Whether the response said that it is the last one.
     package mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
         if closing {
             guard !inputHasEnded else { return close() }
@@ -151,7 +151,7 @@ package struct ConnectionMachine {
         }
     }
 
-    /// The server is about to stop: no further request will be taken from this connection.
+    /// The server stops: the connection takes no further request.
     package mutating func drain() -> Action {
         isDraining = true
         return isIdle ? close() : .wait
@@ -183,7 +183,7 @@ package struct ConnectionMachine {
 
 extension ConnectionMachine {
     private mutating func advanceOverUnused(at now: MonotonicTime) -> Action {
-        // Moved out, so that its bytes can be looked at while this value changes.
+        // Moved out, so that its bytes can be read while this value changes.
         let bytes = unused
         unused = []
         let result = advance(over: bytes.span.extracting(unusedStart...), at: now)
@@ -196,7 +196,7 @@ extension ConnectionMachine {
         return result.action
     }
 
-    /// Uses bytes until there is something to do; tells how many were used.
+    /// Uses bytes until there is an action; returns how many were used.
     private mutating func advance(over bytes: Span<UInt8>, at now: MonotonicTime) -> (action: Action, used: Int) {
         do throws(RequestError) {
             return try use(bytes, at: now)
@@ -232,7 +232,7 @@ extension ConnectionMachine {
         var parser = parser
         switch try parser.parse(bytes) {
         case .needsMore:
-            // The head's bytes stay unused until it is whole: they are shown to the parser again with those to come.
+            // The head's bytes stay unused until it is complete: the parser gets them again with the next ones.
             phase = .head(parser)
             return (.wait, 0)
         case .complete(let head, let framing, let count):

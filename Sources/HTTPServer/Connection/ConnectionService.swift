@@ -1,16 +1,16 @@
 import HTTPTypes
 import Logging
 
-/// What all connections of a listener share; the counts are those of the whole server.
+/// The state that all connections of a listener share; the counts are of the whole server.
 final class ConnectionService: Sendable {
     let limits: ServerLimits
     let timeouts: ServerTimeouts
     let connections: ConnectionLimiter
     let handshakes: HandshakeLimit
-    let streams: StreamLimit
-    /// What connections begin with a handshake with; nil where they are plain.
+    let streams: CountLimit
+    /// Nil for plain HTTP.
     let tls: ServerTLS?
-    /// Makes an answer of an error; the request is nil where none could be read.
+    /// Makes the response of an error.
     let render: ErrorRenderer
     private let handler: Handler
     private let logger: Logger
@@ -21,7 +21,7 @@ final class ConnectionService: Sendable {
     ) {
         connections = ConnectionLimiter(limits: configuration.limits)
         handshakes = HandshakeLimit(maximum: configuration.limits.handshakes)
-        streams = StreamLimit(maximum: configuration.limits.streams)
+        streams = CountLimit(maximum: configuration.limits.streams)
         counts = ServerCounts()
         tls = nil
         limits = configuration.limits
@@ -31,7 +31,7 @@ final class ConnectionService: Sendable {
         self.logger = logger
     }
 
-    /// One for a listener that differs in how it is spoken to, or in who answers.
+    /// For a listener with other credentials or another handler.
     init(_ other: ConnectionService, tls: ServerTLS?, handler: Handler? = nil) {
         limits = other.limits
         timeouts = other.timeouts
@@ -54,8 +54,8 @@ final class ConnectionService: Sendable {
         return statistics
     }
 
-    /// The handler's answer, or one that tells of its error.
-    func answer(_ request: Request) async -> Response {
+    /// The handler's response, or that of its error.
+    func respond(to request: Request) async -> Response {
         do {
             var response = try await handler(request)
             ResponseCompression.apply(to: &response, for: request)
@@ -68,13 +68,13 @@ final class ConnectionService: Sendable {
         }
     }
 
-    /// Notes a handshake that came to nothing.
+    /// Records a failed handshake.
     func handshakeFailed(_ reason: String) {
         counts.countFailedHandshake()
         logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])
     }
 
-    /// Notes a request that was refused before a handler saw it.
+    /// Records a request that was refused before the handler.
     func refused(_ error: RequestError) {
         counts.count(error)
         logger.debug("refused a request", metadata: ["rule": "\(error)", "status": "\(error.status.code)"])

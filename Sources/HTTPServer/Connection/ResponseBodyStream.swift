@@ -1,15 +1,15 @@
-/// An answer's content that is made as time goes on: the task that makes it, and whoever waits for the socket to take a piece
-/// of it. For its connection's queue only.
+/// A streamed response: the task that produces it, and the continuation that waits until the socket takes a piece. For
+/// its connection's queue only.
 struct ResponseBodyStream {
-    /// Is told whether the socket has taken a piece.
+    /// Resumed with whether the socket has taken a piece.
     typealias Taken = CheckedContinuation<Bool, Never>
 
-    /// Whether its pieces are chunks; without them the connection's end is the content's.
+    /// Whether its pieces are chunks; without them the content ends with the connection.
     let isFramed: Bool
     private let task: Task<Void, Never>
     private var waiting: Taken?
 
-    /// Has the content made. Each piece comes to the connection's `write`, and the end to its `streamEnded`.
+    /// Starts the producer. Each piece goes to the connection's `write`, the end to its `streamEnded`.
     init(_ produce: @escaping ResponseProducer, isFramed: Bool, for connection: Connection, on loop: EventLoop) {
         self.isFramed = isFramed
         let writer = ResponseWriter { [weak connection, loop] bytes in
@@ -32,21 +32,21 @@ struct ResponseBodyStream {
         }
     }
 
-    /// Whether a piece is on its way: there is one at a time.
+    /// Whether a piece is being sent: one at a time.
     var isWaiting: Bool { waiting != nil }
 
     mutating func wait(_ done: Taken) { waiting = done }
 
     /// The socket has taken what was written.
-    mutating func pieceHasGone() {
+    mutating func pieceWasSent() {
         waiting?.resume(returning: true)
         waiting = nil
     }
 
-    /// Tells whoever makes the content to come to an end.
+    /// Cancels the producer.
     func cancel() { task.cancel() }
 
-    /// Nothing more is sent.
+    /// Ends the stream.
     func end() {
         task.cancel()
         waiting?.resume(returning: false)

@@ -1,8 +1,7 @@
 import CLatchkeySystem
 import Glibc
 
-/// How a connection's bytes go over its socket. An enumeration of the two ways there are, so that a plain connection pays
-/// a comparison for each call and nothing more.
+/// The transport of a connection. An enumeration, so that a plain connection pays only a comparison for each call.
 enum Transport {
     case plain
     case tls(TLSSession)
@@ -21,14 +20,14 @@ enum Transport {
         }
     }
 
-    /// Whether less than what was asked for means that there is no more now: a TLS record is never longer than 16 KiB,
-    /// and there may be a next one.
+    /// Whether a short read means that the socket is empty. Not for TLS: a record has at most 16 KiB, and another may
+    /// follow.
     var readsAllAtOnce: Bool {
         if case .plain = self { return true }
         return false
     }
 
-    /// Tells the client that no more will be sent.
+    /// Ends the server's side.
     func endWriting(_ descriptor: Int32) {
         if case .tls(let session) = self, !session.end() { return }
         shutdown(descriptor, Int32(SHUT_WR))

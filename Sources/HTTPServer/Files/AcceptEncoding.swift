@@ -1,15 +1,15 @@
 import HTTPTypes
 
-/// What codings of an answer's content a client takes (RFC 9110 section 12.5.3).
+/// The content codings that a client accepts (RFC 9110 section 12.5.3).
 package struct AcceptEncoding {
-    /// From 0 to 1000; nil for a coding that is not named.
+    /// Weights from 0 to 1000; nil for a coding that is not named.
     private var gzip: Int?
     private var identity: Int?
     private var others: Int?
-    /// Whether there is such a field at all, and one that can be read.
+    /// Whether there is a well-formed field.
     private var isThere = false
 
-    /// Reads the field's values as one list. A list that is malformed counts as none.
+    /// Reads the field's values as one list. A malformed list counts as none.
     package init(_ values: [String]) {
         guard !values.isEmpty else { return }
         isThere = true
@@ -30,13 +30,12 @@ package struct AcceptEncoding {
 
     init(_ request: Request) { self.init(request.headers.values(of: .acceptEncoding)) }
 
-    /// Whether the content is taken as it is: always, unless the client says otherwise.
+    /// Whether uncompressed content is accepted: unless the client excludes it.
     package var takesIdentity: Bool { (identity ?? others ?? 1000) > 0 }
 
     var takesGzip: Bool { gzipWeight > 0 }
 
-    /// Whether gzip is taken, and not liked less than the content as it is. A coding that is named is liked better than
-    /// one that is not.
+    /// Whether gzip is accepted with at least the weight of identity. A named coding wins over one that is not named.
     package var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
 
     private var gzipWeight: Int { isThere ? gzip ?? others ?? 0 : 0 }
@@ -54,7 +53,7 @@ package struct AcceptEncoding {
         return (name, weight)
     }
 
-    /// `0` or `1`, with up to three digits behind a point (RFC 9110 section 12.4.2), in thousandths.
+    /// `0` or `1`, with up to three decimals (RFC 9110 section 12.4.2), in thousandths.
     private static func weight(_ digits: ArraySlice<UInt8>) -> Int? {
         var rest = digits
         guard let first = rest.popFirst(), first == UInt8(ascii: "0") || first == UInt8(ascii: "1") else { return nil }

@@ -1,16 +1,16 @@
-/// The one range of bytes that a request asks for (RFC 9110 section 14).
+/// A request for a single range of bytes (RFC 9110 section 14).
 enum ByteRange {
-    /// What becomes of a request with a Range field.
+    /// The effect of a Range field.
     enum Outcome: Equatable {
-        /// The field is malformed, of another unit, or asks for several ranges: it is as if it were not there.
+        /// Malformed, of another unit, or several ranges: the field is ignored.
         case ignored
-        /// These bytes.
+        /// This range.
         case part(Range<Int>)
-        /// There are no such bytes.
+        /// Beyond the end.
         case unsatisfiable
     }
 
-    /// What a field asks for, of a content of so many bytes.
+    /// Evaluates a field for content of `length` bytes.
     static func read(_ field: String, of length: Int) -> Outcome {
         let prefix = "bytes="
         guard field.utf8.count > prefix.utf8.count,
@@ -32,7 +32,7 @@ enum ByteRange {
         }
     }
 
-    /// Decimal digits, held at the greatest number; nil if there are none.
+    /// A decimal number, saturating; nil if there are no digits.
     private static func number(_ digits: Substring.UTF8View) -> Int? {
         guard !digits.isEmpty else { return nil }
         var number = 0

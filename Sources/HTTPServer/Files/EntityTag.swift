@@ -1,7 +1,7 @@
-/// Entity tags (RFC 9110 section 8.8.3), of which ours are strong.
-enum EntityTag {
-    /// Whether a list of tags, or `*`, has one that is equal to a tag; weak comparison, as If-None-Match wants.
-    static func list(_ values: [String], has tag: String) -> Bool {
+/// Entity tags (RFC 9110 section 8.8.3). This server's are strong.
+package enum EntityTag {
+    /// Whether a list of tags, or `*`, contains a tag by weak comparison, as If-None-Match requires.
+    package static func list(_ values: [String], has tag: String) -> Bool {
         values.contains { value in
             var rest = Substring(value).utf8.drop(while: FieldLine.isWhitespace)
             if rest.elementsEqual("*".utf8) { return true }
@@ -12,7 +12,7 @@ enum EntityTag {
         }
     }
 
-    /// Takes the next tag from a list, without its `W/`; nil at the end, or where no tag is.
+    /// Removes the next tag from a list, without `W/`; nil at the end, or at a malformed tag.
     private static func next(in rest: inout Substring.UTF8View) -> String? {
         rest = rest.drop { FieldLine.isWhitespace($0) || $0 == UInt8(ascii: ",") }
         if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }

@@ -2,22 +2,22 @@ import CLatchkeyZlib
 
 /// The gzip coding (RFC 9110 section 8.4.1.3).
 package enum Gzip {
-    /// Fewer bytes than this fill one packet either way.
+    /// Fewer bytes fit into one packet either way.
     static let worthwhileBytes = 1024
-    /// What is coded while others wait; this much takes some ten milliseconds.
+    /// Compression blocks a loop; this much takes about ten milliseconds.
     static let maximumBytes = 1 << 20
 
-    /// zlib's trade of time against size, from 1 to 9.
+    /// zlib's level, from 1 (fast) to 9 (small).
     package enum Effort: Int32 {
-        /// For an answer made once.
+        /// For a response sent once.
         case quick = 4
-        /// For what is kept.
+        /// For cached content.
         case thorough = 9
     }
 
-    /// The coded bytes. Nil if there is no memory for it.
+    /// The compressed bytes; nil if there is no memory.
     package static func compress(_ bytes: [UInt8], _ effort: Effort) -> [UInt8]? {
-        // What deflate cannot make smaller it stores: 5 bytes for each 16 KiB at most, and gzip's head and end.
+        // Deflate stores incompressible data with at most 5 bytes per 16 KiB; gzip adds a head and a trailer.
         let room = bytes.count + bytes.count / 1000 + 64
         let coded = [UInt8](unsafeUninitializedCapacity: room) { output, count in
             count = bytes.withUnsafeBufferPointer {

@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// Which answers of handlers go out in the gzip coding.
+/// Compresses handlers' responses with gzip.
 ///
-/// Compression tells by its length what an answer has in common with what an attacker had put into it (BREACH). So only
-/// answers to GET and HEAD are coded that anybody may keep: none with `Cache-Control: no-store` or `private`, none that
-/// sets a cookie, and to a request that shows who asks none that does not say it is public.
+/// The length of a compressed response reveals what it has in common with text that an attacker put into it (BREACH).
+/// So only cacheable responses to GET and HEAD are compressed: none with `Cache-Control: no-store` or `private`, none
+/// that sets a cookie, and, for a request with credentials, only those marked public.
 package enum ResponseCompression {
-    /// The answer in the coding that the client likes best, where that is worth it.
+    /// Compresses the response if the client prefers gzip and it makes the content smaller.
     package static func apply(to response: inout Response, for request: Request) {
         guard response.body.count >= Gzip.worthwhileBytes, response.body.count <= Gzip.maximumBytes,
             response.status == .ok, request.method == .get || request.method == .head,
@@ -35,16 +35,16 @@ package enum ResponseCompression {
         return isAnonymous || directives.contains("public")
     }
 
-    /// Whether the handler has not looked to the coding itself.
+    /// Whether the handler has not chosen a coding itself.
     private static func isUncoded(_ response: Response) -> Bool {
         response.headers[.contentEncoding] == nil && response.headers[.contentRange] == nil
             && !FieldList.tokens(response.headers[.vary] ?? "").contains("accept-encoding")
     }
 }
 
-/// Fields that are lists of words.
+/// Fields that are lists.
 enum FieldList {
-    /// The elements, in lower case, each without what follows a `=`.
+    /// The elements in lower case, without values after `=`.
     static func tokens(_ text: String) -> [String] {
         text.utf8.split(separator: UInt8(ascii: ",")).map { element in
             let name = element.drop(while: FieldLine.isWhitespace)

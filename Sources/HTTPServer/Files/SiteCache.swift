@@ -1,6 +1,6 @@
-/// Contents of small files, for as long as the files stay as they were. Bounded by their bytes and their number.
+/// Caches contents of small files until the files change. Bounded by bytes and by number.
 package struct SiteCache {
-    /// Of a file and its `.gz`; what either was when it was read.
+    /// The versions of a file and its `.gz` when they were read.
     package struct Versions: Hashable {
         let file: SiteFile.Version
         let precompressed: SiteFile.Version?
@@ -10,9 +10,8 @@ package struct SiteCache {
             self.precompressed = precompressed
         }
 
-        /// Whether a file that was written once more in the same instant could look the same: file systems tell time in
-        /// steps of some milliseconds, some of a second or two. A file that says it was written in the future would say
-        /// something else after that.
+        /// Whether a second write at the same time could leave the same version: file systems record times in steps of
+        /// some milliseconds, some of two seconds.
         package func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
             [file, precompressed].contains { version in
                 guard let version else { return false }
@@ -41,7 +40,7 @@ package struct SiteCache {
 
     package var count: Int { entries.count }
 
-    /// What was kept of a file, unless the file has changed.
+    /// The cached content of a file, unless the file has changed.
     package mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
         guard let entry = entries[path], entry.versions == versions else { return nil }
         uses += 1
@@ -49,7 +48,7 @@ package struct SiteCache {
         return entry.content
     }
 
-    /// Keeps a content, and forgets what was not asked for the longest, where there is no room.
+    /// Caches a content; evicts the least recently used where there is no room.
     package mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
         forget(path)
         guard content.byteCount <= maximumBytes, maximumCount > 0 else { return }

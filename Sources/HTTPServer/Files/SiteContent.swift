@@ -1,11 +1,11 @@
 import Crypto
 import Primitives
 
-/// A file of a site as it is served: its bytes, and those in the gzip coding.
+/// A file as it is served: its bytes, and their gzip form.
 package struct SiteContent: Sendable {
     struct Variant: Sendable {
         let bytes: [UInt8]
-        /// Strong: made of the bytes, so that each variant has another, and all copies of this server the same.
+        /// Strong: a hash of the bytes, so that variants differ and all instances agree.
         let tag: String
 
         init(_ bytes: [UInt8]) {
@@ -16,12 +16,12 @@ package struct SiteContent: Sendable {
 
     let type: String
     let plain: Variant
-    /// Nil where the coding is not worth it.
+    /// Nil if gzip makes it no smaller.
     let gzip: Variant?
     /// When the file was last changed, in seconds since 1970.
     let modified: Int
 
-    /// - Parameter precompressed: What stands in the file's `.gz`.
+    /// - Parameter precompressed: The content of the file's `.gz`.
     package init(name: String, _ bytes: [UInt8], modified: Int, precompressed: [UInt8]?) {
         type = MediaTypes.type(ofFileNamed: name)
         plain = Variant(bytes)

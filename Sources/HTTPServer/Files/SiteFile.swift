@@ -3,7 +3,7 @@ import Glibc
 
 /// An open regular file below a site's folder.
 package struct SiteFile: ~Copyable {
-    /// What changes when a file does.
+    /// Differs once a file has changed.
     package struct Version: Hashable {
         let device: UInt64
         let number: UInt64
@@ -35,9 +35,9 @@ package struct SiteFile: ~Copyable {
     }
 
     enum Failure: Error {
-        /// There is no such file, or none that may be served.
+        /// No such file, or one that is never served.
         case missing
-        /// There may be, but the system does not let it be read.
+        /// The system refuses access.
         case unreadable(SystemError)
     }
 
@@ -47,7 +47,7 @@ package struct SiteFile: ~Copyable {
     /// Opens a file.
     /// - Parameters:
     ///   - path: Without a slash at its beginning; see ``SitePath``.
-    ///   - folder: Opened anew each time, so that one that takes its place is served from then on.
+    ///   - folder: Opened each time, so that a replaced folder takes effect at once.
     init(_ path: String, in folder: String) throws(Failure) {
         let parent = csystem_open_folder(folder)
         guard parent >= 0 else { throw Self.failure() }
@@ -66,12 +66,12 @@ package struct SiteFile: ~Copyable {
 
     deinit { SystemCalls.closeDescriptor(descriptor) }
 
-    /// All its bytes; nil if there are more than `limit`, or the disk fails.
+    /// All bytes; nil if there are more than `limit`, or reading fails.
     func read(limit: Int) -> [UInt8]? {
         guard version.size <= limit else { return nil }
         var bytes: [UInt8] = []
         var isWhole = true
-        // One more than it should have, to see whether it has grown.
+        // One byte more than expected, to notice growth.
         while isWhole {
             let room = max(version.size + 1 - bytes.count, 4096)
             let chunk = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
@@ -119,11 +119,11 @@ extension SiteFile.Moment {
     }
 }
 
-/// Where a request's path leads in a site's folder.
+/// Maps request paths to files.
 package enum SitePath {
-    /// The path of the file, without a slash at its beginning: `index.html` for a path that ends in a slash. Nil for
-    /// what is never served: a segment that is empty or begins with a dot, but for a first one `.well-known` (RFC 8615),
-    /// and what no path of a request can have, in case it came another way.
+    /// The relative path of the file: `index.html` for a path that ends in a slash. Nil for paths that are never
+    /// served: with a segment that is empty or begins with a dot, except a first one `.well-known` (RFC 8615), or with
+    /// bytes that a request's path cannot have.
     package static func file(_ path: String) -> String? {
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return nil }

@@ -4,20 +4,22 @@ public import Logging
 public import Primitives
 import Synchronization
 
-/// Serves the files of a folder: conditional requests, single ranges, and the gzip coding where the client takes it and
-/// it is worth it (RFC 9110). A file `style.css.gz` beside `style.css`, and not older, is served in its place.
+/// Serves the files of a folder, with conditional requests, single ranges and gzip (RFC 9110). A file `style.css.gz`
+/// beside `style.css`, and not older, is served as its compressed form.
 ///
-/// Nothing outside of the folder is served, nor what begins with a dot, but for `/.well-known/`. Changes on the disk
-/// are seen at once: each request looks at the file; only the content of small files is kept.
+/// Nothing outside of the folder is served, and no name that begins with a dot, except `/.well-known/`. Changes on disk
+/// are visible at once: each request checks the file; only the content of small files is cached.
 public final class StaticFiles: Sendable {
+    /// Sizes of files and of the cache.
     public struct Limits: Sendable {
-        /// A larger file is not served: an answer is held in memory.
+        /// Bytes of a file. A larger file is not served, because a response is held in memory.
         public var fileBytes = 4 << 20
-        /// Of all contents that are kept.
+        /// Bytes of all cached contents.
         public var cacheBytes = 16 << 20
-        /// How many contents are kept.
+        /// The number of cached contents.
         public var cacheCount = 512
 
+        /// The defaults.
         public init() {}
     }
 
@@ -26,13 +28,13 @@ public final class StaticFiles: Sendable {
     private let limits: Limits
     private let clock: WallClock
     private let logger: Logger
-    /// Disks block: what waits for one does so here and not on an event loop.
+    /// File access blocks, so it runs here and not on an event loop.
     private let queue = DispatchQueue(label: "static-files", qos: .userInitiated)
     private let cache: Mutex<SiteCache>
 
     /// - Parameters:
-    ///   - folder: A path; the folder need not be there.
-    ///   - fields: Of each answer with a file, such as `Cache-Control`.
+    ///   - folder: A path; the folder may be missing.
+    ///   - fields: Added to each response with a file, such as `Cache-Control`.
     public init(
         folder: String, fields: HTTPFields, limits: Limits = Limits(), clock: WallClock = .system, logger: Logger
     ) {
@@ -44,9 +46,9 @@ public final class StaticFiles: Sendable {
         cache = Mutex(SiteCache(maximumBytes: limits.cacheBytes, maximumCount: limits.cacheCount))
     }
 
-    /// The answer to a request for a file; nil if there is no such file.
-    /// - Throws: ``HTTPError`` 405 for a method other than GET and HEAD, 406 if the client takes no coding that there is,
-    ///   416 for a range that lies behind the end.
+    /// The response to a request for a file; nil if there is no such file.
+    /// - Throws: ``HTTPError`` 405 for a method other than GET and HEAD, 406 if the client accepts no available coding,
+    ///   416 for a range beyond the end.
     public func respond(to request: Request) async throws(HTTPError) -> Response? {
         guard let path = SitePath.file(request.path) else { return nil }
         let content = await withCheckedContinuation { found in
@@ -60,7 +62,7 @@ public final class StaticFiles: Sendable {
         }
     }
 
-    // MARK: The disk
+    // MARK: Disk
 
     private func content(of path: String) -> SiteContent? {
         do throws(SiteFile.Failure) {
@@ -79,7 +81,7 @@ public final class StaticFiles: Sendable {
         }
     }
 
-    /// The file's `.gz`, if it is not one that was made of an earlier content.
+    /// The file's `.gz`, unless it is older than the file.
     private func precompressed(_ path: String, notBefore version: SiteFile.Version) -> CodedFile? {
         guard !path.hasSuffix(".gz"), let file = try? SiteFile(path + ".gz", in: folder),
             file.version.modified >= version.modified, file.version.size <= limits.fileBytes
@@ -104,7 +106,7 @@ public final class StaticFiles: Sendable {
         return content
     }
 
-    // MARK: The answer
+    // MARK: Response
 
     private func response(_ content: SiteContent, to request: Request) throws(HTTPError) -> Response {
         let accepted = AcceptEncoding(request)
@@ -147,8 +149,8 @@ public final class StaticFiles: Sendable {
         return modified <= since.secondsSinceEpoch
     }
 
-    /// The Range field, if it is to be looked at: of a GET, and if there is an If-Range that it holds (RFC 9110 section
-    /// 13.1.5: by strong comparison; a date is strong when it was over before the answer was made).
+    /// The Range field if it applies: on a GET, and if If-Range holds, by strong comparison (RFC 9110 section 13.1.5).
+    /// A date is a strong validator if it is at least a second older than the response.
     private func range(
         of request: Request, _ variant: SiteContent.Variant, _ modified: Int, _ now: Int
     ) -> String? {
@@ -163,22 +165,22 @@ public final class StaticFiles: Sendable {
 
     private static let methodNotAllowed = HTTPError(
         .methodNotAllowed, code: "method_not_allowed",
-        message: "This path does not know the method. Use one of: \(methods).", headers: [.allow: methods])
+        message: "This path does not support the method. Use one of: \(methods).", headers: [.allow: methods])
 
     private static let notAcceptable = HTTPError(
         .notAcceptable, code: "not_acceptable",
-        message: "There is no coding of this that Accept-Encoding takes. Allow identity.",
+        message: "No available content coding is in Accept-Encoding. Allow identity.",
         headers: [.vary: "Accept-Encoding"])
 
     private static func rangeNotSatisfiable(length: Int) -> HTTPError {
         HTTPError(
             .rangeNotSatisfiable, code: "range_not_satisfiable",
-            message: "The range lies behind the end of the file. Ask for bytes below \(length).",
+            message: "The range is beyond the end of the file. Request bytes below \(length).",
             headers: [.contentRange: "bytes */\(length)"])
     }
 }
 
-/// Keeps an open file where an optional value is wanted.
+/// Boxes an open file, so that it can be optional.
 private final class CodedFile {
     private let file: SiteFile
 

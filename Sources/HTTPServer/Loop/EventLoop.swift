@@ -3,29 +3,29 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Something that owns a descriptor on a loop. Called on the loop's queue only.
+/// An owner of a descriptor on a loop. Called on the loop's queue only.
 protocol LoopMember: AnyObject {
-    /// The descriptor may be read or written; which of them, its calls will tell.
-    /// - Parameter peerHasEnded: Whether the other side has closed or reset. There may be bytes to read before its end.
+    /// The descriptor may be readable or writable.
+    /// - Parameter peerHasEnded: Whether the peer has closed or reset. There may be bytes to read before its end.
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime)
     /// Time has passed.
     func tick(at now: MonotonicTime)
-    /// The server is about to stop: finish what is under way.
+    /// The server is about to stop: finish the current work.
     func drain()
     /// The server stops now.
     func abandon()
 }
 
 /// A serial Dispatch queue with an epoll set: the set's descriptor has one `DispatchSource`, so that one wake-up of
-/// Dispatch brings the news of every connection that has any, instead of one wake-up for each. Members register once,
-/// edge-triggered, for reading and writing; no system call changes that until they close.
+/// Dispatch serves all ready connections. Members register once, edge-triggered, for reading and writing; no further
+/// system call is needed until they close.
 ///
-/// A loop is also the executor of the tasks that handle its requests: a handler that awaits comes back to the queue of
-/// its connection, and its answer is written without another hop.
+/// A loop is also the executor of its requests' tasks: a handler that awaits resumes on its connection's queue, and the
+/// response is written without another hop.
 final class EventLoop: TaskExecutor, @unchecked Sendable {
-    // @unchecked: everything below but `inbox` is touched on `queue` only.
+    // @unchecked: everything below except `inbox` is used on `queue` only.
 
-    /// Names a member in the poller's events. The generation tells a slot's present member from an earlier one.
+    /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     struct Registration {
         fileprivate let slot: Int
         fileprivate let generation: UInt32
@@ -43,19 +43,19 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private struct Inbox {
         var work: [Work] = []
-        /// Whether a turn is under way or about to be, which will look in here before it ends.
+        /// Whether a turn is running or scheduled, which will empty the inbox before it ends.
         var isAttended = false
     }
 
     private static let eventsPerWait = 256
     private static let endEvents = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
-    /// A buffer that a large answer has made larger than this is given back.
+    /// A buffer that has grown larger is released.
     static let keptWriteCapacity = 256 * 1024
 
     let queue: DispatchQueue
-    /// For reading into: what is read is used or copied before the next read.
+    /// The bytes of a read are used or copied before the next read.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
-    /// For answers on their way to a socket.
+    /// For responses on their way to a socket.
     var writeBuffer: [UInt8] = []
     var date = DateField()
 
@@ -97,8 +97,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Members
 
-    /// Watches a descriptor for a member, edge-triggered: the member is told of news once, and reads, writes or accepts
-    /// until there is no more. On the loop's queue.
+    /// Watches a descriptor for a member, edge-triggered: the member gets each event once, and reads, writes or accepts
+    /// until the call would block. On the loop's queue.
     func register(_ member: any LoopMember, descriptor: Int32) throws(SystemError) -> Registration {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(Slot()) }
@@ -115,7 +115,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         return registration
     }
 
-    /// Forgets a member, whose descriptor is about to be closed or no longer of interest. On the loop's queue.
+    /// Removes a member. On the loop's queue.
     func unregister(_ registration: Registration, descriptor: Int32) {
         guard slots[registration.slot].generation == registration.generation else { return }
         epoll_ctl(poller, EPOLL_CTL_DEL, descriptor, nil)
@@ -144,7 +144,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { queue.async { self.turn() } }
     }
 
-    /// Serves work and events until there is neither.
+    /// Serves work and events until there are none.
     private func turn() {
         inbox.withLock { $0.isAttended = true }
         while true {
@@ -152,7 +152,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             let count = Int(epoll_wait(poller, events, Int32(EventLoop.eventsPerWait), 0))
             let now = MonotonicTime.now()
             if count > 0 { deliver(count, at: now) }
-            // Under a load that never pauses the timer's handler would never get its turn.
+            // Under constant load the timer's handler would never run.
             tickMembersIfDue(at: now)
             let isDone = inbox.withLock { inbox in
                 guard inbox.work.isEmpty, count <= 0 else { return false }

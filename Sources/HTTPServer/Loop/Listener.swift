@@ -2,11 +2,11 @@ import CLatchkeySystem
 import Glibc
 import Logging
 
-/// Accepts connections and deals them out to the loops in turn.
+/// Accepts connections and assigns them to the loops in turn.
 final class Listener: LoopMember, @unchecked Sendable {
-    // @unchecked: touched on its loop's queue only, but for what never changes.
+    // @unchecked: mutable state is used on its loop's queue only.
 
-    /// So many connections are accepted before the loop looks after others.
+    /// How many connections are accepted before the loop serves others.
     private static let acceptsPerTurn = 64
 
     let address: SocketAddress
@@ -18,7 +18,7 @@ final class Listener: LoopMember, @unchecked Sendable {
     private var registration: EventLoop.Registration?
     private var nextLoop = 0
     private var isOpen = true
-    /// Whether the system had no descriptor or memory left; the next tick tries again.
+    /// Whether the system had no descriptor or memory left; the next tick retries.
     private var isPaused = false
 
     init(
@@ -51,7 +51,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         }
     }
 
-    /// Takes the connections that wait already, then no more. On the loop's queue.
+    /// Accepts the connections that wait already, then no more. On the loop's queue.
     func close() {
         guard isOpen else { return }
         while accept() {}
@@ -62,7 +62,7 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { acceptSome() }
 
-    /// Goes on where a lack of descriptors had made it stop.
+    /// Resumes after a lack of descriptors.
     func tick(at now: MonotonicTime) {
         if isPaused { acceptSome() }
     }
@@ -79,7 +79,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         loop.execute { self.acceptSome() }
     }
 
-    /// Takes one connection. False if there is none, or none can be taken now.
+    /// Accepts one connection. False if there is none, or none can be accepted now.
     private func accept() -> Bool {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -92,8 +92,8 @@ final class Listener: LoopMember, @unchecked Sendable {
         return true
     }
 
-    /// Whether the next connection may be asked for after a failure (accept(2), NOTES: errors of the connection are
-    /// reported here too, and must not end the listener).
+    /// Whether to continue after a failure (accept(2), NOTES: errors of the connection are reported here too, and must
+    /// not end the listener).
     private func continues(after number: Int32) -> Bool {
         switch number {
         case EAGAIN, EWOULDBLOCK: return false
@@ -103,18 +103,18 @@ final class Listener: LoopMember, @unchecked Sendable {
                 "out of descriptors or memory: connections wait to be accepted", metadata: ["error": "\(error)"])
             isPaused = true
             return false
-        // The socket itself is of no use: asking again would go on for ever.
+        // The listening socket is unusable: a retry would never end.
         case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT: return false
         default: return true
         }
     }
 
     private func admit(_ descriptor: Int32, from peer: SocketAddress) {
-        // Without this, the second small write of an answer would wait for the acknowledgement of the first.
+        // Without it, the second small write of a response would wait for the acknowledgement of the first.
         try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         let refusal: RequestError?
         switch service.connections.add(peer) {
-        case .welcome: refusal = nil
+        case .accept: refusal = nil
         case .refuse(let error): refusal = error
         case .drop: return SystemCalls.closeDescriptor(descriptor)
         }

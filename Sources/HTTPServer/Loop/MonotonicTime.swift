@@ -1,7 +1,7 @@
 import CLatchkeySystem
 import Glibc
 
-/// A moment of a clock that only goes forward, in nanoseconds since some start.
+/// A time of the monotonic clock, in nanoseconds since an arbitrary start.
 package struct MonotonicTime: Sendable, Hashable, Comparable {
     package let nanoseconds: UInt64
 
@@ -9,7 +9,7 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Later than any moment: no deadline.
+    /// No deadline.
     package static let never = MonotonicTime(nanoseconds: .max)
 
     package static func now() -> MonotonicTime {

@@ -5,10 +5,12 @@ import Glibc
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 or IPv6 address as text, an IPv6 one without brackets.
     public let host: String
+    /// The TCP port.
     public let port: UInt16
-    /// What limits by address count as one address: an IPv4 address, or the /64 that one IPv6 user commonly has.
+    /// The unit of limits by address: an IPv4 address, or the /64 that one IPv6 user commonly has.
     let group: String
 
+    /// An address from its text.
     public init(host: String, port: UInt16) {
         self.init(host: host, port: port, group: host)
     }
@@ -19,11 +21,12 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         self.group = group
     }
 
+    /// `host:port`, or `[host]:port` for IPv6.
     public var description: String { host.utf8.contains(ASCII.colon) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 extension SocketAddress {
-    /// What the system says of a socket; an IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) becomes itself.
+    /// The address of a socket; an IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes IPv4.
     init(_ storage: sockaddr_storage) {
         self = withUnsafePointer(to: storage) { pointer in
             if Int32(storage.ss_family) == AF_INET6 {

@@ -3,28 +3,29 @@ import Glibc
 
 /// A system call that failed.
 public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The call's name.
+    /// The name of the call.
     public let call: String
-    /// `errno`, taken right after the call.
+    /// Its `errno`.
     public let number: Int32
 
+    /// The call and the system's text for ``number``.
     public var description: String { "\(call): \(String(cString: strerror(number)))" }
 
-    /// The failure of the call made just now.
+    /// The failure of the call just made.
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 }
 
-/// What a call on a non-blocking descriptor came to.
+/// The outcome of a call on a non-blocking descriptor.
 enum Transfer {
     case bytes(Int)
-    /// Nothing now; the poller will tell.
+    /// Nothing now; the poller reports a change.
     case wouldBlock
-    /// The other side sends no more.
+    /// The peer has ended its side.
     case ended
     case failed(Int32)
 }
 
-/// The system calls of a connection, each retried when a signal interrupts it.
+/// The system calls of a connection, retried when a signal interrupts them.
 enum SystemCalls {
     static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {
@@ -37,7 +38,7 @@ enum SystemCalls {
         }
     }
 
-    /// Without SIGPIPE when the other side is gone.
+    /// Without SIGPIPE if the peer is gone.
     static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
@@ -55,6 +56,6 @@ enum SystemCalls {
         }
     }
 
-    /// A failed close leaves nothing to do: the descriptor is gone all the same.
+    /// A failed close needs no handling: the descriptor is gone.
     static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 }

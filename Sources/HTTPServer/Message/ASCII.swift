@@ -1,4 +1,4 @@
-/// Classes of bytes that HTTP's grammar names.
+/// Character classes of HTTP's grammar.
 enum ASCII {
     static let space = UInt8(ascii: " ")
     static let tab = UInt8(ascii: "\t")
@@ -9,13 +9,13 @@ enum ASCII {
     private static let token: [Bool] = table("!#$%&'*+-.^_`|~", alphanumeric: true)
     private static let target: [Bool] = table("-._~!$&'()*+,;=:@/?%", alphanumeric: true)
 
-    /// `tchar` of RFC 9110 section 5.6.2: what names of methods and fields are made of.
+    /// `tchar` of RFC 9110 section 5.6.2: methods and field names.
     static func isToken(_ byte: UInt8) -> Bool { token[Int(byte)] }
 
-    /// What a path and query are made of (RFC 3986 sections 3.3, 3.4). No `#`: a fragment is not sent.
+    /// Bytes of a path and query (RFC 3986 sections 3.3, 3.4). No `#`: a fragment is not sent.
     static func isTarget(_ byte: UInt8) -> Bool { target[Int(byte)] }
 
-    /// What a field value is made of (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
+    /// Bytes of a field value (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
     static func isFieldValue(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == tab }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Undoes the chunked coding (RFC 9112 section 7.1), however its bytes are cut into pieces. A pure value.
+/// Decodes the chunked transfer coding (RFC 9112 section 7.1) incrementally. A pure value.
 struct ChunkedDecoder {
     private enum State {
         case sizeLine
@@ -10,7 +10,7 @@ struct ChunkedDecoder {
         case complete
     }
 
-    /// Sizes with more digits than this are refused, leading zeros or not.
+    /// Sizes with more digits are refused, leading zeros included.
     private static let maximumSizeDigits = 16
     private static let maximumSizeLineBytes = 1024
 
@@ -30,8 +30,7 @@ struct ChunkedDecoder {
 
     var isComplete: Bool { if case .complete = state { true } else { false } }
 
-    /// Takes in bytes; returns how many of them belong to this message. When ``isComplete`` turns true, the rest is
-    /// another message's.
+    /// Takes bytes; returns how many of them belong to this message.
     mutating func decode(_ bytes: Span<UInt8>) throws(RequestError) -> Int {
         var index = 0
         while index < bytes.count {
@@ -108,7 +107,7 @@ struct ChunkedDecoder {
         return size
     }
 
-    /// Trailers are checked and forgotten.
+    /// Trailers are checked and dropped.
     private mutating func checkTrailer() throws(RequestError) {
         trailerCount += 1
         overheadBytes += line.count
@@ -119,8 +118,8 @@ struct ChunkedDecoder {
         }
     }
 
-    /// What would change framing, routing, the request's conditions, who asks, or how the content is read (RFC 9110
-    /// section 6.5.1).
+    /// Fields that change framing, routing, conditions, authentication or the content's meaning (RFC 9110 section
+    /// 6.5.1).
     private static let namesForbiddenInTrailers: [StaticString] = [
         "authorization", "cache-control", "connection", "content-encoding", "content-length", "content-range",
         "content-type", "cookie", "expect", "forwarded", "host", "keep-alive", "max-forwards", "origin", "pragma",

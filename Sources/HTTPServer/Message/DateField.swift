@@ -1,6 +1,6 @@
 package import Glibc
 
-/// The `Date` field's text (RFC 9110 section 5.6.7), made once a second.
+/// The `Date` field (RFC 9110 section 5.6.7), formatted once a second.
 package struct DateField {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
@@ -12,7 +12,7 @@ package struct DateField {
 
     package init() {}
 
-    /// The whole line, with its CR LF.
+    /// The line with CR LF.
     package mutating func line(at now: time_t) -> [UInt8] {
         if now != second {
             second = now

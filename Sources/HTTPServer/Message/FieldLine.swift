@@ -1,10 +1,10 @@
-/// One `name: value` line (RFC 9112 section 5), as places in the bytes it was read from.
+/// One `name: value` line (RFC 9112 section 5), as ranges of the bytes it was read from.
 struct FieldLine {
     let name: Range<Int>
     /// Without the white space around it.
     let value: Range<Int>
 
-    /// Reads the line that lies at `line`, its CR LF left out.
+    /// Reads the line at `line`, without CR LF.
     init(_ bytes: Span<UInt8>, at line: Range<Int>) throws(RequestError) {
         var index = line.lowerBound
         while index < line.upperBound, ASCII.isToken(bytes[index]) { index += 1 }
@@ -22,7 +22,7 @@ struct FieldLine {
         value = start..<end
     }
 
-    /// Whether the name is `lowercase`, which must be in lower case.
+    /// Compares the name without regard to case; `lowercase` must be in lower case.
     func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
         guard name.count == lowercase.utf8CodeUnitCount else { return false }
         return lowercase.withUTF8Buffer { expected in

@@ -1,9 +1,8 @@
 import HTTPTypes
 
-/// Reads the head of a request (RFC 9112 sections 2 to 6), however its bytes are cut into pieces.
+/// Parses the head of a request (RFC 9112 sections 2 to 6) incrementally.
 ///
-/// A pure value: it is shown all bytes of the message so far each time, remembers how far it has looked, and looks at
-/// no byte twice for the end of a line.
+/// A pure value: each call gets all bytes of the message so far. It remembers how far it has scanned for line ends.
 struct HeadParser {
     enum Progress {
         case needsMore
@@ -26,7 +25,7 @@ struct HeadParser {
         self.limits = limits
     }
 
-    /// Looks at the message so far; `bytes` begins at its first byte and is longer than the last time.
+    /// Parses the message so far; `bytes` begins at its first byte.
     mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {
         while let lineFeed = nextLineFeed(in: bytes) {
             scanned = lineFeed + 1
@@ -50,7 +49,7 @@ struct HeadParser {
         return nil
     }
 
-    /// Reads one line; returns the head when the line is the empty one that ends it.
+    /// Reads one line; returns the head at the empty line that ends it.
     private mutating func parse(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) -> Progress? {
         guard let requestLine else {
             try parseFirstLine(line, of: bytes)
@@ -121,14 +120,14 @@ struct HeadParser {
         fields.append(.init(name: offset(field.name), value: offset(field.value)))
     }
 
-    /// A place counted from the head's first byte. A head is far shorter than 4 GiB: the limits see to it.
+    /// Relative to the head's first byte. The limits keep a head far below 4 GiB.
     private func offset(_ range: Range<Int>) -> Range<UInt32> {
         UInt32(
             truncatingIfNeeded: range.lowerBound - headStart)..<UInt32(truncatingIfNeeded: range.upperBound - headStart)
     }
 
-    /// Refuses what can be seen before a line is whole, so that nobody waits for its end. Whole lines are asked the same,
-    /// so that a head meets the same refusal however it is cut into pieces.
+    /// Refuses a line as early as possible. Complete lines get the same checks, so that a head meets the same refusal
+    /// however it is split.
     private func checkLine(_ bytes: Span<UInt8>, upTo end: Int) throws(RequestError) {
         guard lineStart < end else { return }
         let first = bytes[lineStart]

@@ -21,7 +21,7 @@ enum HostField {
         return index > range.lowerBound ? index : nil
     }
 
-    /// Letters, digits, `-`, `.`, `_`: what names in use are made of. RFC 3986 allows more that no one needs.
+    /// Letters, digits, `-`, `.`, `_`: the names in use. RFC 3986 allows more.
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
         ASCII.isDigit(byte)
             || (ASCII.lowercased(byte) >= UInt8(ascii: "a") && ASCII.lowercased(byte) <= UInt8(ascii: "z"))

@@ -1,4 +1,4 @@
-/// Media types by file name, and what of them is text that compresses.
+/// Media types by file name, and which of them compress well.
 enum MediaTypes {
     private static let byExtension = [
         "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8",
@@ -14,17 +14,17 @@ enum MediaTypes {
         "mp4": "video/mp4", "webm": "video/webm", "mp3": "audio/mpeg", "pem": "application/x-pem-file",
     ]
 
-    /// By whole name: what has no extension, and must be of a type.
+    /// Names without an extension.
     private static let byName = ["apple-app-site-association": "application/json"]
 
-    /// The type of a file; bytes of any kind where its name tells nothing.
+    /// The type of a file; `application/octet-stream` for unknown names.
     static func type(ofFileNamed name: String) -> String {
         if let type = byName[name] { return type }
         guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
         return byExtension[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
     }
 
-    /// Whether a type is of text, which gzip makes a fraction of; pictures, sounds and fonts are compressed already.
+    /// Whether gzip makes a type much smaller: text. Images, audio and most fonts are compressed already.
     static func isCompressible(_ type: String) -> Bool {
         let essence = String(
             decoding: type.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != ASCII.space }.map(ASCII.lowercased),

@@ -1,4 +1,4 @@
-/// How long a request's content is, and what becomes of the connection after it (RFC 9112 sections 6 and 9).
+/// The length of a request's content, and whether the connection persists (RFC 9112 sections 6 and 9).
 struct MessageFraming: Sendable, Hashable {
     enum Content: Sendable, Hashable {
         case none
@@ -11,7 +11,7 @@ struct MessageFraming: Sendable, Hashable {
     var expectsContinue = false
 }
 
-/// Collects from the fields what framing depends on, and refuses every doubt.
+/// Collects the fields that decide the framing, and refuses every ambiguity.
 struct FramingFields {
     private var hosts = 0
     private var contentLength: Int?
@@ -33,7 +33,7 @@ struct FramingFields {
         }
     }
 
-    /// What the fields say of a message of a version.
+    /// The framing of a message.
     func framing(minorVersion: Int, limits: ServerLimits) throws(RequestError) -> MessageFraming {
         if hosts == 0, minorVersion >= 1 { throw .hostMissing }
         var framing = MessageFraming()
@@ -47,7 +47,7 @@ struct FramingFields {
             guard contentLength <= limits.bodyBytes else { throw .bodyTooLarge }
             framing.content = contentLength > 0 ? .length(contentLength) : .none
         }
-        // Before a byte of it is read: a few of them can stand for a great many.
+        // Before the content is read: a few compressed bytes can expand to a great many.
         if isCoded, framing.content != .none { throw .contentCoding }
         return framing
     }
@@ -58,7 +58,7 @@ struct FramingFields {
         guard HostField.isValid(bytes, at: field.value) else { throw .hostInvalid }
     }
 
-    /// A list of equal lengths could be read as one (RFC 9110 section 8.6); no one who means well sends it.
+    /// RFC 9110 section 8.6 lets a list of equal lengths be read as one; no honest client sends it.
     private mutating func addLength(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         guard contentLength == nil else { throw .contentLengthRepeated }
         guard !field.value.isEmpty else { throw .contentLength }
@@ -81,8 +81,8 @@ struct FramingFields {
         isChunked = true
     }
 
-    /// Whether a list is well formed and chunked is its last coding and no other: then the content would have a certain
-    /// end, and only the codings before are too much for us (RFC 9112 sections 6.1 and 6.3).
+    /// Whether a list is well formed and only its last coding is chunked: then the framing is certain, and only the
+    /// other codings are unsupported (RFC 9112 sections 6.1 and 6.3).
     private func endsChunked(_ list: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         var codings: [Range<Int>] = []
         FramingFields.forEachElement(of: list, in: bytes) { codings.append($0) }
@@ -110,8 +110,7 @@ struct FramingFields {
         }
     }
 
-    /// Calls back with each element of a comma-separated list (RFC 9110 section 5.6.1), the white space around it left
-    /// out.
+    /// Calls back with each element of a comma-separated list (RFC 9110 section 5.6.1), without white space.
     private static func forEachElement(
         of list: Range<Int>, in bytes: Span<UInt8>, _ call: (Range<Int>) -> Void
     ) {

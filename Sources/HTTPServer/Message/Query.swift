@@ -1,19 +1,23 @@
 import Primitives
 
-/// Percent-decoded parameters of a query or of a form (`application/x-www-form-urlencoded`), in the order they came.
+/// Percent-decoded parameters of a query or a form (`application/x-www-form-urlencoded`), in their order.
 public struct Query: Sendable, Hashable {
+    /// One parameter.
     public struct Item: Sendable, Hashable {
+        /// Decoded.
         public let name: String
+        /// Decoded; empty if there is no `=`.
         public let value: String
     }
 
+    /// All parameters, repeated ones included.
     public private(set) var items: [Item] = []
 
     /// No parameters.
     public init() {}
 
-    /// Reads `name=value&name=value`. Nil if a percent sign is not followed by two hexadecimal digits, if the decoded
-    /// bytes are not UTF-8, or if there are more than `maximumItems`.
+    /// Reads `name=value&name=value`. Nil for a malformed escape, decoded bytes that are not UTF-8, or more than
+    /// `maximumItems` parameters.
     public init?(_ text: String, maximumItems: Int = 100) {
         for part in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             guard items.count < maximumItems else { return nil }
@@ -25,8 +29,7 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// The value of a parameter that stands once; nil if it is missing or stands more than once (RFC 6749 section 3.1
-    /// forbids repeated parameters).
+    /// The value of a parameter that occurs once; nil if it is missing or repeated (RFC 6749 section 3.1 forbids that).
     public subscript(name: String) -> String? {
         var found: String?
         for item in items where item.name == name {
@@ -36,7 +39,7 @@ public struct Query: Sendable, Hashable {
         return found
     }
 
-    /// A name that stands more than once, if there is one.
+    /// The first name that occurs more than once, if any.
     public var repeatedName: String? {
         var seen: Set<String> = []
         return items.first { !seen.insert($0.name).inserted }?.name

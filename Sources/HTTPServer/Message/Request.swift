@@ -1,29 +1,31 @@
 public import HTTPTypes
 
-/// A whole request: head and content. Text is made from its bytes only when it is asked for.
+/// A complete request: head and content. Strings are made of its bytes on demand.
 public struct Request: Sendable {
-    /// The request line and the fields, as they were received and found well formed.
+    /// The request line and the fields.
     public let head: RequestHead
-    /// The content, after any chunked coding was undone. Empty if there is none.
+    /// The content after chunked decoding; empty if there is none.
     public let body: [UInt8]
-    /// Who sent it: the address at the other end of the connection.
+    /// The address at the other end of the connection.
     public let peer: SocketAddress
-    /// What the router found for the `{name}` parts of its pattern.
+    /// The `{name}` parts of the route's pattern.
     public internal(set) var parameters = PathParameters()
-    /// What the client has shown in its TLS handshake; nil for one that was not asked, or has none.
+    /// The client's certificate; nil if it sent none or was not asked.
     public internal(set) var clientCertificate: ClientCertificate?
-    /// What the request is called in the log; empty until whoever handles it gives it a name.
+    /// The request's id in the log; empty until the handler sets it.
     public var id = ""
 
+    /// A request of a parsed head; tests use ``init(_:_:headers:body:peer:)``.
     public init(head: RequestHead, body: [UInt8], peer: SocketAddress) {
         self.head = head
         self.body = body
         self.peer = peer
     }
 
+    /// The method.
     public var method: HTTPRequest.Method { head.method }
 
-    /// The percent-decoded path: always begins with `/`, or is `*` for `OPTIONS *`.
+    /// The percent-decoded path: begins with `/`, or is `*` for `OPTIONS *`.
     public var path: String { head.path }
 
     /// The percent-decoded parameters after the `?`; empty if there is no query.

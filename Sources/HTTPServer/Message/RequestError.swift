@@ -1,7 +1,7 @@
 package import HTTPTypes
 
-/// Why a request was refused before any handler saw it: one case for each rule. After it the connection is closed,
-/// because where one message ends is then not certain.
+/// Why a request is refused before the handler: one case for each rule. The connection is then closed, because the end
+/// of the message is no longer certain.
 package enum RequestError: Error, Sendable, Hashable, CaseIterable {
     // The request line (RFC 9112 section 3).
     case requestLine, method, methodTooLong, connect, target, path, version, unsupportedVersion, requestLineTooLong
@@ -25,7 +25,7 @@ package enum RequestError: Error, Sendable, Hashable, CaseIterable {
 }
 
 extension RequestError {
-    /// How the refusal is told to the client.
+    /// The response.
     package var httpError: HTTPError {
         HTTPError(status, code: code, message: message, headers: headers)
     }
@@ -33,7 +33,7 @@ extension RequestError {
     private var headers: HTTPFields {
         switch self {
         case .tooManyConnections, .tooManyConnectionsOfAddress: [.retryAfter: "5"]
-        // RFC 9110 section 12.5.3: what would have been taken.
+        // RFC 9110 section 12.5.3: the accepted codings.
         case .contentCoding: [.acceptEncoding: "identity"]
         default: [:]
         }
@@ -76,50 +76,50 @@ extension RequestError {
         case .requestLine:
             "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."
         case .method: "The method is not a token. Send a method such as GET or POST."
-        case .methodTooLong: "The method is longer than any this server knows."
-        case .connect: "This server is no proxy and does not do CONNECT."
+        case .methodTooLong: "The method is too long."
+        case .connect: "CONNECT is not supported: this server is not a proxy."
         case .target: "The request target is malformed. Percent-encode what a URL does not allow."
         case .path:
-            "The target has a dot segment, an encoded slash, backslash or control character, or an escape that is no "
-                + "text. Send it normalized."
+            "The target has a dot segment, an encoded slash, backslash or control character, or an escape that is not "
+                + "UTF-8. Send it normalized."
         case .version: "The protocol version is malformed. Send HTTP/1.1."
-        case .unsupportedVersion: "This server speaks HTTP/1.1. Send that version."
-        case .requestLineTooLong: "The request line is longer than this server allows."
+        case .unsupportedVersion: "The HTTP version is not supported. Send HTTP/1.1."
+        case .requestLineTooLong: "The request line is too long."
         case .bareLineFeed: "A line ends with LF alone. End each line with CR LF."
         case .bareCarriageReturn: "There is a CR without LF. End each line with CR LF."
-        case .emptyLine: "There are empty lines before the request line. Send none."
+        case .emptyLine: "There are empty lines before the request line. Remove them."
         case .fieldName: "A field name is malformed. Send NAME: VALUE with a token as the name."
         case .fieldValue: "A field value has a control character. Send visible characters, spaces and tabs."
-        case .whitespaceBeforeColon: "There is white space between a field name and its colon. Send none."
+        case .whitespaceBeforeColon: "There is white space between a field name and its colon. Remove it."
         case .lineFolding:
             "A field line begins with white space. Folded lines are obsolete; send each field on one line."
-        case .fieldsTooLarge: "The header fields are larger than this server allows."
-        case .tooManyFields: "There are more header fields than this server allows."
+        case .fieldsTooLarge: "The header fields are too large."
+        case .tooManyFields: "There are too many header fields."
         case .hostMissing: "The Host field is missing. Send it once."
-        case .hostRepeated: "The Host field stands more than once. Send it once."
+        case .hostRepeated: "The Host field is repeated. Send it once."
         case .hostInvalid: "The Host field or the target's authority is malformed. Send host or host:port."
         case .contentLength: "Content-Length is not a number. Send decimal digits only."
-        case .contentLengthRepeated: "Content-Length stands more than once. Send it once."
+        case .contentLengthRepeated: "Content-Length is repeated. Send it once."
         case .transferEncoding:
             "Transfer-Encoding is malformed or does not end in chunked. Send chunked, once, or none."
-        case .transferCodingUnknown: "This server undoes no transfer coding but chunked. Send chunked alone, or none."
+        case .transferCodingUnknown: "No transfer coding but chunked is supported. Send chunked alone, or none."
         case .transferEncodingAndLength:
-            "Both Transfer-Encoding and Content-Length are there. Send one of them."
+            "Transfer-Encoding and Content-Length are both present. Send one of them."
         case .transferEncodingInHTTP10: "HTTP/1.0 has no transfer codings. Send Content-Length."
         case .chunkSize: "A chunk size is malformed. Send hexadecimal digits, then CR LF."
         case .chunkExtension: "A chunk extension is malformed or too long. Send none."
-        case .chunkEnd: "A chunk does not end with CR LF after its size in bytes."
-        case .trailerField: "A trailer field is malformed, too large, or one that may not be a trailer."
-        case .bodyTooLarge: "The content is larger than this server allows."
-        case .contentCoding: "This server undoes no coding of content. Send it as it is, without Content-Encoding."
-        case .expectation: "The only expectation this server meets is 100-continue."
+        case .chunkEnd: "A chunk does not end with CR LF after its size. Count its bytes."
+        case .trailerField: "A trailer field is malformed, too large, or not allowed as a trailer."
+        case .bodyTooLarge: "The content is too large."
+        case .contentCoding: "Compressed request bodies are not supported. Send the content without Content-Encoding."
+        case .expectation: "No expectation but 100-continue is supported."
         case .headerTimeout: "The header did not arrive in time."
         case .bodyTimeout: "The content did not arrive in time."
         case .incomplete: "The connection ended in the middle of the request."
         case .plainHTTPOnTLS: "This port speaks HTTP over TLS. Use https:// instead of http://."
-        case .tooManyConnections: "The server has as many connections as it allows. Try again later."
+        case .tooManyConnections: "The server has too many connections. Try again later."
         case .tooManyConnectionsOfAddress:
-            "Your address has as many connections as this server allows. Close some, or try again later."
+            "Your address has too many connections. Close some, or try again later."
         }
     }
 }

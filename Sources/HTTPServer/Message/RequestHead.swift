@@ -1,21 +1,22 @@
 public import HTTPTypes
 
-/// A request line and its fields, kept as the bytes that were received, with the places of the fields in them.
+/// A request line and its fields: the received bytes, and the ranges of the fields in them.
 public final class RequestHead: Sendable {
-    /// Where a field's name and value lie in the bytes.
+    /// The ranges of a field's name and value.
     struct Field: Sendable {
         let name: Range<UInt32>
         let value: Range<UInt32>
     }
 
+    /// The method.
     public let method: HTTPRequest.Method
     /// The percent-decoded path.
     public let path: String
-    /// What stands after the `?`, as received; nil if there is no `?`.
+    /// The text after the `?`, as received; nil if there is no `?`.
     public let rawQuery: String?
     /// ``rawQuery`` as parameters, empty if there is none; nil if it is malformed.
     let query: Query?
-    /// The second number of the version: 1 for HTTP/1.1.
+    /// The minor version: 1 for HTTP/1.1.
     let minorVersion: Int
     let fields: [Field]
     private let bytes: [UInt8]
@@ -36,7 +37,7 @@ public final class RequestHead: Sendable {
         isNamed(field, lowercase: name.canonicalName)
     }
 
-    /// Whether a field has a name; `lowercase` must be in lower case.
+    /// Compares a field's name without regard to case; `lowercase` must be in lower case.
     func isNamed(_ field: Field, lowercase: String) -> Bool {
         guard field.name.count == lowercase.utf8.count else { return false }
         var index = Int(field.name.lowerBound)

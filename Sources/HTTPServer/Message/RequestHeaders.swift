@@ -1,14 +1,14 @@
 public import HTTPTypes
 
-/// The fields of a request. Looks names up without regard to case, in the bytes that were received.
+/// The fields of a request. Names are compared without regard to case, in the received bytes.
 public struct RequestHeaders: Sendable {
     let head: RequestHead
 
-    /// The value of a field that stands once. Nil if it is missing; nil also if it stands more than once, because a
-    /// reader that picks one of two is a reader that can be fooled. Use ``values(of:)`` for fields that are lists.
+    /// The value of a field that occurs once. Nil if it is missing or repeated: two readers could pick different ones.
+    /// Use ``values(of:)`` for list fields.
     public subscript(name: HTTPField.Name) -> String? { only(name).map(head.value) }
 
-    /// As ``subscript(_:)``, the bytes without a copy.
+    /// As ``subscript(_:)``, without making a string.
     package func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? { only(name).map(head.valueBytes) }
 
     private func only(_ name: HTTPField.Name) -> RequestHead.Field? {
@@ -20,12 +20,12 @@ public struct RequestHeaders: Sendable {
         return found
     }
 
-    /// All values of a field, in the order they came.
+    /// All values of a field, in their order.
     public func values(of name: HTTPField.Name) -> [String] {
         head.fields.filter { head.isNamed($0, name) }.map(head.value)
     }
 
-    /// How often a field stands.
+    /// How often a field occurs.
     public func count(of name: HTTPField.Name) -> Int {
         head.fields.reduce(0) { $0 + (head.isNamed($1, name) ? 1 : 0) }
     }

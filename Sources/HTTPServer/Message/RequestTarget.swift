@@ -7,8 +7,7 @@ struct RequestTarget {
     let path: String
     let rawQuery: String?
 
-    /// Reads origin-form, absolute-form (its authority stands in for Host, which must be there all the same) and, for
-    /// OPTIONS, asterisk-form.
+    /// Reads origin-form, absolute-form (Host is still required) and, for OPTIONS, asterisk-form.
     init(_ bytes: Span<UInt8>, at range: Range<Int>, method: HTTPRequest.Method) throws(RequestError) {
         guard method != .connect else { throw .connect }
         if range.count == 1, bytes[range.lowerBound] == UInt8(ascii: "*") {
@@ -25,8 +24,8 @@ struct RequestTarget {
         rawQuery = end < range.upperBound ? String(copying: bytes, at: end + 1..<range.upperBound) : nil
     }
 
-    /// The whole target holds nothing but what RFC 3986 allows, each percent sign before two hexadecimal digits that
-    /// are not those of NUL: what reads such a target in C sees it end there.
+    /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, not `%00`: a C string
+    /// would end there.
     private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
         var index = range.lowerBound
         while index < range.upperBound {
@@ -43,12 +42,12 @@ struct RequestTarget {
         }
     }
 
-    /// Brackets stand nowhere but around the IPv6 address of an absolute-form target.
+    /// Brackets are allowed only around the IPv6 address of an absolute-form target.
     private static func isBracketOfAuthority(_ byte: UInt8, _ bytes: Span<UInt8>, at range: Range<Int>) -> Bool {
         (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")) && bytes[range.lowerBound] != UInt8(ascii: "/")
     }
 
-    /// Where the path begins: at once in origin-form, after a valid authority in absolute-form.
+    /// The start of the path: at once in origin-form, after a valid authority in absolute-form.
     private static func endOfAuthority(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> Int {
         if bytes[range.lowerBound] == UInt8(ascii: "/") { return range.lowerBound }
         guard
@@ -84,8 +83,8 @@ struct RequestTarget {
         return false
     }
 
-    /// Refuses dot segments, and encoded slashes, backslashes and control characters: two readers of such a path may
-    /// see two paths, or two lines.
+    /// Refuses dot segments, and encoded slashes, backslashes and control characters: two readers may see different
+    /// paths.
     private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
         guard !range.isEmpty else { return "/" }
         let raw = String(copying: bytes, at: range)

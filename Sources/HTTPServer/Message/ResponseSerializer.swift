@@ -1,10 +1,10 @@
 package import HTTPTypes
 
-/// Writes answers as HTTP/1.1 messages (RFC 9112 sections 4 to 6): head and content in one piece.
+/// Writes responses as HTTP/1.1 messages (RFC 9112 sections 4 to 6).
 package struct ResponseSerializer {
     static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// What of the request and the connection an answer depends on.
+    /// The properties of the request and the connection that a response depends on.
     package struct Context {
         let method: HTTPRequest.Method
         let minorVersion: Int
@@ -17,7 +17,7 @@ package struct ResponseSerializer {
         }
     }
 
-    /// Appends an answer's bytes.
+    /// Appends a response, or the head of a streamed one.
     package static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
         append("HTTP/1.1 ", to: &output)
         append(decimal: response.status.code, to: &output)
@@ -25,7 +25,7 @@ package struct ResponseSerializer {
         output.append(contentsOf: response.status.reasonPhrase.utf8)
         append("\r\n", to: &output)
         output.append(contentsOf: date)
-        for field in response.headers where !isOurs(field.name) {
+        for field in response.headers where !isReserved(field.name) {
             output.append(contentsOf: field.name.rawName.utf8)
             append(": ", to: &output)
             output.append(contentsOf: field.value.utf8)
@@ -34,7 +34,7 @@ package struct ResponseSerializer {
         appendConnection(context, to: &output)
         let hasContent = mayHaveContent(response.status)
         if hasContent, response.stream != nil {
-            // HTTP/1.0 has no chunks: there the connection's end is the content's (RFC 9112 section 6.3).
+            // HTTP/1.0 has no chunks: the content ends with the connection (RFC 9112 section 6.3).
             if context.minorVersion > 0 { append("Transfer-Encoding: chunked\r\n", to: &output) }
         } else if hasContent {
             append("Content-Length: ", to: &output)
@@ -45,7 +45,7 @@ package struct ResponseSerializer {
         if hasContent, context.method != .head { output.append(contentsOf: response.body) }
     }
 
-    /// Appends a piece of a stream's content.
+    /// Appends a piece of a stream.
     static func append(chunk bytes: [UInt8], isFramed: Bool, to output: inout [UInt8]) {
         guard isFramed else { return output.append(contentsOf: bytes) }
         output.append(contentsOf: String(bytes.count, radix: 16).utf8)
@@ -54,7 +54,7 @@ package struct ResponseSerializer {
         append("\r\n", to: &output)
     }
 
-    /// The end of a stream's content.
+    /// The end of a stream.
     static let lastChunk = Array("0\r\n\r\n".utf8)
 
     private static func appendConnection(_ context: Context, to output: inout [UInt8]) {
@@ -65,8 +65,8 @@ package struct ResponseSerializer {
         }
     }
 
-    /// Fields that say how the message is framed are written by the server alone.
-    private static func isOurs(_ name: HTTPField.Name) -> Bool {
+    /// Only the server writes the fields of the framing.
+    private static func isReserved(_ name: HTTPField.Name) -> Bool {
         name == .contentLength || name == .connection || name == .transferEncoding || name == .date
     }
 

@@ -1,9 +1,9 @@
-/// Writes the content of an answer that is made as time goes on, a piece at a time.
+/// Writes the content of a streamed response, a piece at a time.
 ///
-/// A write returns when the socket has taken all of the piece: a reader that is slow holds up whoever writes, and no more
-/// than a piece is ever kept for it. One that does not take a piece within ``ServerTimeouts/write`` is cut off.
+/// A write returns when the socket has taken the whole piece: a slow reader delays the writer, and at most one piece is
+/// buffered. A reader that does not take a piece within ``ServerTimeouts/write`` is disconnected.
 public struct ResponseWriter: Sendable {
-    /// The reader has gone or was too slow, the server stops, or another write is under way.
+    /// The reader has gone or was too slow, the server stops, or another write is in progress.
     public struct Ended: Error {}
 
     private let send: @Sendable ([UInt8]) async -> Bool
@@ -12,14 +12,14 @@ public struct ResponseWriter: Sendable {
         self.send = send
     }
 
-    /// Sends some bytes; none are nothing.
-    /// - Throws: ``Ended`` if nobody gets them.
+    /// Sends some bytes; an empty array does nothing.
+    /// - Throws: ``Ended`` if they cannot be sent.
     public func write(_ bytes: [UInt8]) async throws(Ended) {
         guard await send(bytes) else { throw Ended() }
     }
 }
 
-/// Makes an answer's content. When it returns the answer is whole; when it throws it is not, and the connection is cut, so
-/// that nobody takes a part for all of it. Its task is cancelled when the reader goes or the server stops, and nothing it
-/// writes is sent from then on: it has to come to its end.
+/// Produces the content of a streamed response. The response is complete when it returns; when it throws, the
+/// connection is cut, so that the client notices the missing end. Its task is cancelled when the reader goes or the
+/// server stops; later writes throw, and it must return.
 public typealias ResponseProducer = @Sendable (ResponseWriter) async throws -> Void

@@ -8,7 +8,7 @@ struct Route: Sendable {
     }
 
     let pattern: [Segment]
-    /// Its place among the router's patterns.
+    /// Its index in the router's patterns.
     let number: Int
     /// The value of `Allow` for this path.
     private(set) var allow = "OPTIONS"
@@ -23,18 +23,7 @@ struct Route: Sendable {
         pattern.count { if case .literal = $0 { true } else { false } }
     }
 
-    /// The pattern as it was written.
-    var text: String {
-        "/"
-            + pattern.map { segment in
-                switch segment {
-                case .literal(let text): text
-                case .parameter(let name): "{\(name)}"
-                }
-            }.joined(separator: "/")
-    }
-
-    /// Those with a handler of their own.
+    /// The methods with a handler of their own.
     var methods: [String] { handlers.map(\.method.rawValue).sorted() }
 
     mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {

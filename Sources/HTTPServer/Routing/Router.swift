@@ -1,29 +1,30 @@
 public import HTTPTypes
 
-/// Picks the handler of a request by method and path.
+/// Selects the handler of a request by method and path.
 ///
 /// ```swift
 /// var router = Router()
 /// router.on(.post, "/auth/{provider}/sign-in") { request in … request.parameters["provider"] … }
 /// ```
 ///
-/// A literal segment wins over a `{name}`. `HEAD` is answered by the handler of `GET` (the connection leaves the
-/// content out), `OPTIONS` by the list of methods. An unknown path is 404, a known one with another method 405 with
-/// `Allow` (RFC 9110 sections 15.5.5, 15.5.6). Before an unknown path is one, ``files`` are looked through.
+/// A literal segment wins over a `{name}`. The handler of `GET` also serves `HEAD` (the connection omits the content),
+/// and the router itself serves `OPTIONS`. An unknown path is 404, a known one with another method 405 with `Allow`
+/// (RFC 9110 sections 15.5.5, 15.5.6). Paths without a route are looked up in ``files`` first.
 public struct Router: Sendable {
-    /// Routes without parameters, by their path: found with one look.
+    /// Routes without parameters, by path.
     private var literalRoutes: [String: Route] = [:]
-    /// Routes with parameters, the more literal first.
+    /// Routes with parameters, those with more literal segments first.
     private var patternRoutes: [Route] = []
     /// The patterns of all routes, in the order in which they were added.
     public private(set) var patterns: [String] = []
 
-    /// Answers where no route is; nil if there is nothing there either.
+    /// Responds on paths without a route; nil for 404.
     public var files: (@Sendable (Request) async throws -> Response?)?
 
+    /// No routes.
     public init() {}
 
-    /// Adds a route. A later one for the same method and pattern takes the place of the earlier.
+    /// Adds a route. A later one replaces an earlier one of the same method and pattern.
     public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/", omittingEmptySubsequences: true).map { segment in
             segment.hasPrefix("{") && segment.hasSuffix("}")
@@ -46,25 +47,29 @@ public struct Router: Sendable {
     /// The methods and patterns of all routes, in the order of the patterns.
     package var routes: [(method: String, pattern: String)] {
         (Array(literalRoutes.values) + patternRoutes)
-            .flatMap { route in route.methods.map { (method: $0, pattern: route.text) } }
+            .flatMap { route in route.methods.map { (method: $0, pattern: patterns[route.number]) } }
             .sorted { ($0.pattern, $0.method) < ($1.pattern, $1.method) }
     }
 
+    /// Adds a route for `GET`.
     public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
+    /// Adds a route for `POST`.
     public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
+    /// Adds a route for `PATCH`.
     public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }
+    /// Adds a route for `DELETE`.
     public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
 
-    /// Where a path leads.
+    /// The route of a path.
     public struct Match: Sendable {
         fileprivate let route: Route?
         fileprivate let parameters: PathParameters
 
-        /// The number of the route's pattern in ``Router/patterns``; nil if no route is there.
+        /// The index of the route's pattern in ``Router/patterns``; nil without a route.
         public var number: Int? { route?.number }
     }
 
-    /// Finds the route of a request, whatever its method.
+    /// Finds the route of a request by its path.
     public func match(_ request: Request) -> Match {
         if let route = literalRoutes[request.path] { return Match(route: route, parameters: PathParameters()) }
         let segments = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -75,13 +80,13 @@ public struct Router: Sendable {
         return Match(route: nil, parameters: PathParameters())
     }
 
-    /// Answers a request with its route's handler.
+    /// Responds with the route's handler.
     /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
     public func respond(to request: Request) async throws -> Response {
         try await respond(to: request, at: match(request))
     }
 
-    /// As ``respond(to:)``, for who has matched the request already.
+    /// As ``respond(to:)``, for a request that was matched before.
     public func respond(to request: Request, at match: Match) async throws -> Response {
         if request.path == "*" { return Response(status: .noContent) }
         if let route = match.route {
@@ -92,7 +97,7 @@ public struct Router: Sendable {
         if let response = try await files?(request) { return response }
         throw HTTPError(
             .notFound, code: "not_found",
-            message: "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
+            message: "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
     }
 
     private func respond(to request: Request, with route: Route) async throws -> Response {
@@ -100,6 +105,7 @@ public struct Router: Sendable {
         if request.method == .options { return Response(status: .noContent, headers: [.allow: route.allow]) }
         throw HTTPError(
             .methodNotAllowed, code: "method_not_allowed",
-            message: "This path does not know the method. Use one of: \(route.allow).", headers: [.allow: route.allow])
+            message: "This path does not support the method. Use one of: \(route.allow).",
+            headers: [.allow: route.allow])
     }
 }

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// Counts the handshakes under way, of all loops together. Where there are as many as there may be, the one that has
-/// waited the longest for its client makes room for a new one, so that those who begin handshakes and do not go on with
-/// them keep nobody else out.
+/// Counts the handshakes in progress on all loops. At the limit, the handshake that has waited longest for its client
+/// makes room for a new one, so that clients that begin handshakes and never continue them cannot lock others out.
 package final class HandshakeLimit: Sendable {
     private struct Handshake {
         let began: MonotonicTime
@@ -10,13 +9,13 @@ package final class HandshakeLimit: Sendable {
     }
 
     private struct State {
-        var underWay: [UInt64: Handshake] = [:]
-        /// No handshake under way has a number below this.
+        var inProgress: [UInt64: Handshake] = [:]
+        /// No handshake in progress has a lower number.
         var oldest: UInt64 = 0
         var next: UInt64 = 0
     }
 
-    /// Handshakes younger than this are not cut: their clients may be far away.
+    /// Younger handshakes are not cut: their clients may be far away.
     private static let patience = Duration.seconds(1)
 
     private let maximum: Int
@@ -26,23 +25,23 @@ package final class HandshakeLimit: Sendable {
         self.maximum = maximum
     }
 
-    package var count: Int { state.withLock { $0.underWay.count } }
+    package var count: Int { state.withLock { $0.inProgress.count } }
 
     /// Counts a new handshake.
-    /// - Parameter cut: Called if it has to make room; it is not counted any more then.
+    /// - Parameter cut: Called if it must make room; it is no longer counted then.
     /// - Returns: Its number; nil if there is no room.
     package func enter(at now: MonotonicTime, cut: @escaping @Sendable () -> Void) -> UInt64? {
         let (number, victim) = state.withLock { state -> (UInt64?, Handshake?) in
             var victim: Handshake?
-            if state.underWay.count >= maximum {
-                while state.oldest < state.next, state.underWay[state.oldest] == nil { state.oldest += 1 }
-                guard let oldest = state.underWay[state.oldest],
+            if state.inProgress.count >= maximum {
+                while state.oldest < state.next, state.inProgress[state.oldest] == nil { state.oldest += 1 }
+                guard let oldest = state.inProgress[state.oldest],
                     oldest.began.advanced(by: HandshakeLimit.patience) <= now
                 else { return (nil, nil) }
-                victim = state.underWay.removeValue(forKey: state.oldest)
+                victim = state.inProgress.removeValue(forKey: state.oldest)
             }
             defer { state.next += 1 }
-            state.underWay[state.next] = Handshake(began: now, cut: cut)
+            state.inProgress[state.next] = Handshake(began: now, cut: cut)
             return (state.next, victim)
         }
         victim?.cut()
@@ -51,6 +50,6 @@ package final class HandshakeLimit: Sendable {
 
     /// A handshake is over.
     package func leave(_ number: UInt64) {
-        state.withLock { _ = $0.underWay.removeValue(forKey: number) }
+        state.withLock { _ = $0.inProgress.removeValue(forKey: number) }
     }
 }

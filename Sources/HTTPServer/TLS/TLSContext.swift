@@ -1,12 +1,12 @@
 import CLatchkeyOpenSSL
 import Primitives
 
-/// What TLS sessions begin with.
+/// The OpenSSL context of a listener's TLS sessions.
 final class TLSContext: @unchecked Sendable {
-    // @unchecked: OpenSSL locks what sessions share of a context, and nothing else of it changes.
+    // @unchecked: OpenSSL locks the parts of a context that sessions share; nothing else of it changes.
 
     let pointer: OpaquePointer
-    /// When the server's certificate begins and ends to hold.
+    /// The validity period of the server's certificate.
     let validity: ClosedRange<Timestamp>
 
     init(_ credentials: TLSCredentials) throws(TLSError) {

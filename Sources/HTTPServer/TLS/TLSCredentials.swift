@@ -1,24 +1,27 @@
 public import Primitives
 
-/// What a server shows who it is with, and whom it asks to do so, as PEM texts.
+/// A server's certificate and key, and the authorities for client certificates, as PEM texts.
 public struct TLSCredentials: Sendable {
-    /// Whether clients show certificates.
+    /// Whether clients send certificates.
     public enum Clients: String, Sendable, CaseIterable {
-        /// They are not asked.
+        /// Clients are not asked for one.
         case none
-        /// They are asked, and may have none; one that is not good ends the handshake.
+        /// Clients are asked and may send none; an untrusted certificate fails the handshake.
         case optional
-        /// Without a good one the handshake ends.
+        /// The handshake fails without a trusted certificate.
         case required
     }
 
-    /// The server's certificate first, then those that lead to its authority.
+    /// PEM: the server's certificate first, then the intermediates up to its authority.
     public var certificateChain: [UInt8]
+    /// PEM without a passphrase: the key of the first certificate.
     public var privateKey: Secret
+    /// Whether clients send certificates.
     public var clients: Clients
-    /// The authorities that clients' certificates have to lead to.
+    /// PEM: the authorities that clients' certificates must chain to.
     public var clientAuthorities: [UInt8]
 
+    /// Takes the texts as they are; ``ServerTLS`` checks them.
     public init(
         certificateChain: [UInt8], privateKey: Secret, clients: Clients = .none, clientAuthorities: [UInt8] = []
     ) {
@@ -29,46 +32,57 @@ public struct TLSCredentials: Sendable {
     }
 }
 
-/// Why credentials cannot be used.
+/// Credentials that cannot be used.
 public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The reason, as a stable code.
     public enum Code: String, Sendable, CaseIterable {
+        /// OpenSSL could not allocate a context.
         case noMemory = "no_memory"
+        /// No certificate in PEM, or a damaged one.
         case certificateUnreadable = "certificate_unreadable"
+        /// A certificate that is too weak.
         case certificateRefused = "certificate_refused"
+        /// No private key in PEM, or a damaged one.
         case keyUnreadable = "key_unreadable"
+        /// A private key with a passphrase.
         case keyEncrypted = "key_encrypted"
+        /// A private key of another certificate.
         case keyMismatch = "key_mismatch"
+        /// No authority's certificate in PEM, or a damaged one.
         case authoritiesUnreadable = "authorities_unreadable"
     }
 
+    /// The reason.
     public let code: Code
-    /// OpenSSL's word on it, such as `ee key too small`; empty if it has none. Never holds any of the key.
+    /// OpenSSL's text, such as `ee key too small`; empty if there is none. Never contains any of the key.
     public let detail: String
 
+    /// ``reason`` with ``detail``.
     public var description: String { detail.isEmpty ? reason : "\(reason) (\(detail))" }
 
     /// What is wrong.
     public var reason: String {
         switch code {
-        case .noMemory: "there is no memory for a TLS context"
-        case .certificateUnreadable: "has no certificate in PEM, or one that is damaged"
-        case .certificateRefused: "has a certificate that is too weak to be used"
-        case .keyUnreadable: "has no private key in PEM, or one that is damaged"
+        case .noMemory: "OpenSSL has no memory for a TLS context"
+        case .certificateUnreadable: "has no certificate in PEM, or a damaged one"
+        case .certificateRefused: "has a certificate that is too weak"
+        case .keyUnreadable: "has no private key in PEM, or a damaged one"
         case .keyEncrypted: "has a private key that needs a passphrase"
-        case .keyMismatch: "has a private key that is not that of the first certificate"
-        case .authoritiesUnreadable: "has no certificate of an authority in PEM, or one that is damaged"
+        case .keyMismatch: "has a private key that does not belong to the first certificate"
+        case .authoritiesUnreadable: "has no authority's certificate in PEM, or a damaged one"
         }
     }
 
     /// What to do.
     public var remedy: String {
         switch code {
-        case .noMemory: "give the process more"
-        case .certificateUnreadable: "give the server's certificate first, then those that lead to its authority"
+        case .noMemory: "give the process more memory"
+        case .certificateUnreadable: "give the server's certificate first, then the intermediates up to its authority"
         case .certificateRefused: "get one with an RSA key of 2048 bits or more or one of P-256, signed with SHA-256"
-        case .keyUnreadable: "give the key that the certificate was made for"
-        case .keyEncrypted: "take the passphrase away (openssl pkey -in … -out …), and keep the file to its user"
-        case .keyMismatch: "give the two that were made together, the server's own certificate first"
+        case .keyUnreadable: "give the key of the certificate"
+        case .keyEncrypted:
+            "remove the passphrase (openssl pkey -in … -out …), and let only the server's user read the file"
+        case .keyMismatch: "give a matching pair, the server's own certificate first"
         case .authoritiesUnreadable: "give the authorities' certificates, one after another"
         }
     }

@@ -5,21 +5,21 @@ import Primitives
 final class TLSSession {
     enum HandshakeResult {
         case done
-        /// The socket will tell when there is more.
+        /// Waits for the socket.
         case waiting
-        /// The client has begun to speak HTTP without TLS.
+        /// The client speaks HTTP without TLS.
         case plainHTTP
-        /// OpenSSL's word on why.
+        /// With OpenSSL's reason.
         case failed(String)
     }
 
     private let pointer: OpaquePointer
-    /// Whether the end has not been told yet, because the socket took nothing.
+    /// Whether close_notify is still to be sent because the socket took nothing.
     private(set) var endIsDue = false
-    /// Made at the end of the handshake; nil where the client has shown none.
+    /// Set at the end of the handshake; nil if the client sent none.
     private(set) var clientCertificate: ClientCertificate?
 
-    /// Nil if there is no memory for it.
+    /// Nil if there is no memory.
     init?(_ context: TLSContext, descriptor: Int32) {
         guard let made = copenssl_session_make(context.pointer, descriptor) else { return nil }
         pointer = made
@@ -27,7 +27,7 @@ final class TLSSession {
 
     deinit { copenssl_session_free(pointer) }
 
-    /// The socket has news.
+    /// The socket has become readable or writable.
     func becameReady(peerHasEnded: Bool) { copenssl_ready(pointer, peerHasEnded ? 1 : 0) }
 
     func handshake() -> HandshakeResult {
@@ -52,7 +52,7 @@ final class TLSSession {
         }
     }
 
-    /// Sends as much as the socket takes; the rest has to come next, from the same byte on.
+    /// Sends as much as the socket takes; the next call must continue at the first byte not taken.
     func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         var count = 0
         switch copenssl_write(pointer, bytes.baseAddress, bytes.count, &count) {
@@ -62,7 +62,7 @@ final class TLSSession {
         }
     }
 
-    /// Tells the client that no more will be sent (RFC 8446 section 6.1). True when there is nothing left to do for it.
+    /// Sends close_notify (RFC 8446 section 6.1). True once nothing is left to send.
     func end() -> Bool {
         endIsDue = copenssl_end(pointer) == COPENSSL_AGAIN
         return !endIsDue

@@ -4,32 +4,32 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// On what terms a request was let in.
+/// The terms on which a request was admitted.
 struct Admission: Sendable {
     enum Ground: Sendable {
         case key(String)
         case origin(String)
-        /// A browser's cookies alone, shown by a page of this server's own origin.
+        /// A browser's cookies alone, from a page of this server's own origin.
         case cookie
     }
 
     let ground: Ground
-    /// The clients whose users and sessions the caller may deal with; nil for all.
+    /// The clients whose users and sessions the caller may access; nil for all.
     let clients: Set<String>?
     /// Whether the key is an operator's.
     var isOperator = false
 
-    /// Whether the caller's session is kept in its browser's cookies.
+    /// Whether the caller's session is in its browser's cookies.
     var isPage: Bool { if case .cookie = ground { true } else { false } }
 
     func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 
-    /// - Throws: 403 if the caller may not deal with the client.
+    /// - Throws: 403 if the caller may not access the client.
     func check(_ client: String) throws(APIError) {
         guard allows(client) else { throw .clientNotAllowed }
     }
 
-    /// Who made the call.
+    /// The caller's identity.
     func caller() throws(SignInError) -> Caller {
         switch ground {
         case .key(let key): Caller(apiKey: key)
@@ -49,13 +49,13 @@ struct SignedInCaller: Sendable {
 }
 
 extension APIError {
-    /// RFC 6749 section 5.2 has the code; that the caller itself is known makes it 403.
+    /// The code of RFC 6749 section 5.2; 403, because the caller is known.
     static let clientNotAllowed = APIError(
         .forbidden, "unauthorized_client", .configurationError,
-        "This API key or origin is not for this client. The operator has to add the client to it.")
+        "This API key or origin is not for this client. The operator must add the client to it.")
 
     static let keyNotForOrigin = APIError(
         .unauthorized, "invalid_api_key", .configurationError,
-        "This API key is good from certain origins only, and the Origin of the request is none of them.",
+        "This API key is valid from certain origins only, and the Origin of the request is not one of them.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 }

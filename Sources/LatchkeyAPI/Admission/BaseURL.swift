@@ -1,21 +1,21 @@
 import SignIn
 import Synchronization
 
-/// Where browsers and carriers reach this server: as configured, or, for a server that only this machine reaches, the
-/// address it was bound to.
-public final class BaseURL: Sendable {
+/// The URL at which browsers and carriers reach this server: as configured, or, for a server on loopback only, the
+/// bound address.
+package final class BaseURL: Sendable {
     private let base: Mutex<String?>
-    /// Whether browsers reach it by https; what it settles to is plain http.
+    /// Whether it is https. A bound address is plain http.
     let isHTTPS: Bool
 
     /// - Parameter configured: An http or https URL; nil if there is none.
-    public init(_ configured: String? = nil) {
+    package init(_ configured: String? = nil) {
         base = Mutex(configured.map(Self.withoutSlash))
         isHTTPS = configured?.hasPrefix("https://") ?? false
     }
 
-    /// Takes an address where none is configured.
-    public func settle(_ url: String) {
+    /// Sets the URL if none is configured.
+    package func settle(_ url: String) {
         base.withLock { $0 = $0 ?? Self.withoutSlash(url) }
     }
 
@@ -23,9 +23,9 @@ public final class BaseURL: Sendable {
     var url: String? { base.withLock { $0 } }
 
     /// Scheme, host and port of ``url``, as browsers write an origin.
-    public var origin: String? { url.flatMap(AppRedirectURI.origin) }
+    package var origin: String? { url.flatMap(AppRedirectURI.origin) }
 
-    /// The path of ``url``, below which a proxy has this server; empty if that is the root.
+    /// The path of ``url``, below which a proxy serves this server; empty for the root.
     var path: String {
         guard let url, let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/")
         else {

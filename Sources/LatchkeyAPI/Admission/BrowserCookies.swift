@@ -3,10 +3,10 @@ import HTTPTypes
 import Primitives
 import SignIn
 
-/// The cookies of a browser: which browser it is while a sign-in is under way, and the two tokens of its session.
+/// The cookies of a browser: its identity during a sign-in, and the two tokens of its session.
 ///
-/// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over plain
-/// http, can plant them. Under plain http, which is for this machine only, browsers refuse the prefix.
+/// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over
+/// plain http, can set them. Under plain http, which is for loopback only, browsers refuse the prefix.
 struct BrowserCookies: Sendable {
     let isSecure: Bool
 
@@ -15,7 +15,7 @@ struct BrowserCookies: Sendable {
     var sessionName: String { prefix + "latchkey_session" }
     var refreshName: String { prefix + "latchkey_refresh" }
 
-    /// What says which browser this is.
+    /// The browser's identity during a sign-in.
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
     /// The session token.
@@ -24,7 +24,7 @@ struct BrowserCookies: Sendable {
     /// The refresh token, which outlives the session token.
     func refresh(of request: Request) -> Secret? { value(refreshName, parts: 1...2, of: request) }
 
-    /// Whether a browser brings a session, be its token still good or not.
+    /// Whether a browser sends a session, valid or not.
     func hasSession(_ request: Request) -> Bool { session(of: request) != nil || refresh(of: request) != nil }
 
     func setBrowser(_ value: Secret) -> HTTPField {
@@ -47,8 +47,8 @@ struct BrowserCookies: Sendable {
                 + (isSecure ? "; Secure" : ""))
     }
 
-    /// The value of a cookie; nil if it stands more than once, or is not one of ours: 43 characters of base64url, or two
-    /// times as many with a dot between them.
+    /// The value of a cookie; nil if it is repeated, or malformed: 43 characters of base64url, or two such texts with a
+    /// dot between them.
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
         var found: Substring?

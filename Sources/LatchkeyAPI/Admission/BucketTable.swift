@@ -4,14 +4,13 @@ import Synchronization
 /// A token bucket for each of many callers, in a fixed space: the generic cell rate algorithm, which needs one number a
 /// bucket.
 ///
-/// A caller is found by a hash in a group of eight slots. Where all are taken, the one that owes least gives way, which
-/// is the one that loses least by being forgotten: whoever is at the limit stays known, however many others come. Nothing
-/// is allocated after the beginning.
+/// A hash maps a caller to a group of eight slots. If all are taken, the slot with the least debt is replaced, so that
+/// callers at the limit stay known however many others come. Nothing is allocated after init.
 final class BucketTable: Sendable {
     enum Verdict: Sendable, Hashable {
-        /// So many more may come at once.
+        /// This many more may come at once.
         case admitted(remaining: Int)
-        /// In so many seconds one may come.
+        /// The next one may come after this many seconds.
         case refused(retryAfter: Int)
     }
 
@@ -35,7 +34,7 @@ final class BucketTable: Sendable {
     let quota: RequestLimits.Quota
     private let shards: [Shard]
     private let groupsPerShard: UInt64
-    /// From one request to the next at the steady rate, and for how many at once there is room; nanoseconds.
+    /// The time between requests at the steady rate, and the time that the burst covers, in nanoseconds.
     private let interval: UInt64
     private let room: UInt64
 
@@ -49,8 +48,8 @@ final class BucketTable: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard(max(1, groups) * Self.groupSize) }
     }
 
-    /// Takes one from a caller's bucket.
-    /// - Parameter caller: A hash that nobody outside can foresee.
+    /// Takes one token from a caller's bucket.
+    /// - Parameter caller: A hash that clients cannot predict.
     func take(_ caller: UInt64, at now: Duration) -> Verdict {
         let now = Self.nanoseconds(now)
         let shard = shards[Int(caller % UInt64(Self.shardCount))]
@@ -76,7 +75,7 @@ final class BucketTable: Sendable {
 
     private static func nanoseconds(_ duration: Duration) -> UInt64 {
         let (seconds, attoseconds) = duration.components
-        // From 1 on: 0 is a slot that was never taken.
+        // Starts at 1: 0 marks a slot that was never taken.
         return UInt64(clamping: seconds) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000) + 1
     }
 }

@@ -3,18 +3,18 @@ import HTTPTypes
 import Primitives
 import SignIn
 
-/// Lets web frontends on other origins call the API from a browser (the Fetch standard's CORS protocol): those that are
-/// let in by their origin, and those that an API key is for.
+/// Lets web frontends on other origins call the API from a browser (CORS, the Fetch standard): allowed origins, and the
+/// origins of API keys.
 struct CrossOrigin: Sendable {
-    /// What an origin alone is good for.
+    /// The grants of origins without an API key.
     private let grants: [String: APIGrant]
-    /// The origins that a configured key is for.
+    /// The origins of configured keys.
     private let keyed: Set<String>
     private let stored: StoredAPIKeys
 
     /// - Parameters:
     ///   - origins: As browsers write them in `Origin`: scheme, host and, unless it is the scheme's own, port.
-    ///   - clientOrigins: Those that are let in for certain clients only.
+    ///   - clientOrigins: Origins that are allowed for certain clients only.
     init(_ origins: [String], clientOrigins: [String: Set<String>], keys: APIKeys, stored: StoredAPIKeys) {
         grants = clientOrigins.mapValues { APIGrant(clients: $0) }
             .merging(origins.map { ($0, APIGrant()) }) { $1 }
@@ -22,26 +22,25 @@ struct CrossOrigin: Sendable {
         self.stored = stored
     }
 
-    /// What a request's origin alone is good for; nil if nothing.
+    /// The grant of a request's origin without an API key; nil if there is none.
     func grant(of request: Request) -> (origin: String, grant: APIGrant)? {
         guard !grants.isEmpty, let origin = Self.origin(of: request), let grant = grants[origin] else { return nil }
         return (origin, grant)
     }
 
-    /// The origin of a request. Browsers write origins in ASCII; what is not would be compared as text, where two
-    /// spellings can be equal.
+    /// The origin of a request. Only ASCII, as browsers send it: other strings can be equal with different bytes.
     static func origin(of request: Request) -> String? {
         guard let origin = request.headers[.origin], origin.isASCII else { return nil }
         return origin
     }
 
-    /// The answer to a preflight request of an allowed origin; nil for any other request. Browsers keep it for two
-    /// hours, which is as long as any does.
+    /// The response to a preflight request of an allowed origin; nil for any other request. Browsers cache it for at
+    /// most two hours.
     func preflight(_ request: Request) async -> Response? {
         guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
             let origin = Self.origin(of: request)
         else { return nil }
-        // It says nothing of the key that will come: whether some key is for the origin has to do.
+        // A preflight does not name the key: any key for the origin admits it.
         await stored.refresh()
         guard isAllowed(origin) else { return nil }
         return Response(
@@ -53,7 +52,7 @@ struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Adds what lets the frontend read an answer. Where no origin is allowed, answers do not depend on it.
+    /// Adds the CORS fields. Without allowed origins, responses do not depend on the origin.
     func mark(_ response: inout Response, for request: Request) {
         guard !grants.isEmpty || !keyed.isEmpty || !stored.origins.isEmpty else { return }
         response.headers.append(HTTPField(name: .vary, value: "Origin"))

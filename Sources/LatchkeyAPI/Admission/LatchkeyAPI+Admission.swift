@@ -5,16 +5,16 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// Who may call a route: the wrappers of ``makeRouter()``, each around a handler.
+/// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
-    /// A route that callers need an API key for, or an allowed origin; looked at before anything else.
+    /// A route that requires an API key or an allowed origin, checked before anything else.
     func keyed(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
         { request in try await route(self, request, try await self.admit(request)) }
     }
 
-    /// As ``keyed(_:)``, for what begins a session or carries one on.
+    /// As ``keyed(_:)``, for routes that begin or renew a session.
     func entering(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
@@ -25,7 +25,7 @@ extension LatchkeyAPI {
         }
     }
 
-    /// As ``paged(_:)``, for what begins a sign-in that is kept until it ends.
+    /// As ``paged(_:)``, for routes that start a stored sign-in.
     func starting(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         paged { api, request in
             try api.rates.countStart(of: request)
@@ -33,8 +33,8 @@ extension LatchkeyAPI {
         }
     }
 
-    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is kept in cookies: they need no
-    /// API key.
+    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is in cookies, without an API
+    /// key.
     func enteringOrPage(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
@@ -87,7 +87,7 @@ extension LatchkeyAPI {
         }
     }
 
-    /// A route for the operator's other services: an allowed origin does not take the place of the key.
+    /// A route for the operator's other services: an allowed origin does not replace the key.
     func forServices(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     ) -> Handler {
@@ -97,7 +97,7 @@ extension LatchkeyAPI {
         }
     }
 
-    /// A route that a person's browser goes to: what fails is told on a page, or as JSON to whoever asks for that.
+    /// A route for browser navigation: errors are pages, or JSON if the client accepts that first.
     func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
         { request in
             do {
@@ -111,10 +111,10 @@ extension LatchkeyAPI {
     }
 }
 
-/// Who a request is from.
+/// Authentication of requests.
 extension LatchkeyAPI {
-    /// Lets a request in by its API key, or without one by its origin.
-    /// - Throws: 401; 503 if the store cannot tell whether there is such a key.
+    /// Admits a request by its API key, or without one by its origin.
+    /// - Throws: 401; 503 if the store cannot look the key up.
     func admit(_ request: Request) async throws -> Admission {
         guard let key = request.headers[.apiKey] else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
@@ -139,7 +139,7 @@ extension LatchkeyAPI {
     }
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
-    /// - Throws: 401 without one; 403 if a browser asks for a change, and not from a page of this server.
+    /// - Throws: 401 without one; 403 for a change by cookie that is not from a page of this server.
     func sessionToken(of request: Request) throws(APIError) -> Secret {
         guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
             return try request.bearerToken()

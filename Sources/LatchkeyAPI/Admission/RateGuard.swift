@@ -5,13 +5,12 @@ import SignIn
 import StorageModel
 import Synchronization
 
-/// Refuses what is too much: requests of one address or API key, sign-ins of one address, changes of one account, and
-/// requests at a time.
+/// Limits requests of one address or API key, sign-ins of one address, changes of one account, and requests in
+/// progress.
 ///
-/// This machine's own addresses are not limited as addresses: whoever asks from there is a proxy or a program of the
-/// operator's, and a proxy asks for everybody.
+/// Loopback addresses are exempt from limits by address: a client there is a proxy or a program of the operator's.
 final class RateGuard: Sendable {
-    /// What is counted, and of whom. An object, so that asking for the present one takes one reference.
+    /// The current limits. An object, so that a read takes one reference.
     private final class Rules: Sendable {
         let perAddress: BucketTable?
         let signInsPerAddress: BucketTable?
@@ -20,7 +19,7 @@ final class RateGuard: Sendable {
         let changesPerUser: BucketTable?
         let proxies: TrustedProxies
 
-        /// Buckets whose quota stays are kept as they are: a reload forgives nobody.
+        /// Keeps the buckets of unchanged quotas: a reload must not reset them.
         init(_ limits: RequestLimits, after former: Rules? = nil) {
             func table(_ quota: RequestLimits.Quota?, _ kept: BucketTable?, groups: Int = 256) -> BucketTable? {
                 guard let quota else { return nil }
@@ -37,34 +36,34 @@ final class RateGuard: Sendable {
     }
 
     private let rules: Mutex<Rules>
-    private let requestsUnderWay: Atomic<Int>
-    private let underWay = Atomic(0)
+    private let requestsInProgress: Atomic<Int>
+    private let inProgress = Atomic(0)
     private let shed = Atomic<UInt64>(0)
-    /// Of each of ``limits``, in their order.
+    /// By limit, in the order of ``limits``.
     private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
     private static let limits = ["address", "sign-ins", "starts", "api-key", "account"]
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
         rules = Mutex(Rules(limits))
-        requestsUnderWay = Atomic(limits.requestsUnderWay ?? .max)
+        requestsInProgress = Atomic(limits.requestsInProgress ?? .max)
         self.uptime = uptime
     }
 
-    /// Has other limits hold from now on.
+    /// Replaces the limits.
     func replace(_ limits: RequestLimits) {
-        requestsUnderWay.store(limits.requestsUnderWay ?? .max, ordering: .relaxed)
+        requestsInProgress.store(limits.requestsInProgress ?? .max, ordering: .relaxed)
         rules.withLock { $0 = Rules(limits, after: $0) }
     }
 
     private var current: Rules { rules.withLock { $0 } }
 
-    /// Those trusted now.
+    /// The trusted proxies.
     var proxies: TrustedProxies { current.proxies }
 
-    /// Counts a request in; false if there are too many, and then it was not counted.
+    /// Counts a request in progress; false at the limit.
     func enter() -> Bool {
-        guard underWay.add(1, ordering: .relaxed).newValue <= requestsUnderWay.load(ordering: .relaxed) else {
+        guard inProgress.add(1, ordering: .relaxed).newValue <= requestsInProgress.load(ordering: .relaxed) else {
             leave()
             shed.wrappingAdd(1, ordering: .relaxed)
             return false
@@ -72,10 +71,10 @@ final class RateGuard: Sendable {
         return true
     }
 
-    func leave() { underWay.subtract(1, ordering: .relaxed) }
+    func leave() { inProgress.subtract(1, ordering: .relaxed) }
 
     /// Counts a request of an address.
-    /// - Returns: What the answer tells the client, once less than half is left.
+    /// - Returns: The notice for the client once less than half of the quota is left.
     /// - Throws: 429.
     func countAddress(of request: Request) throws(APIError) -> RateNotice? {
         let rules = current
@@ -94,16 +93,21 @@ final class RateGuard: Sendable {
     /// - Throws: 429.
     func countSignIn(of request: Request) throws(APIError) {
         let rules = current
-        guard let table = rules.signInsPerAddress, let client = limitedAddress(of: request, rules) else { return }
-        try count(Self.hash(client.high, client.low), in: table, "sign-ins")
+        try count(request, in: rules.signInsPerAddress, "sign-ins", rules)
     }
 
-    /// Counts a sign-in by redirect that begins.
+    /// Counts the start of a sign-in by redirect.
     /// - Throws: 429.
     func countStart(of request: Request) throws(APIError) {
         let rules = current
-        guard let table = rules.startsPerAddress, let client = limitedAddress(of: request, rules) else { return }
-        try count(Self.hash(client.high, client.low), in: table, "starts")
+        try count(request, in: rules.startsPerAddress, "starts", rules)
+    }
+
+    private func count(
+        _ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules
+    ) throws(APIError) {
+        guard let table, let client = limitedAddress(of: request, rules) else { return }
+        try count(Self.hash(client.high, client.low), in: table, policy)
     }
 
     /// Counts a request with an API key.
@@ -113,8 +117,8 @@ final class RateGuard: Sendable {
         try count(Self.hash(number, 0), in: table, "api-key")
     }
 
-    /// Counts a change of a user's account: here, where it costs nothing, and with all other copies in the store.
-    /// - Throws: 429; 503 if the store cannot tell.
+    /// Counts a change of a user's account: in memory first, then in the store for all instances.
+    /// - Throws: 429; 503 if the store fails.
     func countChange(of user: UserID, with changes: AccountChanges) async throws {
         guard let table = current.changesPerUser else { return }
         try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
@@ -137,7 +141,7 @@ final class RateGuard: Sendable {
 
     var load: RequestLoad {
         var load = RequestLoad()
-        load.underWay = underWay.load(ordering: .relaxed)
+        load.inProgress = inProgress.load(ordering: .relaxed)
         load.shed = shed.load(ordering: .relaxed)
         load.rateLimited = refusals.withLock { refusals in zip(Self.limits, refusals).map { ($0, $1) } }
         return load
@@ -148,7 +152,7 @@ final class RateGuard: Sendable {
         return client.network
     }
 
-    /// By a secret of this process: nobody can find addresses that share a place.
+    /// Seeded per process, so that clients cannot find colliding addresses.
     private static func hash(_ first: UInt64, _ second: UInt64) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(first)
@@ -157,7 +161,7 @@ final class RateGuard: Sendable {
     }
 }
 
-/// What a client is told of a limit it comes near to (draft-ietf-httpapi-ratelimit-headers-10).
+/// Tells a client about a limit that it approaches (draft-ietf-httpapi-ratelimit-headers-10).
 struct RateNotice: Sendable {
     let policy: String
     let quota: RequestLimits.Quota
@@ -184,12 +188,12 @@ extension APIError {
         headers[.retryAfter] = String(seconds)
         return APIError(
             .tooManyRequests, "rate_limited", .serverError,
-            "There were too many requests. Wait for \(seconds) s, and send fewer.", headers: headers)
+            "Too many requests. Wait \(seconds) s, and send fewer.", headers: headers)
     }
 
     static let overloaded = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
-        "The server has more to do than it can. Try again in a moment.", headers: [.retryAfter: "1"])
+        "The server is overloaded. Try again in a moment.", headers: [.retryAfter: "1"])
 }
 
 extension HTTPField.Name {

@@ -1,10 +1,13 @@
-/// How much is put up with, and from whom.
+/// The limits of requests.
 public struct RequestLimits: Sendable {
-    /// So many at once, and as many again in so many seconds.
+    /// `count` at once, and as many again in each `seconds`.
     public struct Quota: Sendable, Hashable {
+        /// Requests.
         public let count: Int
+        /// The period.
         public let seconds: Int
 
+        /// A quota of `count` in `seconds`.
         public init(count: Int, seconds: Int) {
             self.count = count
             self.seconds = seconds
@@ -15,15 +18,15 @@ public struct RequestLimits: Sendable {
     public var perAddress: Quota?
     /// Sign-ins, registrations and refreshes of one address.
     public var signInsPerAddress: Quota?
-    /// Sign-ins by redirect that are begun from one address: each is kept until it ends, and nobody needs a key for it.
+    /// Sign-ins by redirect started from one address: each is stored until it ends, and needs no API key.
     public var startsPerAddress: Quota?
     /// Requests with one API key.
     public var perAPIKey: Quota?
     /// Changes of one user's account.
     public var changesPerUser: Quota?
-    /// Requests being handled at a time.
-    public var requestsUnderWay: Int?
-    /// Who may say for whom it asks.
+    /// Requests in progress.
+    public var requestsInProgress: Int?
+    /// Proxies whose forwarding fields count.
     public var proxies = TrustedProxies()
 
     /// No limits.

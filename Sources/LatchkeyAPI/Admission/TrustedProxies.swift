@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 public import Primitives
 
-/// Finds out for whom a reverse proxy asks.
+/// Finds the client behind reverse proxies.
 ///
 /// What a request says of its way is believed from the last word to the first, as long as whoever wrote it is a proxy of
 /// the operator's: what stands before that anybody can have written.
@@ -20,13 +20,13 @@ public struct TrustedProxies: Sendable {
     /// More proxies than any request passes.
     private static let maximumHops = 32
 
+    /// Trusts the proxies at these addresses.
     public init(_ ranges: [IPAddressRange] = [], field: Field = .xForwardedFor) {
         self.ranges = ranges
         self.field = field
     }
 
-    /// The address that a request comes from as far as can be trusted; nil if it has none. What a proxy says that cannot
-    /// be read counts as the proxy's own.
+    /// The client's address as far as it can be trusted; nil without one. A malformed entry counts as the proxy itself.
     func client(of request: Request) -> IPAddress? {
         guard var client = IPAddress(request.peer.host) else { return nil }
         guard !ranges.isEmpty, isTrusted(client) else { return client }
@@ -38,9 +38,9 @@ public struct TrustedProxies: Sendable {
         return client
     }
 
-    /// The address for which trusted proxies ask; nil unless one of them is at the other end of the connection, and all that
-    /// they say of the way can be read.
-    func toldClient(of request: Request) -> IPAddress? {
+    /// The address that trusted proxies forward for; nil unless the peer is one of them and all their entries are well
+    /// formed.
+    func forwardedClient(of request: Request) -> IPAddress? {
         guard var client = IPAddress(request.peer.host), isTrusted(client) else { return nil }
         let hops = hops(of: request)
         guard !hops.isEmpty else { return nil }
@@ -53,7 +53,7 @@ public struct TrustedProxies: Sendable {
 
     private func isTrusted(_ address: IPAddress) -> Bool { ranges.contains { $0.contains(address) } }
 
-    /// Whom each proxy on the way was asked by, the last one last.
+    /// The entries of all proxies, the last one last.
     private func hops(of request: Request) -> [Substring] {
         switch field {
         case .xForwardedFor:
@@ -75,7 +75,7 @@ public struct TrustedProxies: Sendable {
         return value
     }
 
-    /// Parts between signs that do not stand in a quoted text.
+    /// Splits at a separator outside of quotes.
     private static func parts(of text: Substring, at sign: Character) -> [Substring] {
         var isQuoted = false
         return text.split(omittingEmptySubsequences: false) { character in

@@ -4,7 +4,7 @@ import SignIn
 
 extension BackchannelAuthenticationParameters {
     /// Reads a server-initiated sign-in from a body's fields (docs/backchannel-authentication.md).
-    /// - Throws: 400 that names everything that is missing or malformed.
+    /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
@@ -32,7 +32,7 @@ extension BackchannelAuthenticationParameters {
 }
 
 extension FieldReader {
-    /// In a form, a `+` that is not encoded is a space, and a phone number begins with one.
+    /// In a form an unencoded `+`, with which phone numbers begin, is a space.
     fileprivate mutating func loginHint() -> String? {
         var demand = "must have visible ASCII characters only"
         if isForm { demand += " (in a form, + is sent as %2B)" }
@@ -52,7 +52,7 @@ extension FieldReader {
         return scopes
     }
 
-    /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
+    /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
     fileprivate mutating func prompt() -> [String] {
         let words = words("prompt", limit: 64)
         let isKnown = words.allSatisfy { ["none", "login", "consent"].contains($0) }

@@ -2,8 +2,8 @@ import Primitives
 import SignIn
 
 extension BackchannelNotification {
-    /// Reads a carrier's notification from a body's fields: of what an ID token or an error code comes with.
-    /// - Throws: 400 that names everything that is missing or malformed.
+    /// Reads a carrier's notification from a body's fields.
+    /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields) throws(APIError) {
         var reader = FieldReader(fields)
         let requestID = reader.visibleText("auth_req_id", limit: 512, required: true)

@@ -3,9 +3,9 @@ import HTTPTypes
 import Primitives
 
 extension Request {
-    /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1), which may stand nowhere else.
-    /// - Throws: 401 if there is no such field, more than one, another scheme, or a text that is no token of ours or of
-    ///   anybody's: more than 512 characters, or others than RFC 7235's token68 has.
+    /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
+    /// - Throws: 401 for a missing or repeated field, another scheme, more than 512 characters, or characters not in
+    ///   RFC 7235's token68.
     func bearerToken() throws(APIError) -> Secret {
         guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid

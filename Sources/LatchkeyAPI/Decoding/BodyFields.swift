@@ -11,8 +11,8 @@ enum BodyFields {
     /// Body fields are few and small.
     private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
 
-    /// Reads the body once, as its `Content-Type` says.
-    /// - Throws: 415 for another type or charset; 400 for what is not an object or a form, or names a field twice.
+    /// Reads the body by its `Content-Type`.
+    /// - Throws: 415 for another type or charset; 400 for a malformed body, or a repeated field.
     init(_ request: Request) throws(APIError) {
         switch try MediaType(request) {
         case .json:
@@ -26,13 +26,13 @@ enum BodyFields {
                 throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
             }
             guard form.repeatedName == nil else {
-                throw .malformed("A field stands in the form more than once. Send each once.")
+                throw .malformed("A field of the form is repeated. Send each once.")
             }
             self = .form(form)
         }
     }
 
-    /// All fields that are there.
+    /// The names of all fields.
     var names: [String] {
         switch self {
         case .json(let object): object.members.map(\.name)
@@ -40,7 +40,7 @@ enum BodyFields {
         }
     }
 
-    /// The value of a field as it came: also null, and of no length.
+    /// The value of a field, also null or empty.
     func raw(_ name: String) -> JSONValue? {
         switch self {
         case .json(let object): object[name]
@@ -48,8 +48,7 @@ enum BodyFields {
         }
     }
 
-    /// The value of a field; nil if it is not there, null, or of no length (RFC 6749 section 3.1: then it counts as
-    /// left out).
+    /// The value of a field; nil if it is missing, null, or empty (RFC 6749 section 3.1: then it counts as omitted).
     subscript(name: String) -> JSONValue? {
         switch self {
         case .json(let object):
@@ -62,7 +61,7 @@ enum BodyFields {
     }
 }
 
-/// The two kinds of body we read.
+/// The supported types of bodies.
 private enum MediaType {
     case json
     case form
@@ -88,7 +87,7 @@ private enum MediaType {
 }
 
 extension APIError {
-    fileprivate static let unsupportedMediaType = APIError(
+    static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
         "Send application/json or application/x-www-form-urlencoded, in UTF-8.")
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPField.Name {
-    // The fallback is never used: each text is a token.
+    // Each text is a token, so the fallback is never used.
     static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
     static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from

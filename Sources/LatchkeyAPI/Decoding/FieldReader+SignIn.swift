@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 
-/// The fields that several kinds of sign-in have.
+/// Fields of several kinds of sign-in.
 extension FieldReader {
     mutating func correlationID() -> CorrelationID? {
         value(

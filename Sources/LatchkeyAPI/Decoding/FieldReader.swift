@@ -1,9 +1,9 @@
 import OpenIDConnect
 import Primitives
 
-/// Reads typed values from a body and notes what is wrong with each, so that one answer names all problems.
+/// Reads typed values from a body and collects the problems, so that one response names them all.
 ///
-/// The notes name fields, never what was in them.
+/// Problems name fields, never their values.
 struct FieldReader {
     private let fields: BodyFields
     private(set) var problems: [String] = []
@@ -12,20 +12,25 @@ struct FieldReader {
         self.fields = fields
     }
 
-    /// Whether the body is a form, where what a client writes may be read otherwise.
+    /// Whether the body is a form, where `+` is a space.
     var isForm: Bool { if case .form = fields { true } else { false } }
 
     mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
 
-    /// Takes over what was noted of another part of the body.
+    /// Adds the problems of another part of the body.
     mutating func noteProblems(of other: FieldReader) { problems += other.problems }
 
-    /// The answer to a body with problems: 400, and all of them.
+    /// 400 with all problems.
     func refusal(_ correlationID: CorrelationID? = nil) -> APIError {
         .malformed(problems.joined(separator: "; ") + ".", correlationID)
     }
 
-    /// The value of a field under any of its names; nil also if two names have different values, which is noted.
+    /// - Throws: ``refusal(_:)`` if there are problems.
+    func check(_ correlationID: CorrelationID? = nil) throws(APIError) {
+        guard problems.isEmpty else { throw refusal(correlationID) }
+    }
+
+    /// The value of a field under any of its names; nil also if two names have different values, which is a problem.
     private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
         var found = fields[name]
         for alias in aliases {
@@ -56,7 +61,7 @@ struct FieldReader {
         return text
     }
 
-    /// What `make` makes of a text; `demand` is noted where it makes nothing.
+    /// The result of `make`; `demand` is the problem if it is nil.
     mutating func value<Value>(
         _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, demand: String,
         _ make: (String) -> Value?
@@ -118,14 +123,14 @@ struct FieldReader {
         return text
     }
 
-    /// The value as it came: also null, and empty.
+    /// The value of a field, also null or empty.
     func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
     func has(_ name: String) -> Bool { fields[name] != nil }
 }
 
 extension JSONValue {
-    /// Whether two fields say the same; texts are compared to the byte.
+    /// Whether two fields have the same value; texts are compared by bytes.
     fileprivate func isSame(as other: JSONValue) -> Bool {
         if let text = string, let other = other.string { return text.hasSameBytes(as: other) }
         return self == other

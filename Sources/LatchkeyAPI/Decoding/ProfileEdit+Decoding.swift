@@ -7,9 +7,9 @@ extension ProfileEdit {
         Set([$0.rawValue, $0.registrationName]).sorted(by: >)
     }
 
-    /// Reads an edit from a body's fields, as a merge patch (RFC 7396): what is left out stays, null clears. So does an
-    /// empty text, because a form has no null.
-    /// - Throws: 400 that names every field that is of the wrong type or cannot be changed.
+    /// Reads an edit from a body's fields, as a merge patch (RFC 7396): a missing field stays, null clears it. So does
+    /// an empty text, because a form has no null.
+    /// - Throws: 400 that names every field of the wrong type, and every field that cannot be changed.
     init(_ fields: BodyFields) throws(APIError) {
         var reader = FieldReader(fields)
         self.init()
@@ -18,11 +18,11 @@ extension ProfileEdit {
             attributes[attribute] = reader.edit(attribute.rawValue, alias == attribute.rawValue ? nil : alias)
         }
         for name in Self.fixed where fields.names.contains(name) { reader.refuse(name, "cannot be changed") }
-        // Its name is not repeated: it is the client's text.
+        // Its name is not repeated, because it is input.
         if fields.names.contains(where: { !Self.fixed.contains($0) && !Self.editable.contains($0) }) {
             reader.refuse("a field", "is unknown: send only \(Self.editable.joined(separator: ", "))")
         }
-        guard reader.problems.isEmpty else { throw reader.refusal() }
+        try reader.check()
     }
 }
 
@@ -32,7 +32,7 @@ extension FieldReader {
         let found = [name, alias].compactMap { $0 }.compactMap { name in raw(name).map { (name, $0) } }
         guard let (used, value) = found.first else { return nil }
         guard found.count == 1 else {
-            refuse(name, "stands there twice, the second time as \(found[1].0): send one of them")
+            refuse(name, "is repeated as \(found[1].0): send one of them")
             return nil
         }
         if value.isNull { return "" }

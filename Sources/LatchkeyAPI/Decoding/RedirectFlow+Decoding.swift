@@ -5,25 +5,25 @@ import SignIn
 
 extension RedirectStart {
     typealias CallbackPath = (ClientType) -> String
-    /// Which redirect URI is meant where none is named.
+    /// The redirect URI if the request has none.
     typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
 
     /// Reads the query of a start (docs/redirects.md).
     /// - Parameters:
-    ///   - callback: The path that the provider sends the browser back to; that of the provider, if there is none.
-    ///   - fallback: If there is none, a redirect URI has to be named.
-    /// - Throws: 400 that names everything that is missing or malformed.
+    ///   - callback: The path that the provider sends the browser back to; by default the provider's callback.
+    ///   - fallback: Without it, `redirect_uri` is required.
+    /// - Throws: 400 that names every missing or malformed field.
     init(
         _ query: Query, provider: String, publicURL: String, callback: CallbackPath? = nil,
         fallback: UsualRedirectURI? = nil
     ) throws(APIError) {
         var reader = FieldReader(.form(query))
-        if let name = query.repeatedName { reader.refuse(name, "stands more than once") }
+        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
         try self.init(&reader, provider: provider, publicURL: publicURL, callback, fallback)
     }
 
-    /// Reads a body's fields; they are those of the query.
-    /// - Throws: 400 that names everything that is missing or malformed.
+    /// Reads a start from a body's fields.
+    /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields, provider: String, publicURL: String) throws(APIError) {
         var reader = FieldReader(fields)
         try self.init(&reader, provider: provider, publicURL: publicURL, nil, nil)
@@ -40,42 +40,36 @@ extension RedirectStart {
         let named = reader.redirectURI(required: fallback == nil)
         let clientID = reader.clientID()
         let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
-        let scopes = reader.words("scope", limit: 1024)
-        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
-        let context = reader.context()
-        let prompt = reader.words("prompt", limit: 64)
-        let loginHint = reader.text("login_hint", limit: 255)
-        let codeChallenge = reader.codeChallenge()
-        let trackingID = reader.visibleText("tracking_id", limit: 128)
         let usual = clientType.flatMap { fallback?(clientID, $0) }
         if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
-        guard reader.problems.isEmpty, let clientType, let redirectURI = named ?? usual else {
-            throw reader.refusal(correlationID)
-        }
+        let redirectURI = named ?? usual ?? ""
+        let kind = clientType ?? .web
         self.init(
-            provider: provider, clientType: clientType,
+            provider: provider, clientType: kind,
             // A path is one of this server's own pages.
             redirectURI: redirectURI.hasPrefix("/") ? publicURL + redirectURI : redirectURI,
-            callbackURL: publicURL + (callback?(clientType) ?? "/auth/\(provider)/callback"))
+            callbackURL: publicURL + (callback?(kind) ?? "/auth/\(provider)/callback"))
         self.clientID = clientID
         self.network = network
-        self.scopes = scopes
-        self.acrValues = acrValues
-        self.context = context
+        scopes = reader.words("scope", limit: 1024)
+        acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        context = reader.context()
+        let prompt = reader.words("prompt", limit: 64)
         self.prompt = prompt.isEmpty ? nil : prompt.joined(separator: " ")
-        self.loginHint = loginHint
-        self.codeChallenge = codeChallenge
-        self.trackingID = trackingID
+        loginHint = reader.text("login_hint", limit: 255)
+        codeChallenge = reader.codeChallenge()
+        trackingID = reader.visibleText("tracking_id", limit: 128)
         self.correlationID = correlationID
+        try reader.check(correlationID)
     }
 }
 
 extension AuthorizationResponse {
-    /// Reads what a browser brought back.
-    /// - Throws: 400 that names everything that is malformed.
+    /// Reads the authorization response in a browser's query.
+    /// - Throws: 400 that names every malformed parameter.
     init(_ query: Query, provider: String) throws(APIError) {
         var reader = FieldReader(.form(query))
-        if let name = query.repeatedName { reader.refuse(name, "stands more than once") }
+        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
         self.init(provider: provider)
         state = reader.visibleText("state", limit: 256).map { Secret($0) }
         code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
@@ -83,12 +77,12 @@ extension AuthorizationResponse {
         loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
         error = reader.text("error", limit: 256)
         issuer = reader.text("iss", limit: 2048)
-        guard reader.problems.isEmpty else { throw reader.refusal() }
+        try reader.check()
     }
 }
 
 extension FieldReader {
-    /// An S256 code challenge (RFC 7636 section 4.2), the only kind there is here.
+    /// An S256 code challenge (RFC 7636 section 4.2); `plain` is not supported.
     fileprivate mutating func codeChallenge() -> String? {
         let method = text("code_challenge_method", limit: 16)
         let challenge = value(

@@ -3,22 +3,16 @@ import Primitives
 import SignIn
 
 extension RegistrationForm {
-    /// Reads a registration from a body's fields. A `password`, which the example apps send, is
-    /// not looked at.
-    /// - Throws: 400 that names every field that is missing or of the wrong type.
+    /// Reads a registration from a body's fields. A `password`, which the example apps send, is ignored.
+    /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let handle = reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true)
-        let codeVerifier = reader.codeVerifier()
-        let attributes = reader.attributes()
-        guard reader.problems.isEmpty, let handle else {
-            throw reader.refusal(correlationID)
-        }
-        self.init(handle: Secret(handle))
-        self.codeVerifier = codeVerifier
-        self.attributes = attributes
+        self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
         self.correlationID = correlationID
+        codeVerifier = reader.codeVerifier()
+        attributes = reader.attributes()
+        try reader.check(correlationID)
     }
 }
 

@@ -2,9 +2,9 @@ import HTTPServer
 import HTTPTypes
 
 extension Request {
-    /// The provider that the path names.
+    /// The `{provider}` of the path.
     var provider: String { parameters["provider"] ?? "" }
 
-    /// Whether whoever asks is a script rather than a person's browser on its way.
+    /// Whether the client is a script rather than a browser navigation.
     var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
 }

@@ -3,10 +3,10 @@ import Primitives
 import SignIn
 
 extension SignInRequest {
-    /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction,
-    /// which must name what was approved and how (docs/transactions.md).
-    /// - Parameter kind: The provider's; carriers are found by `mccmnc`, and for others it is not read.
-    /// - Throws: 400 that names everything that is missing or malformed.
+    /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
+    /// `context` and `acr_values` (docs/transactions.md).
+    /// - Parameter kind: The kind of provider; `mccmnc` is read for carriers only.
+    /// - Throws: 400 that names every missing or malformed field.
     init(
         _ fields: BodyFields, provider: String, kind: SignInConfiguration.Provider.Kind, isTransaction: Bool = false
     ) throws(APIError) {

@@ -1,9 +1,12 @@
-/// Values that stand in examples: of the right form, and worth nothing.
+/// Values for examples: well formed, and valid nowhere.
 enum APIExample {
     static let token = "q1Zb7vXo2KfJ0sWm4RtYc8UeHd3LgNpA5iTxCk9wQzE"
     static let refreshToken = "M8sTz0aVj5LqWc2XfRb7YhKd1NpGoE4uIi6xCt3QwZk"
     static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    static let code = "SplxlOBeZQQYbYS6WxSbIA"
+    static let nonce = "n-0S6_WzA2Mj"
+    static let jwt = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
     static let correlationID = "b0e5-41"
 
     static let tokens = """
@@ -15,4 +18,12 @@ enum APIExample {
         {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \
         "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "created_at": 1800000000}
         """
+
+    /// A sign-in with a code: `more` are further members, each with a comma before it.
+    static func signIn(_ more: String = "") -> String {
+        """
+        {"client_id": "ccid-example", "code": "\(code)", "mccmnc": "310410", \
+        "redirect_uri": "com.example.app://callback", "code_verifier": "\(verifier)"\(more)}
+        """
+    }
 }

@@ -1,49 +1,42 @@
 import Primitives
 
-/// A header field of answers.
+/// A header field of responses.
 struct APIHeader: Sendable {
     let name: String
     let description: String
     let example: String
-    /// Whether it is there wherever it is told of.
-    var isAlways = true
+    /// Whether it is present in every response that lists it.
+    let isRequired: Bool
+
+    private init(_ name: String, _ description: String, _ example: String, isRequired: Bool = true) {
+        self.name = name
+        self.description = description
+        self.example = example
+        self.isRequired = isRequired
+    }
 
     static let components: [APIHeader] = [
+        APIHeader("X-Request-Id", "The request's name in the log. Errors have it in their body, too.", "k3x9ab-1f"),
+        APIHeader("Cache-Control", "`no-store` on responses with a token or personal data.", "no-store"),
+        APIHeader("WWW-Authenticate", "How to authenticate (RFC 9110 section 11.6.1).", "Bearer"),
+        APIHeader("Allow", "The methods of the path.", "DELETE, GET, HEAD, OPTIONS, PATCH"),
+        APIHeader("Retry-After", "When to try again, in seconds.", "5", isRequired: false),
         APIHeader(
-            name: "X-Request-Id",
-            description: "What the request is called in the log. Errors have it in their body, too.",
-            example: "k3x9ab-1f"),
+            "RateLimit", "The remaining quota (draft-ietf-httpapi-ratelimit-headers-10).", #""address";r=0;t=1"#,
+            isRequired: false),
+        APIHeader("RateLimit-Policy", "The limit itself.", #""address";q=5000;w=10"#, isRequired: false),
         APIHeader(
-            name: "Cache-Control", description: "`no-store` on whatever has a token or personal data in it.",
-            example: "no-store"),
+            "Location", "Where the browser continues.", "https://web.example/done?action=login&status=success"),
         APIHeader(
-            name: "WWW-Authenticate", description: "How to be let in (RFC 9110 section 11.6.1).", example: "Bearer"),
-        APIHeader(
-            name: "Allow", description: "The methods that the path knows.", example: "DELETE, GET, HEAD, OPTIONS, PATCH"
-        ),
-        APIHeader(
-            name: "Retry-After", description: "After so many seconds another try makes sense.", example: "5",
-            isAlways: false),
-        APIHeader(
-            name: "RateLimit", description: "How much is left (draft-ietf-httpapi-ratelimit-headers-10).",
-            example: #""address";r=0;t=1"#, isAlways: false),
-        APIHeader(
-            name: "RateLimit-Policy", description: "The limit that it is about.", example: #""address";q=5000;w=10"#,
-            isAlways: false),
-        APIHeader(
-            name: "Location", description: "Where the browser goes on.",
-            example: "https://web.example/done?action=login&status=success"),
-        APIHeader(
-            name: "Set-Cookie",
-            description: "The session, or which browser this is: `HttpOnly; SameSite=Lax`, under https also `Secure`.",
-            example: "__Host-latchkey_session=…; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure", isAlways: false),
-        APIHeader(
-            name: "ETag", description: "Names what was answered; good for `If-None-Match`.", example: "\"5f1c…\""),
+            "Set-Cookie",
+            "The session, or the browser during a sign-in: `HttpOnly; SameSite=Lax`, under https also `Secure`.",
+            "__Host-latchkey_session=…; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure", isRequired: false),
+        APIHeader("ETag", "The version of the content, for `If-None-Match`.", "\"5f1c…\""),
     ]
 
     var json: JSONValue {
         .object(of: [
-            ("description", .string(description)), ("required", isAlways ? .bool(true) : nil),
+            ("description", .string(description)), ("required", isRequired ? .bool(true) : nil),
             ("schema", .object(of: [("type", .string("string"))])), ("example", .string(example)),
         ])
     }

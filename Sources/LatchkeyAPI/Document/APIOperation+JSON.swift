@@ -8,7 +8,7 @@ extension APIOperation {
             ("operationId", .string(id)), ("tags", .texts([tag.rawValue])), ("summary", .string(summary)),
             ("description", .string(description)), ("security", security),
             ("parameters", parameters.isEmpty ? nil : .array(parameters.map(\.json))),
-            ("requestBody", body?.json), ("responses", responses(shared)),
+            ("requestBody", body?.json), ("responses", allResponses(shared)),
         ])
     }
 
@@ -27,21 +27,21 @@ extension APIOperation {
         return .array(ways.map { way in .object(of: way.map { ($0, .array([])) }) })
     }
 
-    private func responses(_ shared: APIResponses) -> JSONValue {
+    private func allResponses(_ shared: APIResponses) -> JSONValue {
         let own = APIRefusal.ofAccess(access, method) + refusals + (body == nil ? [] : [.unsupportedMediaType])
         let refusals = APIRefusal.ofAnyRequest + own
         var statuses: [HTTPResponse.Status] = []
-        for status in answers.map(\.status) + refusals.map(\.status) where !statuses.contains(status) {
+        for status in responses.map(\.status) + refusals.map(\.status) where !statuses.contains(status) {
             statuses.append(status)
         }
         statuses.sort { $0.code < $1.code }
         return .object(
             of: statuses.map { status in
                 let name = "\(status.code)"
-                if let answer = answers.first(where: { $0.status == status }) { return (name, answer.json) }
-                // The server's own refusals come before it is known that a browser asks.
-                let isLookedAt = [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
-                let asPage = (access == .browser || access == .browserSession) && isLookedAt
+                if let response = responses.first(where: { $0.status == status }) { return (name, response.json) }
+                // The server's own refusals come before it knows that a browser asks.
+                let isRouted = [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
+                let asPage = (access == .browser || access == .browserSession) && isRouted
                 return (name, shared.reference(to: refusals.filter { $0.status == status }, asPage: asPage))
             })
     }
@@ -50,7 +50,7 @@ extension APIOperation {
 extension APIOperation.Parameter {
     fileprivate var json: JSONValue {
         .object(of: [
-            ("name", .string(name)), ("in", .string(place)), ("required", isRequired ? .bool(true) : nil),
+            ("name", .string(name)), ("in", .string(location)), ("required", isRequired ? .bool(true) : nil),
             ("schema", schema.json),
         ])
     }
@@ -73,7 +73,7 @@ extension APIOperation.Body {
     }
 }
 
-extension APIOperation.Answer {
+extension APIOperation.Response {
     fileprivate var json: JSONValue {
         let example = example.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
         let content = schema.map { schema in

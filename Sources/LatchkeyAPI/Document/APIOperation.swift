@@ -1,8 +1,8 @@
 import HTTPTypes
 import Primitives
 
-/// One call of the API, as the OpenAPI document tells it: the method and path of a route, and what its handler reads and
-/// answers.
+/// One call of the API in the OpenAPI document: the method and path of a route, and what its handler reads and
+/// responds.
 struct APIOperation: Sendable {
     enum Tag: String, Sendable, CaseIterable {
         case signIn = "Sign-in with a code"
@@ -16,48 +16,47 @@ struct APIOperation: Sendable {
         case operation = "Operation"
     }
 
-    /// Who may call it, which is also what may be refused because of it.
+    /// Who may call an operation; decides which refusals it has.
     enum Access: Sendable {
-        /// Anybody.
         case open
-        /// Anybody's browser: refusals are pages, unless JSON is asked for.
+        /// Any browser: refusals are pages, unless JSON is asked for.
         case browser
-        /// Whoever has an API key, or is on an allowed origin.
+        /// Callers with an API key or on an allowed origin.
         case key
-        /// As ``key``; or a page of this server's own origin, whose session is kept in cookies.
+        /// As ``key``; or a page of this server's own origin, whose session is in cookies.
         case keyOrPage
-        /// As ``key``; or a page that shows its refresh cookie.
+        /// As ``key``; or a page with its refresh cookie.
         case refresh
-        /// Whoever has an API key.
+        /// Callers with an API key.
         case service
         /// As ``key``, with a session; a browser with its session cookie alone.
         case session
         /// A page of this server's own origin with its session cookie; refusals are as for ``browser``.
         case browserSession
-        /// The carrier that was given the token.
+        /// The carrier that was given the notification token.
         case notification
     }
 
     struct Parameter: Sendable {
         let name: String
         /// `path`, `query` or `header`.
-        let place: String
-        let isRequired: Bool
+        let location: String
+        var isRequired = false
         let schema: APISchema
     }
 
-    /// What is sent: a JSON object or a form of the same fields.
+    /// A JSON object or a form of the same fields.
     struct Body: Sendable {
-        /// In ``APISchema/components``.
+        /// A name in ``APISchema/bodies``.
         let schema: String
         /// A JSON object.
         let example: String
-        /// Only browsers send it, and only as a form.
+        /// Whether only browsers send it, as a form.
         var isFormOnly = false
     }
 
-    /// What is answered when all is well.
-    struct Answer: Sendable {
+    /// A response of success.
+    struct Response: Sendable {
         let status: HTTPResponse.Status
         let description: String
         var contentType = "application/json"
@@ -65,8 +64,8 @@ struct APIOperation: Sendable {
         var schema: APISchema?
         /// A JSON text, if the content is JSON.
         var example: String?
-        /// Beside those that every answer has: names in ``APIHeader/components``.
-        var headers: [String] = []
+        /// Names in ``APIHeader/components``, beside those of every response.
+        var headers = ["Cache-Control"]
     }
 
     let method: HTTPRequest.Method
@@ -78,13 +77,13 @@ struct APIOperation: Sendable {
     let access: Access
     let parameters: [Parameter]
     let body: Body?
-    let answers: [Answer]
-    /// Beside what every call of this access may be refused for.
+    let responses: [Response]
+    /// Beside the refusals of every call with this access.
     let refusals: [APIRefusal]
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ tag: Tag, _ access: Access, _ summary: String,
-        _ description: String, parameters: [Parameter] = [], body: Body? = nil, answers: [Answer],
+        _ description: String, parameters: [Parameter] = [], body: Body? = nil, responses: [Response],
         refusals: [APIRefusal] = []
     ) {
         self.method = method
@@ -96,39 +95,40 @@ struct APIOperation: Sendable {
         self.description = description
         self.parameters = parameters
         self.body = body
-        self.answers = answers
+        self.responses = responses
         self.refusals = refusals
     }
 
-    /// The same at another path, whose parameters are the same or fewer unless `added`.
+    /// The same operation at another path, whose parameters are the same or fewer unless `added`.
     func also(at path: String, _ id: String, added: [Parameter] = [], _ note: String) -> APIOperation {
         APIOperation(
             method, path, id, tag, access, summary, description + " " + note,
-            parameters: parameters.filter { $0.place != "path" || path.contains("{\($0.name)}") } + added, body: body,
-            answers: answers, refusals: refusals)
+            parameters: parameters.filter { $0.location != "path" || path.contains("{\($0.name)}") } + added,
+            body: body, responses: responses, refusals: refusals)
     }
 }
 
 extension APIOperation.Parameter {
     static func path(_ name: String, _ schema: APISchema) -> Self {
-        Self(name: name, place: "path", isRequired: true, schema: schema)
+        Self(name: name, location: "path", isRequired: true, schema: schema)
     }
 
     static func query(_ name: String, isRequired: Bool = false, _ schema: APISchema) -> Self {
-        Self(name: name, place: "query", isRequired: isRequired, schema: schema)
+        Self(name: name, location: "query", isRequired: isRequired, schema: schema)
     }
 
-    static func header(_ name: String, _ schema: APISchema) -> Self {
-        Self(name: name, place: "header", isRequired: false, schema: schema)
-    }
-
-    static let provider = path(
-        "provider", .text("A way to sign in: an `id` of `GET /auth/providers`.", example: "zenkey"))
+    static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
 }
 
-extension APIOperation.Answer {
+extension APIOperation.Response {
     static func json(
-        _ status: HTTPResponse.Status = .ok, _ description: String, _ schema: APISchema, example: String,
+        _ description: String, _ schema: APISchema, example: String, headers: [String] = []
+    ) -> Self {
+        json(.ok, description, schema, example: example, headers: headers)
+    }
+
+    static func json(
+        _ status: HTTPResponse.Status, _ description: String, _ schema: APISchema, example: String,
         headers: [String] = []
     ) -> Self {
         Self(
@@ -136,17 +136,40 @@ extension APIOperation.Answer {
             headers: ["Cache-Control"] + headers)
     }
 
-    static let done = json(.ok, "Done.", .named("Empty"), example: "{}")
+    static let done = json("Done.", .named("Empty"), example: "{}")
+    static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])
+
+    /// Text that is not JSON.
+    static func text(_ contentType: String, _ description: String, setsCookie: Bool = false) -> Self {
+        Self(
+            status: .ok, description: description, contentType: contentType, schema: .text("Text."),
+            headers: ["Cache-Control"] + (setsCookie ? ["Set-Cookie"] : []))
+    }
+
+    /// 303 for a browser.
+    static func redirect(setsCookie: Bool = true) -> Self {
+        Self(
+            status: .seeOther, description: "The browser continues there.",
+            headers: ["Location", "Cache-Control"] + (setsCookie ? ["Set-Cookie"] : []))
+    }
+
+    /// The location of a redirect, for scripts.
+    static func location(_ more: KeyValuePairs<String, APISchema> = [:], example: String) -> Self {
+        json(
+            "The location, for `Accept: application/json`.",
+            .object("Where to send the browser.", ["location": .text("A URL.")], APISchema.fields(more)),
+            example: example, headers: ["Set-Cookie"])
+    }
 
     /// Tokens, or cookies for a page.
-    static func handed(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
+    static func session(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
         json(
             status, description + " A page has its tokens in cookies.",
             .anyOf("For a page the latter.", [.named("TokenResponse"), .named("PageSession")]),
             example: APIExample.tokens, headers: ["Set-Cookie"])
     }
 
-    static func tokens(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
+    static func tokens(_ status: HTTPResponse.Status, _ description: String) -> Self {
         json(status, description, .named("TokenResponse"), example: APIExample.tokens)
     }
 }

@@ -1,44 +1,60 @@
 import HTTPTypes
+import SignIn
 
 extension APIOperation {
-    private static let signInBody = """
-        {"client_id": "ccid-example", "code": "SplxlOBeZQQYbYS6WxSbIA", "mccmnc": "310410", \
-        "redirect_uri": "com.example.app://callback", "code_verifier": "\(APIExample.verifier)", "nonce": "n-0S6_WzA2Mj"}
-        """
-
     static let ofSignIn: [APIOperation] = [
         signIn,
         signIn.also(
             at: "/auth/zenkey-signin", "signInWithZenKey",
-            "This is `/auth/zenkey/sign-in` under the name that the "
-                + "published example apps call."),
+            "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
             .post, "/auth/{provider}/attempts", "issueNonce", .signIn, .key, "Get a nonce for a sign-in",
             """
-            Optional, unless the client is configured with `nonce: issued`: then a sign-in is taken only with a nonce from \
-            here, once. The body, if there is one, is not looked at.
+            Optional, unless the client is configured with `nonce: issued`: then a sign-in needs a nonce from here, \
+            usable once. A body is ignored.
             """,
             parameters: [.provider],
-            answers: [
+            responses: [
                 .json(
-                    .ok, "Values for the authorization request.",
+                    "Values for the authorization request.",
                     .object(
-                        "Both are random, and good once.",
+                        "Both are random and usable once.",
                         [
-                            .required("nonce", .text("For the authorization request and the sign-in.")),
-                            .required("state", .text("For the authorization request.")),
-                            .required("expires_in", .span("How long they are good", example: 600)),
-                        ]), example: #"{"nonce": "n-0S6_WzA2Mj", "state": "af0ifjsldkj", "expires_in": 600}"#)
+                            "nonce": .text("For the authorization request and the sign-in."),
+                            "state": .text("For the authorization request."),
+                            "expires_in": .span("Lifetime of both", example: 600),
+                        ]), example: #"{"nonce": "\#(APIExample.nonce)", "state": "af0ifjsldkj", "expires_in": 600}"#)
             ], refusals: [.providerUnknown]),
+        register, register.also(at: "/auth/register", "registerAtAuth", "This is `/users` under another name."),
     ]
 
     private static let signIn = APIOperation(
         .post, "/auth/{provider}/sign-in", "signIn", .signIn, .key, "Sign in with an authorization code",
         """
-        Redeems the code at the user's carrier, checks the ID token, and answers with a session of Latchkey's own. Whoever \
-        lost the answer may send the very same request again within 60 seconds.
+        Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the response \
+        was lost, the same request may be sent again within 60 seconds.
         """,
-        parameters: [.provider], body: Body(schema: "SignIn", example: signInBody),
-        answers: [.tokens(.ok, "The user is signed in.")],
+        parameters: [.provider],
+        body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
+        responses: [.tokens(.ok, "The user is signed in.")],
         refusals: APIRefusal.ofCarriers + [.mustRegister, .otherClient, .providerUnknown])
+
+    private static let register = APIOperation(
+        .post, "/users", "register", .registration, .keyOrPage, "Register a user",
+        """
+        Completes a sign-in that was answered with `user_not_registered`. A `password`, which the published example \
+        apps send, is neither read nor stored.
+        """,
+        body: Body(
+            schema: "Registration",
+            example: #"{"state_key": "\#(APIExample.handle)", "name": "Jane Doe", "email": "jane@example.com"}"#),
+        responses: [.session(.created, "The user is registered and signed in.")],
+        refusals: [
+            APIRefusal(
+                .invalidToken, .invalidRequest,
+                "state_key is unknown, was used, or has expired. Sign in again to get a new one.",
+                as: "state_key_unknown"),
+            .emailDomainBlocked,
+            APIRefusal(.userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead."),
+        ])
 }

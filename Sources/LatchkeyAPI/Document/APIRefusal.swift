@@ -4,13 +4,13 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// One way in which a call may be refused: its status and `error`, with an example.
+/// An error response of a call: its status and `error`, with an example.
 struct APIRefusal: Sendable {
-    /// Of the example: the `error`, unless two statuses or texts share it.
+    /// The name of the example: the `error`, unless two statuses or texts share it.
     let name: String
     let status: HTTPResponse.Status
     let example: JSONValue
-    /// Whether `error` may also be any code of the carrier's own.
+    /// Whether `error` may also be any other code of the carrier.
     var isCarriersOwn = false
 
     init(_ error: APIError, as name: String? = nil) {
@@ -37,22 +37,22 @@ struct APIRefusal: Sendable {
 }
 
 extension APIRefusal {
-    /// What any request may be refused for, whatever it asks: sizes, times, malformed HTTP, too much at once.
+    /// The refusals of any request: sizes, timeouts, malformed HTTP, overload.
     static let ofAnyRequest: [APIRefusal] = [
         .invalidRequest,
         APIRefusal(.requestTimeout, "request_timeout", "The content did not arrive in time."),
-        APIRefusal(.contentTooLarge, "payload_too_large", "The content is larger than this server allows."),
-        APIRefusal(.uriTooLong, "uri_too_long", "The request line is longer than this server allows."),
+        APIRefusal(.contentTooLarge, "payload_too_large", "The content is too large."),
+        APIRefusal(.uriTooLong, "uri_too_long", "The request line is too long."),
         APIRefusal(
-            .expectationFailed, "expectation_failed", "The only expectation this server meets is 100-continue."),
+            .expectationFailed, "expectation_failed", "No expectation but 100-continue is supported."),
         .rateLimited,
         APIRefusal(
             .requestHeaderFieldsTooLarge, "header_fields_too_large",
-            "The header fields are larger than this server allows."),
+            "The header fields are too large."),
         APIRefusal(APIError(HTTPError.internalServerError)),
         APIRefusal(.overloaded),
         APIRefusal(
-            .httpVersionNotSupported, "http_version_not_supported", "This server speaks HTTP/1.1. Send that version."),
+            .httpVersionNotSupported, "http_version_not_supported", "The HTTP version is not supported. Send HTTP/1.1."),
     ]
 
     static let invalidRequest = APIRefusal(
@@ -60,17 +60,12 @@ extension APIRefusal {
     static let rateLimited = APIRefusal(
         APIError(
             .tooManyRequests, "rate_limited", .serverError,
-            "There were too many requests. Wait for 1 s, and send fewer."))
+            "Too many requests. Wait 1 s, and send fewer."))
     static let methodNotAllowed = APIRefusal(
         .methodNotAllowed, "method_not_allowed",
-        "This path does not know the method. Use one of: DELETE, GET, HEAD, OPTIONS, PATCH.")
-    static let pathUnknown = APIRefusal(
-        .notFound, "not_found",
-        "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
-    static let unsupportedMediaType = APIRefusal(
-        APIError(
-            .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
-            "Send application/json or application/x-www-form-urlencoded, in UTF-8."))
+        "This path does not support the method. Use one of: DELETE, GET, HEAD, OPTIONS, PATCH.")
+    static let pathUnknown = APIRefusal(.nothingThere)
+    static let unsupportedMediaType = APIRefusal(.unsupportedMediaType)
 
     static let providerUnknown = APIRefusal(
         .notFound, .invalidRequest, "There is no sign-in provider of this name. Use one that is configured.",
@@ -79,12 +74,12 @@ extension APIRefusal {
     static let mustRegister = APIRefusal(
         APIError(
             .forbidden, "user_not_registered", .requestDenied,
-            "Nobody is registered under this identity. Register with state_key and the missing attributes."))
+            "This identity is not registered. Register with state_key and the missing attributes."))
     static let emailDomainBlocked = APIRefusal(
         .emailDomainBlocked, .invalidRequest,
         "E-mail addresses of this domain cannot register. Use another address.")
 
-    /// What comes of asking a carrier.
+    /// The refusals of calls that ask a carrier.
     static let ofCarriers: [APIRefusal] = [
         APIRefusal(
             .invalidIDToken, .discoveryStateError, "The ID token does not pass the check of nonce. Start a new sign-in."
@@ -93,31 +88,33 @@ extension APIRefusal {
             .refusedByCarrier("invalid_grant"), .requestDenied,
             "The carrier refused the code: it was used or has expired, or code_verifier or redirect_uri is not that of "
                 + "the authorization request."),
-        APIRefusal(
-            .refusedByCarrier("user_unsupported"), .discoveryStateError, "The carrier does not serve this user here.",
-            as: "code_of_the_carrier", isCarriersOwn: true),
-        carrierError,
-        APIRefusal(.carrierTimeout, .requestTimeout, "The carrier did not answer in time. Try again."),
+        carriersOwnCode, carrierError, carrierTimeout,
     ]
+    static let carriersOwnCode = APIRefusal(
+        .refusedByCarrier("user_unsupported"), .discoveryStateError, "The carrier does not serve this user here.",
+        as: "code_of_the_carrier", isCarriersOwn: true)
+    static let carrierTimeout = APIRefusal(
+        .carrierTimeout, .requestTimeout, "The carrier did not answer in time. Try again.")
+    static let crossSite = APIRefusal(.crossSiteRequest, as: "cross_site_request")
     static let carrierError = APIRefusal(
         .carrierError, .serverError, "The carrier's answer cannot be used. Try again later.")
 
-    /// What a caller may be refused for, before the call itself is looked at.
+    /// The refusals of callers without the required access.
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
         case .open, .browser: []
         case .key, .service: [APIRefusal(.invalidAPIKey)]
         case .keyOrPage, .refresh:
-            [APIRefusal(.invalidAPIKey), APIRefusal(.crossSiteRequest, as: "cross_site_request")]
+            [APIRefusal(.invalidAPIKey), crossSite]
         case .session, .browserSession:
             [APIRefusal(.invalidAPIKey), APIRefusal(.sessionInvalid), otherClient]
-                + (method == .get ? [] : [APIRefusal(.crossSiteRequest, as: "cross_site_request")])
+                + (method == .get ? [] : [crossSite])
         case .notification:
             [
                 APIRefusal(
                     .invalidToken, .invalidRequest,
-                    "The notification token is missing, malformed, unknown or replaced. Send the one that came with the "
-                        + "request.", as: "notification_token_unknown")
+                    "The notification token is missing, malformed, unknown or replaced. Send the one that came with "
+                        + "the request.", as: "notification_token_unknown")
             ]
         }
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Primitives
 import Synchronization
 
-/// The responses of refusals, and their examples. Many calls share them, so that each stands in the document once.
+/// The error responses and their examples. Many calls share them, so the document has each once.
 final class APIResponses: Sendable {
     private struct Found {
         var components: [(name: String, value: JSONValue?)] = []
@@ -14,7 +14,7 @@ final class APIResponses: Sendable {
     var components: [(name: String, value: JSONValue?)] { found.withLock { $0.components } }
     var examples: [(name: String, value: JSONValue?)] { found.withLock { $0.examples } }
 
-    /// A reference to the response of refusals that have one status.
+    /// A reference to the response of refusals with one status.
     /// - Parameter asPage: Whether a browser gets a page instead, unless it asks for JSON.
     func reference(to refusals: [APIRefusal], asPage: Bool) -> JSONValue {
         let status = refusals.first?.status ?? .internalServerError
@@ -51,7 +51,7 @@ final class APIResponses: Sendable {
             ("schema", schema(refusals)),
             ("examples", .object(of: refusals.map { ($0.name, reference("examples", $0.name)) })),
         ])
-        let page = JSONValue.object(of: [("schema", APISchema.text("A page that says what happened.").json)])
+        let page = JSONValue.object(of: [("schema", APISchema.text("A page for the person.").json)])
         return .object(of: [
             ("description", .string("\(status.reasonPhrase): \(codes.joined(separator: ", ")).")),
             ("headers", headers(headerNames(status))),
@@ -65,7 +65,7 @@ final class APIResponses: Sendable {
     private static func schema(_ refusals: [APIRefusal]) -> JSONValue {
         let error = APISchema.named("Error")
         guard refusals.contains(where: { $0.name == "user_not_registered" }) else { return error.json }
-        return APISchema.anyOf("Who is to register gets more.", [.named("RegistrationNeeded"), error]).json
+        return APISchema.anyOf("A user who must register gets more.", [.named("RegistrationNeeded"), error]).json
     }
 
     private static func headerNames(_ status: HTTPResponse.Status) -> [String] {

@@ -1,20 +1,14 @@
 import Primitives
 
-/// What a JSON value may be: a JSON Schema (draft 2020-12), as far as the API's bodies and answers need one.
+/// A JSON Schema (draft 2020-12), as far as the API's bodies need one.
 struct APISchema: Sendable {
-    /// What stands under a name in an object.
+    /// A member of an object.
     struct Field: Sendable {
         let name: String
         let schema: APISchema
         let isRequired: Bool
 
-        static func required(_ name: String, _ schema: APISchema) -> Field {
-            Field(name: name, schema: schema, isRequired: true)
-        }
-
-        static func optional(_ name: String, _ schema: APISchema) -> Field {
-            Field(name: name, schema: schema, isRequired: false)
-        }
+        var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
     }
 
     private let members: [(name: String, value: JSONValue?)]
@@ -25,8 +19,8 @@ struct APISchema: Sendable {
 extension APISchema {
     /// A text.
     /// - Parameters:
-    ///   - lengths: In characters; said only of texts that may have none but ASCII, whose limits are in bytes.
-    ///   - choices: All that it may be.
+    ///   - lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
+    ///   - choices: All allowed values.
     static func text(
         _ description: String, pattern: String? = nil, lengths: ClosedRange<Int>? = nil, choices: [String]? = nil,
         example: String? = nil
@@ -53,7 +47,7 @@ extension APISchema {
         ])
     }
 
-    /// A moment.
+    /// A point in time.
     static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
         integer(description + ", in seconds since 1970", from: 0, example: example)
     }
@@ -70,7 +64,7 @@ extension APISchema {
         APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
     }
 
-    /// The one value that it always is.
+    /// A constant.
     static func always(_ value: JSONValue, _ description: String) -> APISchema {
         APISchema(members: [("const", value), ("description", .string(description))])
     }
@@ -97,23 +91,34 @@ extension APISchema {
         ])
     }
 
-    /// An object.
+    /// Fields of an object.
+    static func fields(
+        _ required: KeyValuePairs<String, APISchema> = [:], optional: KeyValuePairs<String, APISchema> = [:]
+    ) -> [Field] {
+        required.map { Field(name: $0.key, schema: $0.value, isRequired: true) }
+            + optional.map { Field(name: $0.key, schema: $0.value, isRequired: false) }
+    }
+
+    /// An object with these fields and those of `more`.
+    static func object(
+        _ description: String, _ required: KeyValuePairs<String, APISchema> = [:],
+        optional: KeyValuePairs<String, APISchema> = [:], _ more: [Field]..., isOpen: Bool = false
+    ) -> APISchema {
+        object(description, fields(required, optional: optional) + more.joined(), isOpen: isOpen)
+    }
+
     /// - Parameters:
-    ///   - alternatives: Names of which one group must be there, beside the required fields.
-    ///   - isOpen: Whether there may be more in it than is told.
+    ///   - alternatives: Groups of names, of which one must be present beside the required fields.
+    ///   - isOpen: Whether further members are allowed.
     static func object(
         _ description: String, _ fields: [Field], oneGroupOf alternatives: [[String]] = [], isOpen: Bool = false
     ) -> APISchema {
         let required = fields.filter(\.isRequired).map(\.name)
+        let groups = alternatives.map { JSONValue.object(of: [("required", .texts($0))]) }
         return APISchema(members: [
             ("type", .string("object")), ("description", .string(description)),
             ("properties", .object(of: fields.map { ($0.name, $0.schema.json) })),
-            ("required", required.isEmpty ? nil : .texts(required)),
-            (
-                "anyOf",
-                alternatives.isEmpty
-                    ? nil : .array(alternatives.map { .object(of: [("required", .texts($0))]) })
-            ),
+            ("required", required.isEmpty ? nil : .texts(required)), ("anyOf", groups.isEmpty ? nil : .array(groups)),
             ("additionalProperties", isOpen ? .bool(true) : nil),
         ])
     }
@@ -127,7 +132,7 @@ extension APISchema {
         APISchema(members: [("$ref", .string("#/components/schemas/" + name))])
     }
 
-    /// The same, or null.
+    /// This schema, or null.
     var orNull: APISchema {
         APISchema(
             members: members.map { member in

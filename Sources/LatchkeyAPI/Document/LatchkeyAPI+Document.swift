@@ -6,7 +6,7 @@ import Synchronization
 
 /// `GET /openapi.json`.
 extension LatchkeyAPI {
-    /// The methods and patterns of all that is answered, `/` and other pages among them.
+    /// The methods and patterns of all routes.
     package var routes: [(method: String, pattern: String)] { makeRouter().routes }
 
     func showDocument(_ request: Request) -> Response {
@@ -15,14 +15,13 @@ extension LatchkeyAPI {
                 version: version, sessionCookie: cookies.sessionName, refreshCookie: cookies.refreshName,
                 path: publicAddress.path)
         }
-        let known = request.headers.values(of: .ifNoneMatch).joined(separator: ",").split(separator: ",")
-            .map { $0.filter { $0 != " " }.replacing("-gzip\"", with: "\"") }
-        guard !Set(known).isDisjoint(with: ["*", page.tag, "W/" + page.tag]) else { return page.response }
+        let known = request.headers.values(of: .ifNoneMatch).map { $0.replacing("-gzip\"", with: "\"") }
+        guard EntityTag.list(known, has: page.tag) else { return page.response }
         return Response(status: .notModified, headers: [.eTag: page.tag, .cacheControl: DocumentPage.cacheControl])
     }
 }
 
-/// The document as it is answered: made when it is first asked for, and then kept.
+/// The response with the document: made at the first request, then cached.
 final class DocumentPage: Sendable {
     struct Made: Sendable {
         /// An entity tag (RFC 9110 section 8.8.3).

@@ -1,18 +1,18 @@
 import HTTPTypes
 package import Primitives
 
-/// Latchkey's whole HTTP API in the words of OpenAPI 3.1.
+/// Latchkey's HTTP API in OpenAPI 3.1.
 ///
-/// It is made of ``APIOperation/all``; a test holds those against the routes, and the answers of the end-to-end tests against
+/// Made of ``APIOperation/all``; tests compare these with the routes, and the responses of the end-to-end tests with
 /// the document.
 package struct OpenAPIDocument: Sendable {
-    /// Of this program.
+    /// The program's version.
     let version: String
     /// The name of the cookie that holds a browser's session.
     let sessionCookie: String
-    /// The name of the one that holds its refresh token.
+    /// The name of the cookie that holds its refresh token.
     let refreshCookie: String
-    /// Where the API is below the document's own host; empty for the root.
+    /// The path of the API; empty for the root.
     let path: String
 
     package init(version: String, sessionCookie: String, refreshCookie: String, path: String) {
@@ -46,25 +46,23 @@ package struct OpenAPIDocument: Sendable {
     }
 
     private static func paths(_ responses: APIResponses) -> JSONValue {
-        var places: [String] = []
-        for operation in APIOperation.all where !places.contains(operation.path) { places.append(operation.path) }
+        var paths: [String] = []
+        for operation in APIOperation.all where !paths.contains(operation.path) { paths.append(operation.path) }
         return .object(
-            of: places.map { place in
-                let calls = APIOperation.all.filter { $0.path == place }
-                return (
-                    place, .object(of: calls.map { ($0.method.rawValue.lowercased(), $0.json(responses)) })
-                )
+            of: paths.map { path in
+                let calls = APIOperation.all.filter { $0.path == path }
+                return (path, .object(of: calls.map { ($0.method.rawValue.lowercased(), $0.json(responses)) }))
             })
     }
 
     private func components(_ responses: APIResponses) -> JSONValue {
-        // A path or a method that nobody has is no operation's to refuse.
+        // No operation has the refusals of an unknown path or method.
         _ = responses.reference(to: [.pathUnknown], asPage: false)
         _ = responses.reference(to: [.methodNotAllowed], asPage: false)
         return .object(of: [
             (
                 "schemas",
-                .object(of: (APISchema.components + APISchema.bodies).map { ($0.name, $0.schema.json) })
+                .object(of: (Array(APISchema.components) + Array(APISchema.bodies)).map { ($0.key, $0.value.json) })
             ),
             ("responses", .object(of: responses.components)),
             ("examples", .object(of: responses.examples)),
@@ -74,9 +72,9 @@ package struct OpenAPIDocument: Sendable {
     }
 
     private var securitySchemes: JSONValue {
-        func key(_ name: String, in place: String, _ description: String) -> JSONValue {
+        func key(_ name: String, in location: String, _ description: String) -> JSONValue {
             .object(of: [
-                ("type", .string("apiKey")), ("in", .string(place)), ("name", .string(name)),
+                ("type", .string("apiKey")), ("in", .string(location)), ("name", .string(name)),
                 ("description", .string(description)),
             ])
         }
@@ -90,7 +88,7 @@ package struct OpenAPIDocument: Sendable {
                 "apiKey",
                 key(
                     "X-API-KEY", in: "header",
-                    "A key that the operator has given out. It may be for some clients or origins only.")
+                    "A key from the operator. It may be for some clients or origins only.")
             ),
             (
                 "allowedOrigin",
@@ -103,44 +101,47 @@ package struct OpenAPIDocument: Sendable {
                 "sessionCookie",
                 key(
                     sessionCookie, in: "cookie",
-                    "A browser’s session. It changes something only when the browser says that a page of this very server "
-                        + "asks (`Sec-Fetch-Site: same-origin`, or `Origin`).")
+                    "A browser’s session. It allows changes only if the browser reports a page of this server "
+                        + "(`Sec-Fetch-Site: same-origin`, or `Origin`).")
             ),
             (
                 "refreshCookie",
                 key(
                     refreshCookie, in: "cookie",
-                    "What a browser’s session is prolonged with, by a page of this very server only.")
+                    "Renews a browser’s session, from a page of this server only.")
             ),
             (
                 "ownPage",
                 key(
                     "Sec-Fetch-Site", in: "header",
-                    "A page of this very server needs no key for a session in cookies (`client_type=web`); its browser sends "
-                        + "`same-origin`.")
+                    "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
+                        + "sends `same-origin`.")
             ),
-            ("notificationToken", bearer("What a carrier was given with the request for a server-initiated sign-in.")),
+            (
+                "notificationToken",
+                bearer("The token that a carrier got with the request for a server-initiated sign-in.")
+            ),
         ])
     }
 
     private static let introduction = """
-        A client gets an authorization code from the user's carrier and sends it here. Latchkey redeems it, checks the ID \
-        token, and answers with a session of its own; the carrier's tokens and its subject never reach a client.
+        A client gets an authorization code from the user's carrier and sends it here. Latchkey redeems it, checks the \
+        ID token, and returns a session of its own; the carrier's tokens and its subject never reach a client.
 
-        **Bodies** are `application/json` or `application/x-www-form-urlencoded`, with the same fields. In a form, an empty \
-        field counts as left out. Unknown fields are not looked at, except by `PATCH /users/me`.
+        **Bodies** are `application/json` or `application/x-www-form-urlencoded`, with the same fields. In a form, an \
+        empty field counts as left out. Unknown fields are ignored, except by `PATCH /users/me`.
 
-        **Errors** are all of one form, and say what was wrong and what to do. A path that is not there is 404 `not_found`, \
-        a method that a path does not know 405 `method_not_allowed` with `Allow`. `HEAD` is answered wherever `GET` is, \
-        `OPTIONS` with the methods of a path.
+        **Errors** all have one form: `error_description` tells the developer what was wrong and what to do, `message` \
+        tells the person. An unknown path is 404 `not_found`, an unsupported method 405 `method_not_allowed` with \
+        `Allow`. `HEAD` works wherever `GET` does, `OPTIONS` returns the methods of a path.
 
-        **Browsers** of allowed origins may call from their pages: preflights are answered for exactly those.
+        **Browsers** of allowed origins may call from their pages: preflights succeed for exactly those.
         """
 }
 
 extension APIOperation {
-    /// All calls, in the order in which the document has them.
+    /// All operations, in the order of the document.
     static let all: [APIOperation] =
-        ofSignIn + ofRegistration + ofSessions + ofLogout + ofAccount + ofLinking + ofRedirects + ofBackchannel
+        ofSignIn + ofSessions + ofLogout + ofAccount + ofLinking + ofRedirects + ofBackchannel
         + ofTransactions + ofServices + ofOperation
 }

@@ -3,9 +3,9 @@ import HTTPTypes
 import Primitives
 import SignIn
 
-/// The page at which a sign-in in a window of its own ends.
+/// The page at which a sign-in in a popup ends.
 extension BrowserPages {
-    /// Tells the page that opened this window how it ended, and closes the window.
+    /// Posts the outcome to the opener, and closes the window.
     static func popup(_ end: RedirectEnd, below path: String) -> Response {
         var outcome = JSONObjectWriter()
         for item in end.items { outcome.add(named: item.name, item.value) }
@@ -13,8 +13,8 @@ extension BrowserPages {
         let words: String =
             switch end.result {
             case .signedIn, .handedOver: "You are signed in. You may close this window."
-            case .linked: "You can sign in this way, too, from now on. You may close this window."
-            case .mustRegister: "Go on in the window you came from. You may close this one."
+            case .linked: "You can now also sign in this way. You may close this window."
+            case .mustRegister: "Continue in the window that you came from. You may close this one."
             case .failed(let error): APIError(error).userMessage
             }
         return page(
@@ -26,7 +26,7 @@ extension BrowserPages {
             """)
     }
 
-    /// The popup's script. The outcome goes to the registered origin and nowhere else.
+    /// The popup's script. The outcome goes to the registered origin only.
     static let popupScript = Response(
         status: .ok,
         headers: [

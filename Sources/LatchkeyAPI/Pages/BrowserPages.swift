@@ -1,7 +1,7 @@
 import HTTPServer
 import HTTPTypes
 
-/// Pages for a person in a browser: they say what happened, in words.
+/// Pages for a person in a browser.
 enum BrowserPages {
     private static let headers: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
@@ -9,24 +9,24 @@ enum BrowserPages {
         .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer",
         .contentSecurityPolicy:
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
-            + "frame-ancestors 'none'",
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; "
+            + "form-action 'none'; frame-ancestors 'none'",
     ]
 
-    /// Says why a sign-in cannot go on, where there is no frontend to say so.
+    /// Shows an error if there is no frontend to redirect to.
     static func failure(_ error: APIError, below path: String) -> Response {
         var response = page(
-            error.status, below: path, title: "This sign-in cannot go on",
+            error.status, below: path, title: "This sign-in cannot continue",
             """
             <p>\(HTML.escaped(error.userMessage))</p>
             <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
-            <p><a href="\(HTML.escaped(path))/sign-in">Back to the ways to sign in</a></p>
+            <p><a href="\(HTML.escaped(path))/sign-in">Back to the sign-in page</a></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response
     }
 
-    /// For who comes back from a provider's logout without our state.
+    /// For a return from a provider's logout with an unknown `state`.
     static func signedOut(below path: String) -> Response {
         page(.ok, below: path, title: "You are signed out", "<p>You may close this window.</p>")
     }

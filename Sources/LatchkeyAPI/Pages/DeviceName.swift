@@ -1,10 +1,10 @@
 import HTTPServer
 import HTTPTypes
 
-/// Guesses from `User-Agent` what a user would call the device, for the list of sessions.
+/// Guesses a name of the device from `User-Agent`, for the list of sessions.
 ///
-/// Coarse on purpose: one of a few dozen names, so that nothing a client sends is kept or shown, and nobody is told apart
-/// by it. Nothing is decided by it either.
+/// Coarse on purpose: one of a few dozen names, so that no input is stored or shown, and users cannot be identified by
+/// it.
 enum DeviceName {
     static func of(_ request: Request) -> String? { name(ofUserAgent: request.headers[.userAgent] ?? "") }
 
@@ -18,12 +18,12 @@ enum DeviceName {
         }
     }
 
-    /// The more telling mark first: an iPad may say Macintosh, Android says Linux, and all browsers say Mozilla.
+    /// The more specific mark first: an iPad may send Macintosh, Android sends Linux, and all browsers send Mozilla.
     private static let systems = Marks([
         ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("okhttp/", "Android"), ("CrOS", "ChromeOS"),
         ("Windows", "Windows"), ("Macintosh", "Mac"), ("CFNetwork/", "Apple device"), ("Linux", "Linux"),
     ])
-    /// Edge and Opera say Chrome, and Chrome says Safari.
+    /// Edge and Opera also send Chrome, and Chrome also sends Safari.
     private static let browsers = Marks([
         ("Edg/", "Edge"), ("EdgA/", "Edge"), ("EdgiOS/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"),
         ("FxiOS/", "Firefox"), ("SamsungBrowser/", "Samsung Internet"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
@@ -31,10 +31,10 @@ enum DeviceName {
     ])
 }
 
-/// Texts to look for, with what each says; all of them are looked for in one go.
+/// Texts to search for in one pass, with a name for each.
 private struct Marks: Sendable {
     private let marks: [(mark: [UInt8], name: String)]
-    /// For each byte, whether a mark begins with it.
+    /// Whether a mark begins with a byte.
     private let begins: [Bool]
 
     init(_ marks: [(mark: String, name: String)]) {
@@ -44,7 +44,7 @@ private struct Marks: Sendable {
         self.begins = begins
     }
 
-    /// What the first of those marks says, in their own order, that the text has.
+    /// The name of the first mark, in their order, that the text contains.
     func first(in text: [UInt8]) -> String? {
         var found = marks.count
         for index in text.indices where begins[Int(text[index])] {

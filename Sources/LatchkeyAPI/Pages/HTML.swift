@@ -1,6 +1,6 @@
 /// Texts in HTML.
 enum HTML {
-    /// With all that could end a text or an attribute's value written as references.
+    /// Escapes the characters that can end a text or an attribute's value.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

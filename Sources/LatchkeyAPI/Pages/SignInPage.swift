@@ -4,7 +4,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// `/sign-in` as it is shown.
+/// The page `/sign-in`.
 struct SignInPage {
     /// A link that begins a sign-in.
     struct Way {
@@ -12,8 +12,8 @@ struct SignInPage {
         let location: String
     }
 
-    /// How a sign-in that ended here went. Nothing of the address is shown but the error's code: anybody can make up the
-    /// rest.
+    /// The outcome of a sign-in that ended here. Of the URL only the error's code is shown, because anyone can forge
+    /// the rest.
     enum Outcome {
         case signedIn, signedOut, mustRegister
         case failed(code: String)
@@ -33,41 +33,40 @@ struct SignInPage {
         }
     }
 
-    /// Below which a proxy has this server.
+    /// The path below which a proxy serves this server.
     let path: String
     var outcome: Outcome?
     var user: User?
-    /// Whether the browser has what a session is prolonged with.
-    var canBeProlonged = false
+    /// Whether the browser has a refresh token.
+    var canBeRenewed = false
     var ways: [Way] = []
-    /// Of this page.
+    /// The URL of this page.
     var address = ""
 
     var response: Response {
         var response = BrowserPages.page(
             .ok, below: path, title: title, [news, state, links].filter { !$0.isEmpty }.joined(separator: "\n"),
             sendsForms: user != nil)
-        // Without it older browsers leave a form's origin out, and the form is refused.
+        // Without it older browsers omit a form's origin, and the form is refused.
         response.headers[.referrerPolicy] = "same-origin"
         return response
     }
 
     private var title: String { user == nil ? "Sign in" : "You are signed in" }
 
-    /// What just happened. The session counts, not what the address says.
+    /// The outcome. The session counts, not the URL.
     private var news: String {
         switch outcome {
         case .signedIn where user == nil:
             Self.notice(
                 "problem",
-                "The sign-in went through, and this browser has not kept its cookie. Allow cookies for this "
-                    + "site, and sign in again.")
+                "You were signed in, but this browser has not stored the cookie. Allow cookies for this site, and "
+                    + "sign in again.")
         case .mustRegister where user == nil:
             Self.notice(
                 "note",
-                "The provider knows you, and nobody is registered here under this identity yet. Registering "
-                    + "takes a form that needs JavaScript: <a href=\"\(HTML.escaped(path))/\">go on there</a>, with "
-                    + "JavaScript on.")
+                "The provider knows you, but you are not registered here yet. The registration form needs "
+                    + "JavaScript: <a href=\"\(HTML.escaped(path))/\">continue there</a>, with JavaScript on.")
         case .failed(let code):
             Self.notice("problem", "\(UserMessage.text(code, .unknownError)) <small>(<code>\(code)</code>)</small>")
         case .signedOut where user == nil: Self.notice("note", "You are signed out.")
@@ -80,17 +79,17 @@ struct SignInPage {
             let name = user.profile[.name] ?? user.profile[.username]
             return """
                 <p>\(name.map { "Welcome, <strong>\(HTML.escaped($0))</strong>." } ?? "Welcome.") You are user \
-                \(user.id.number) here. The session is in a cookie that no script reads.</p>
+                \(user.id.number) here. The session is in a cookie that scripts cannot read.</p>
                 <form class="ways" method="post" action="\(HTML.escaped(path))/sign-out">
                 <a class="button" href="\(HTML.escaped(path))/">See your account</a>
                 <button type="submit">Sign out</button>
                 </form>
                 """
         }
-        guard canBeProlonged else { return "" }
+        guard canBeRenewed else { return "" }
         return """
-            <p>This browser has a session that has to be prolonged, which takes JavaScript: \
-            <a href="\(HTML.escaped(path))/">go on there</a>, or sign in anew.</p>
+            <p>This browser has a session that must be renewed, which needs JavaScript: \
+            <a href="\(HTML.escaped(path))/">continue there</a>, or sign in again.</p>
             """
     }
 
@@ -99,11 +98,12 @@ struct SignInPage {
         guard !ways.isEmpty else {
             return Self.notice(
                 "note",
-                "No client may end a sign-in here. The operator has to add "
-                    + "<code>\(HTML.escaped(address))</code> to the <code>redirect_uris</code> of one.")
+                "No client allows sign-ins to end here. The operator must add "
+                    + "<code>\(HTML.escaped(address))</code> to a client's <code>redirect_uris</code>.")
         }
         let items = ways.map { way in
-            "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">Sign in with \(HTML.escaped(way.name))</a></li>"
+            "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">"
+                + "Sign in with \(HTML.escaped(way.name))</a></li>"
         }
         return "<ul class=\"ways\">\n\(items.joined(separator: "\n"))\n</ul>"
     }

@@ -1,11 +1,11 @@
-public import HTTPServer
+package import HTTPServer
 import HTTPTypes
-public import Logging
+package import Logging
 
 extension StaticFiles {
-    /// The files of the site beside the API: its pages load nothing from elsewhere and are in nobody's frame.
-    /// - Parameter demonstration: Whose carriers the pages may ask, too.
-    public convenience init(siteIn folder: String, demonstration: Demonstration? = nil, logger: Logger) {
+    /// The files of the site beside the API: its pages load nothing from other origins and cannot be framed.
+    /// - Parameter demonstration: Its carriers may be called by the pages.
+    package convenience init(siteIn folder: String, demonstration: Demonstration? = nil, logger: Logger) {
         let connected = (["'self'"] + [demonstration?.carriersURL].compactMap(\.self)).joined(separator: " ")
         self.init(
             folder: folder,

@@ -20,13 +20,13 @@ extension LatchkeyAPI {
 
     func listIdentities(_ caller: SignedInCaller) async throws -> Response {
         let identities = try await useCases.sessions.identities(for: caller.holder)
-        var json = JSONObjectWriter(capacity: 160 * (identities.count + 1))
-        json.add("identities", objects: identities) { identity, json in
-            json.add("id", identity.id)
-            json.add("issuer", identity.issuer)
-            json.add("created_at", identity.createdAt.secondsSinceEpoch)
+        return .json(.ok, capacity: 160 * (identities.count + 1)) { json in
+            json.add("identities", objects: identities) { identity, json in
+                json.add("id", identity.id)
+                json.add("issuer", identity.issuer)
+                json.add("created_at", identity.createdAt.secondsSinceEpoch)
+            }
         }
-        return .json(.ok, json.finish())
     }
 
     func unlinkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {

@@ -26,9 +26,9 @@ extension LatchkeyAPI {
         let handle = request.handle
         switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller()) {
         case .waiting:
-            var json = JSONObjectWriter(capacity: 64)
-            json.add("auth_req_id", handle.exposed)
-            return .json(.ok, json.finish())
+            return .json(.ok, capacity: 64) { json in
+                json.add("auth_req_id", handle.exposed)
+            }
         case .ended(.signedIn(let signedIn)): return signedIn.response(compatibility.async302 ? .found : .ok)
         case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer)
         }
@@ -46,7 +46,7 @@ extension LatchkeyAPI {
         return .emptyObject
     }
 
-    /// The carrier's callback. The token comes first: whoever has none learns nothing about the rest.
+    /// The carrier's callback. The token is checked first, so that others learn nothing.
     func receiveNotification(_ request: Request) async throws -> Response {
         let token: Secret
         do throws(APIError) {
@@ -59,7 +59,7 @@ extension LatchkeyAPI {
         do throws(SignInError) {
             try await useCases.backchannelAuthentication.receive(notification, from: notifier)
         } catch {
-            // It is the carrier's token that does not hold, not its credentials.
+            // The ID token is invalid, not the carrier's credentials.
             guard error.code == .invalidIDToken else { throw error }
             throw APIError(.badRequest, error.code.text, error.errorType, error.description)
         }
@@ -73,11 +73,11 @@ extension Request {
 
 extension BackchannelAuthenticationStarted {
     fileprivate var response: Response {
-        var json = JSONObjectWriter(capacity: 160)
-        json.add("auth_req_id", handle.exposed)
-        json.add("expires_in", expiresIn)
-        json.add("correlation_id", correlationID.text)
-        return .json(.ok, json.finish())
+        return .json(.ok, capacity: 160) { json in
+            json.add("auth_req_id", handle.exposed)
+            json.add("expires_in", expiresIn)
+            json.add("correlation_id", correlationID.text)
+        }
     }
 }
 

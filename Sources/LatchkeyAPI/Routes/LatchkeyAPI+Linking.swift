@@ -22,11 +22,11 @@ extension LatchkeyAPI {
 
 extension LinkIdentity.Linked {
     fileprivate var response: Response {
-        var json = JSONObjectWriter(capacity: 256)
-        json.add("id", identity.id)
-        json.add("issuer", identity.issuer)
-        json.add("created_at", identity.createdAt.secondsSinceEpoch)
-        json.add("correlation_id", correlationID.text)
-        return .json(isNew ? .created : .ok, json.finish())
+        return .json(isNew ? .created : .ok, capacity: 256) { json in
+            json.add("id", identity.id)
+            json.add("issuer", identity.issuer)
+            json.add("created_at", identity.createdAt.secondsSinceEpoch)
+            json.add("correlation_id", correlationID.text)
+        }
     }
 }

@@ -6,7 +6,7 @@ import StorageModel
 
 /// Logout together with the provider (docs/logout.md).
 extension LatchkeyAPI {
-    /// A provider has no API key: its token says who it is. A form and nothing else (Back-Channel Logout section 2.5).
+    /// A provider has no API key: its token authenticates it. Only a form (Back-Channel Logout section 2.5).
     func receiveLogout(_ request: Request) async throws -> Response {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
@@ -26,8 +26,8 @@ extension LatchkeyAPI {
         return try await leave(by: exit, request)
     }
 
-    /// By `POST`, and from this server's own pages only: no picture or link elsewhere signs anybody out. The session token may
-    /// have ended long before.
+    /// Only by `POST` from this server's own pages, so that no link elsewhere signs a user out. The session token may
+    /// have expired before.
     func signOutPageAtProvider(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
         var clientID: String?
@@ -61,7 +61,7 @@ extension LatchkeyAPI {
     }
 
     func returnFromLogout(_ request: Request) async throws -> Response {
-        // A look at the place, as link checkers take one, must not spend the state.
+        // HEAD, as link checkers send it, must not spend the state.
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let state = try request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
         guard let location = try await useCases.providerSignOut.finish(at: request.provider, state: state) else {

@@ -1,10 +1,10 @@
-public import HTTPServer
+package import HTTPServer
 import HTTPTypes
 import Primitives
 import SignIn
 import Synchronization
 
-/// What tells monitoring and load balancers how the server is.
+/// Health checks, metrics and readiness.
 extension LatchkeyAPI {
     func readiness() async throws -> Response {
         guard !isDraining.load(ordering: .relaxed), await useCases.readiness.isReady() else {
@@ -14,19 +14,19 @@ extension LatchkeyAPI {
     }
 
     static func status(_ text: String) -> Response {
-        var json = JSONObjectWriter(capacity: 32)
-        json.add("status", text)
-        return .json(.ok, json.finish())
+        return .json(.ok, capacity: 32) { json in
+            json.add("status", text)
+        }
     }
 
-    /// `GET /metrics`, where the API is: only for insiders. To anybody else there is nothing.
+    /// `GET /metrics` beside the API: for allowed addresses only. For others it is 404.
     func showMetrics(_ request: Request) async throws -> Response {
-        guard operatorPages.servesMetricsHere, insiders.include(request) else { throw APIError.nothingThere }
+        guard operatorPages.servesMetricsHere, metricsAllowlist.contains(request) else { throw APIError.nothingThere }
         return try await metricsPage()
     }
 
-    /// Answers on the metrics' own address: whoever can reach it may have them.
-    public var metricsHandler: Handler {
+    /// Serves the metrics on an address of their own, to every client there.
+    package var metricsHandler: Handler {
         var router = Router()
         router.get("/metrics") { _ in try await self.metricsPage() }
         router.get("/healthz") { _ in Self.status("ok") }
@@ -43,8 +43,8 @@ extension LatchkeyAPI {
 }
 
 extension APIError {
-    /// What a path without a route is answered with.
+    /// The response on a path without a route.
     static let nothingThere = APIError(
         .notFound, "not_found", .invalidRequest,
-        "There is nothing at this path. Look for a typing error in it; paths end without a slash.")
+        "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
 }

@@ -28,23 +28,22 @@ extension LatchkeyAPI {
 
     func startRedirect(_ request: Request) async throws -> Response {
         let start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
-        return answer(
+        return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
-    /// The page asks by `POST`, so that a session cookie alone begins nothing; what it has begun only this browser's
-    /// session can finish.
+    /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
     func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
         let start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
         let step = try await useCases.redirectSignIn.startLink(
             start, for: caller.holder, browser: cookies.browser(of: request))
-        return answer(step, to: request)
+        return respond(step, to: request)
     }
 
-    /// Where the browser goes, for a script to send it there if the script asks for JSON.
-    func answer(_ step: RedirectStep, to request: Request) -> Response {
-        guard request.prefersJSON, case .goOn(let location, let browser) = step else { return answer(step) }
+    /// A redirect, or its location as JSON for scripts that ask for it.
+    func respond(_ step: RedirectStep, to request: Request) -> Response {
+        guard request.prefersJSON, case .goOn(let location, let browser) = step else { return respond(step) }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("location", location)
         json.add("expires_in", RedirectSignIn.lifetime)
@@ -53,24 +52,24 @@ extension LatchkeyAPI {
         return response
     }
 
-    /// A look at the place, as link checkers take one, must not spend the `state`.
+    /// HEAD, as link checkers send it, must not spend the `state`.
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        let answer = try AuthorizationResponse(try request.query, provider: request.provider)
+        let received = try AuthorizationResponse(try request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
-            answer, browser: cookies.browser(of: request), session: cookies.session(of: request),
+            received, browser: cookies.browser(of: request), session: cookies.session(of: request),
             device: DeviceName.of(request))
         if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
-        return self.answer(step)
+        return respond(step)
     }
 
-    /// `response_mode=form_post`: a browser brings no `SameSite=Lax` cookie with another site's form, but brings it when
-    /// it is sent on to the same place by GET.
+    /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form, but does when
+    /// it is redirected to the same path by GET.
     func passOn(_ request: Request) throws -> Response {
         guard case .form(let form) = try BodyFields(request) else {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
-        // Of names that are known nothing needs to be encoded in the place that is answered.
+        // Checked, so that the path of the redirect needs no encoding.
         _ = try useCases.signIn.kind(ofProvider: request.provider)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
@@ -81,7 +80,7 @@ extension LatchkeyAPI {
             to: publicAddress.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
     }
 
-    /// `POST /auth/session`: an app gets the session that a browser signed it in to.
+    /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
     func takeSession(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request))
         let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
@@ -89,16 +88,16 @@ extension LatchkeyAPI {
         guard reader.problems.isEmpty, let sessionID else {
             throw reader.refusal()
         }
-        // Without a key, the page has nothing else that says that the sign-in was its own.
+        // Without a key, only the verifier proves that the sign-in was the page's own.
         guard !admission.isPage || codeVerifier != nil else {
-            throw APIError.malformed("code_verifier is missing. A page that shows no API key cannot do without it.")
+            throw APIError.malformed("code_verifier is missing. A page without an API key must send it.")
         }
         let signedIn = try await useCases.oneTimeSessionCode(
             Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
-        return await hand(signedIn, .ok, to: admission, request)
+        return await respond(signedIn, .ok, to: admission, request)
     }
 
-    private func answer(_ step: RedirectStep) -> Response {
+    private func respond(_ step: RedirectStep) -> Response {
         switch step {
         case .goOn(let location, let browser):
             var response = Response.redirect(to: location)
@@ -119,7 +118,7 @@ extension LatchkeyAPI {
         guard let url = publicAddress.url else {
             throw APIError(
                 .notFound, "not_found", .configurationError,
-                "This server does not know its public URL. The operator has to set public_url.")
+                "This server does not know its public URL. The operator must set public_url.")
         }
         return url
     }
@@ -128,9 +127,9 @@ extension LatchkeyAPI {
 extension APIError {
     fileprivate static let unknownClientType = APIError(
         .notFound, "not_found", .invalidRequest,
-        "There is no such client_type. The path has one of \(ClientType.allCases.map(\.rawValue).joined(separator: ", "))."
-    )
+        "There is no such client_type. Use one of: "
+            + ClientType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
 
     fileprivate static let linkNeedsCookie = APIError.malformed(
-        "This way is for browsers with a session cookie. An app posts the code it got to /users/me/identities.")
+        "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")
 }

@@ -1,8 +1,8 @@
 import HTTPServer
 import SignIn
 
-/// All routes: what is answered where, by which handler. Who may call one is the wrapper around its handler
-/// (`LatchkeyAPI+Admission.swift`); a route without one is for anybody, or lets callers in itself.
+/// All routes and their handlers. The wrapper around a handler is its access rule (`LatchkeyAPI+Admission.swift`); a
+/// route without one is open, or authenticates callers itself.
 extension LatchkeyAPI {
     func makeRouter() -> Router {
         var router = Router()
@@ -47,7 +47,7 @@ extension LatchkeyAPI {
     }
 
     private func addLogoutRoutes(to router: inout Router) {
-        // A provider has no API key: its token says who it is.
+        // A provider has no API key: its token authenticates it.
         router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
         router.post(
             "/auth/{provider}/logout",
@@ -79,7 +79,7 @@ extension LatchkeyAPI {
         router.delete(
             "/auth/token", signedIn(orPage: { try await $0.signOutPage($1) }) { try await $0.signOut($1, $2) })
         router.get("/users/me/sessions", signedIn { api, _, caller in try await api.listSessions(caller) })
-        // Not among the changes that are limited: who has stolen a session could use them up, and could not be thrown out.
+        // Not limited as changes: the thief of a session could use up the quota, and could then not be thrown out.
         router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1, $2) })
         router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
     }
@@ -98,7 +98,7 @@ extension LatchkeyAPI {
     private func addBackchannelAuthenticationRoutes(to router: inout Router) {
         let path = "/auth/zenkey-async-signin"
         router.post(path, entering { try await $0.startBackchannelAuthentication($1, $2) })
-        // The carriers' way in: they have no API key.
+        // For carriers, which have no API key.
         router.post(BackchannelAuthentication.notificationPath) { try await self.receiveNotification($0) }
         router.get(path + "/{auth_req_id}", keyed { try await $0.pollBackchannelAuthentication($1, $2) })
         router.post(path + "/{auth_req_id}", entering { try await $0.retryBackchannelAuthentication($1, $2) })

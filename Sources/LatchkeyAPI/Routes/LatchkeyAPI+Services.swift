@@ -4,34 +4,34 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// What the operator's other services ask about tokens (docs/sessions.md).
+/// Introspection and revocation for the operator's other services (docs/sessions.md).
 extension LatchkeyAPI {
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
     func introspect(_ request: Request, _ admission: Admission) async throws -> Response {
         let question = try TokenQuestion(BodyFields(request))
         let kind: Sessions.TokenKind = question.hint == "refresh_token" ? .refresh : .session
-        // What the key is not for is to its holder as if it were not there.
+        // A session of a client that the key is not for counts as unknown.
         let found = try await useCases.sessions.introspect(question.token, as: kind)
             .flatMap { admission.allows($0.session.clientID) ? $0 : nil }
-        var json = JSONObjectWriter(capacity: 256)
-        json.add("active", found != nil)
-        if let found {
-            // A refresh token is no bearer token, and `expires_at` is not its own.
-            if kind == .session {
-                json.add("token_type", "bearer")
-                json.add("exp", found.session.expiresAt.secondsSinceEpoch)
+        return .json(.ok, capacity: 256) { json in
+            json.add("active", found != nil)
+            if let found {
+                // A refresh token is not a bearer token, and `expiresAt` is not its expiry.
+                if kind == .session {
+                    json.add("token_type", "bearer")
+                    json.add("exp", found.session.expiresAt.secondsSinceEpoch)
+                }
+                json.add("client_id", found.session.clientID)
+                json.add("sub", found.user.publicID)
+                json.add("user_id", found.user.id.number)
+                json.add("username", ifPresent: found.user.profile[.username])
+                json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
+                json.add("session_id", found.session.id)
             }
-            json.add("client_id", found.session.clientID)
-            json.add("sub", found.user.publicID)
-            json.add("user_id", found.user.id.number)
-            json.add("username", ifPresent: found.user.profile[.username])
-            json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
-            json.add("session_id", found.session.id)
         }
-        return .json(.ok, json.finish())
     }
 
-    /// RFC 7009 section 2: the same answer whether there was such a token or not.
+    /// RFC 7009 section 2: the same response whether there was such a token or not.
     func revokeToken(_ request: Request, _ admission: Admission) async throws -> Response {
         try await useCases.sessions.revoke(
             TokenQuestion(BodyFields(request)).token, clients: admission.clients, requestID: request.id)

@@ -4,7 +4,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// A user's own sessions: prolonged, listed, ended.
+/// A user's own sessions: renewed, listed, ended.
 extension LatchkeyAPI {
     func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
         guard !admission.isPage else { return try await refreshPage(request, admission) }
@@ -20,17 +20,17 @@ extension LatchkeyAPI {
 
     func listSessions(_ caller: SignedInCaller) async throws -> Response {
         let sessions = try await useCases.sessions.list(for: caller.holder)
-        var json = JSONObjectWriter(capacity: 256 * (sessions.count + 1))
-        json.add("sessions", objects: sessions) { session, json in
-            json.add("id", session.id)
-            json.add("client_id", session.clientID)
-            json.add("device", orNull: session.device)
-            json.add("created_at", session.createdAt.secondsSinceEpoch)
-            json.add("last_seen_at", session.lastSeenAt.secondsSinceEpoch)
-            json.add("expires_at", session.expiresAt.secondsSinceEpoch)
-            json.add("current", session.id == caller.holder.session.id)
+        return .json(.ok, capacity: 256 * (sessions.count + 1)) { json in
+            json.add("sessions", objects: sessions) { session, json in
+                json.add("id", session.id)
+                json.add("client_id", session.clientID)
+                json.add("device", orNull: session.device)
+                json.add("created_at", session.createdAt.secondsSinceEpoch)
+                json.add("last_seen_at", session.lastSeenAt.secondsSinceEpoch)
+                json.add("expires_at", session.expiresAt.secondsSinceEpoch)
+                json.add("current", session.id == caller.holder.session.id)
+            }
         }
-        return .json(.ok, json.finish())
     }
 
     func revokeSession(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
@@ -41,8 +41,8 @@ extension LatchkeyAPI {
 
     func revokeOtherSessions(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let count = try await useCases.sessions.revokeOthers(than: caller.holder, requestID: request.id)
-        var json = JSONObjectWriter(capacity: 32)
-        json.add("revoked", count)
-        return .json(.ok, json.finish())
+        return .json(.ok, capacity: 32) { json in
+            json.add("revoked", count)
+        }
     }
 }

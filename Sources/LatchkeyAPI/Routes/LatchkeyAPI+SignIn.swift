@@ -17,7 +17,7 @@ extension LatchkeyAPI {
         }
     }
 
-    /// The body, if there is one, is not looked at.
+    /// A body is ignored.
     func issueNonce(_ request: Request) async throws -> Response {
         try await useCases.nonceIssuer.issue(provider: request.provider).response
     }
@@ -26,6 +26,6 @@ extension LatchkeyAPI {
         var form = try RegistrationForm(BodyFields(request))
         form.device = DeviceName.of(request)
         form.clients = admission.clients
-        return await hand(try await useCases.registration(form), .created, to: admission, request)
+        return await respond(try await useCases.registration(form), .created, to: admission, request)
     }
 }

@@ -5,11 +5,11 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// `/sign-in`, the ways to sign in and how it went, and `/sign-out`: for browsers without scripts.
+/// `/sign-in` and `/sign-out`, for browsers without scripts.
 extension LatchkeyAPI {
     private static let pagePath = "/sign-in"
 
-    /// Ends the session that the page shows. Only the page's own form can: no link elsewhere signs anybody out.
+    /// Ends the browser's session. Only by the page's own form, so that no link elsewhere signs a user out.
     func signOutByForm(_ request: Request) async throws -> Response {
         _ = try await signOutPage(request)
         let page = "\(publicAddress.path)\(Self.pagePath)?action=logout&status=success"
@@ -23,7 +23,7 @@ extension LatchkeyAPI {
         if let token = cookies.session(of: request) {
             page.user = try await useCases.sessions.authenticate(token)?.user
         }
-        page.canBeProlonged = page.user == nil && cookies.refresh(of: request) != nil
+        page.canBeRenewed = page.user == nil && cookies.refresh(of: request) != nil
         page.ways = useCases.redirectSignIn.providers.flatMap { id, provider in
             let clients = provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
                 .sorted { $0.id.text < $1.id.text }

@@ -48,24 +48,24 @@ extension LatchkeyAPI {
 
 extension AuthorizedTransaction {
     fileprivate var response: Response {
-        var json = JSONObjectWriter(capacity: 1024)
-        json.add("authorized", true)
-        json.add("context", receipt.context)
-        json.add("acr", receipt.acr)
-        json.add("auth_time", receipt.authTime.secondsSinceEpoch)
-        json.add("receipt", signedReceipt.exposed)
-        json.add("expires_in", expiresIn)
-        json.add("correlation_id", correlationID.text)
-        return .json(.ok, json.finish())
+        return .json(.ok, capacity: 1024) { json in
+            json.add("authorized", true)
+            json.add("context", receipt.context)
+            json.add("acr", receipt.acr)
+            json.add("auth_time", receipt.authTime.secondsSinceEpoch)
+            json.add("receipt", signedReceipt.exposed)
+            json.add("expires_in", expiresIn)
+            json.add("correlation_id", correlationID.text)
+        }
     }
 }
 
 extension Receipt {
     /// What it says, under the names that it has in the JWT.
     fileprivate var response: Response {
-        var json = JSONObjectWriter(capacity: 512)
-        json.add("redeemed", true)
-        write(to: &json)
-        return .json(.ok, json.finish())
+        return .json(.ok, capacity: 512) { json in
+            json.add("redeemed", true)
+            write(to: &json)
+        }
     }
 }

@@ -4,10 +4,10 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`, docs/redirects.md). They do
-/// what the paths of our own do, by the same code.
+/// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`, docs/redirects.md), by the
+/// code of our own paths.
 extension LatchkeyAPI {
-    /// A frontend that names no `redirect_uri` gets the registered one that is for its kind.
+    /// A frontend without a `redirect_uri` gets the registered one of its kind.
     func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
         let provider = request.provider
         let redirectSignIn = useCases.redirectSignIn
@@ -15,7 +15,7 @@ extension LatchkeyAPI {
             try request.query, provider: provider, publicURL: try publicURL(),
             callback: { "\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" },
             fallback: { redirectSignIn.usualRedirectURI(at: provider, clientID: $0, $1) })
-        return answer(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
+        return respond(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
     func registerAsZephr(_ request: Request, _ admission: Admission) async throws -> Response {
@@ -28,7 +28,7 @@ extension LatchkeyAPI {
 
 extension RegistrationForm {
     /// Reads `{"identifiers": {"email_address"}, "validators": {"token_exchange": <state_key>}, "attributes": {…}}`.
-    /// - Throws: 400 that names every field that is missing or of the wrong type.
+    /// - Throws: 400 that names every missing or malformed field.
     fileprivate init(zephr fields: BodyFields) throws(APIError) {
         guard case .json(let object) = fields else {
             throw .malformed("The body is not JSON. Send one JSON object.")
@@ -36,17 +36,13 @@ extension RegistrationForm {
         var validators = FieldReader(try Self.section("validators", of: object))
         var identifiers = FieldReader(try Self.section("identifiers", of: object))
         var attributes = FieldReader(try Self.section("attributes", of: object))
-        let handle = validators.visibleText("token_exchange", limit: 512, required: true)
-        let codeVerifier = validators.codeVerifier()
-        let email = identifiers.text("email_address", limit: 1024)
-        var told = attributes.attributes([.givenName: "first_name", .familyName: "last_name"])
-        told[.email] = email
+        self.init(handle: Secret(validators.visibleText("token_exchange", limit: 512, required: true) ?? ""))
+        codeVerifier = validators.codeVerifier()
+        self.attributes = attributes.attributes([.givenName: "first_name", .familyName: "last_name"])
+        self.attributes[.email] = identifiers.text("email_address", limit: 1024)
         validators.noteProblems(of: identifiers)
         validators.noteProblems(of: attributes)
-        guard validators.problems.isEmpty, let handle else { throw validators.refusal() }
-        self.init(handle: Secret(handle))
-        self.codeVerifier = codeVerifier
-        self.attributes = told
+        try validators.check()
     }
 
     private static func section(_ name: String, of object: JSONObject) throws(APIError) -> BodyFields {

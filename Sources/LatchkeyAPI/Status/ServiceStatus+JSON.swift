@@ -3,7 +3,7 @@ import Primitives
 import SignIn
 
 extension ServiceStatus {
-    /// Of one line. Nothing in it changes by itself as time goes on.
+    /// On one line. Changes only with the status.
     var json: JSONValue {
         .object(of: [
             ("version", .string(version)), ("started_at", .integer(startedAt.secondsSinceEpoch)),
@@ -40,21 +40,21 @@ extension ServiceStatus {
         let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
         return .object(of: [
             ("provider", .string(carrier.provider)), ("issuer", .string(carrier.issuer)),
-            ("left_alone", .texts(carrier.leftAlone)), ("keys_fetched_at", keysFetchedAt ?? .null),
+            ("left_alone", .texts(carrier.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
             ("answered", count(carrier.all.answered)), ("failed", count(carrier.all.failed)),
-            ("minutes", .array(carrier.minutes.map { json($0.answers, from: $0.beginning) })),
+            ("minutes", .array(carrier.minutes.map { json($0.responses, from: $0.beginning) })),
         ])
     }
 
-    private static func json(_ answers: Answers, from beginning: Timestamp) -> JSONValue {
-        let mean = answers.meanMilliseconds.map { JSONValue.number($0) }
+    private static func json(_ responses: Responses, from beginning: Timestamp) -> JSONValue {
+        let mean = responses.meanMilliseconds.map { JSONValue.number($0) }
         return .object(of: [
-            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(answers.answered)),
-            ("failed", count(answers.failed)), ("mean_ms", mean ?? .null),
+            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(responses.answered)),
+            ("failed", count(responses.failed)), ("mean_ms", mean ?? .null),
         ])
     }
 
-    /// Whose sign-in it was, nobody is told; nor what it was called, which apps choose.
+    /// Without the user, and without the correlation id, which apps choose.
     private static func json(_ failure: Failure) -> JSONValue {
         let report = failure.report
         return .object(of: [

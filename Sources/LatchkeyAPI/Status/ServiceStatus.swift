@@ -1,57 +1,61 @@
-public import Primitives
+package import Primitives
 package import SignIn
 
-/// How a service stands, as its operator is told. Nothing of a user is in it, nor of what apps send.
-public struct ServiceStatus: Sendable {
-    /// Sign-ins by how they ended, roughly.
-    public struct Outcomes: Sendable, Hashable {
-        public var signedIn: UInt64 = 0
-        public var signedUp: UInt64 = 0
-        /// Links, transactions, and those who must register.
-        public var other: UInt64 = 0
-        /// For what the app or its user did.
-        public var refused: UInt64 = 0
-        /// For an ID token that does not hold, or what the carrier or this server did.
-        public var failed: UInt64 = 0
+/// The status of a service for its operator. Contains nothing of users or of requests.
+package struct ServiceStatus: Sendable {
+    /// Counts of sign-ins by outcome.
+    package struct Outcomes: Sendable, Hashable {
+        /// Signed in.
+        package var signedIn: UInt64 = 0
+        /// Signed in for the first time.
+        package var signedUp: UInt64 = 0
+        /// Links, transactions, and users who must register.
+        package var other: UInt64 = 0
+        /// Refused because of the app or its user.
+        package var refused: UInt64 = 0
+        /// Failed because of an invalid ID token, the carrier or this server.
+        package var failed: UInt64 = 0
 
-        public init() {}
+        package init() {}
     }
 
-    public struct Minute: Sendable {
-        public let beginning: Timestamp
-        public let outcomes: Outcomes
+    /// The sign-ins of one minute.
+    package struct Minute: Sendable {
+        package let beginning: Timestamp
+        package let outcomes: Outcomes
 
-        public init(beginning: Timestamp, outcomes: Outcomes) {
+        package init(beginning: Timestamp, outcomes: Outcomes) {
             self.beginning = beginning
             self.outcomes = outcomes
         }
     }
 
-    /// What a carrier or provider was asked in a time.
-    public struct Answers: Sendable, Hashable {
-        /// With an answer that was meant for one: 2xx, or 4xx, by which carriers refuse.
-        public var answered: UInt64 = 0
-        /// With any other, or none.
-        public var failed: UInt64 = 0
-        /// Of all that answered, on average.
-        public var meanMilliseconds: Double?
+    /// The requests to a carrier or provider.
+    package struct Responses: Sendable, Hashable {
+        /// With a usable response: 2xx, or 4xx, by which carriers refuse.
+        package var answered: UInt64 = 0
+        /// With any other response, or none.
+        package var failed: UInt64 = 0
+        /// The mean time of a response; nil without one.
+        package var meanMilliseconds: Double?
 
-        public init() {}
+        package init() {}
     }
 
-    public struct Carrier: Sendable {
-        public var provider: String
+    /// A carrier or provider.
+    package struct Carrier: Sendable {
+        package var provider: String
         /// Empty for the carriers' discovery service.
-        public var issuer: String
-        /// What is not asked for the moment because it does not answer, or only tried.
-        public var leftAlone: [String] = []
-        /// When the signing keys at hand came.
-        public var keysFetchedAt: Timestamp?
-        /// Since the service began.
-        public var all = Answers()
-        public var minutes: [(beginning: Timestamp, answers: Answers)] = []
+        package var issuer: String
+        /// Endpoints whose circuit breaker is not closed.
+        package var openBreakers: [String] = []
+        /// When the cached signing keys were fetched; nil without any.
+        package var keysFetchedAt: Timestamp?
+        /// Since the start.
+        package var all = Responses()
+        package var minutes: [(beginning: Timestamp, responses: Responses)] = []
 
-        public init(provider: String, issuer: String) {
+        package init(provider: String, issuer: String) {
             self.provider = provider
             self.issuer = issuer
         }
@@ -68,21 +72,21 @@ public struct ServiceStatus: Sendable {
         }
     }
 
-    public var version: String
-    public var startedAt: Timestamp
-    public var now: Timestamp
-    /// Of the last hour, the present one last; those in which nothing was looked at are not there.
-    public var minutes: [Minute] = []
-    public var carriers: [Carrier] = []
-    /// The latest first.
+    package var version: String
+    package var startedAt: Timestamp
+    package var now: Timestamp
+    /// The last hour, oldest first; minutes without data are left out.
+    package var minutes: [Minute] = []
+    package var carriers: [Carrier] = []
+    /// Newest first.
     package var failures: [Failure] = []
     package var sessions = SessionStatistics()
-    public var load = RequestLoad()
-    public var connections = 0
-    public var readsWaiting = 0
-    public var writesWaiting = 0
+    package var load = RequestLoad()
+    package var connections = 0
+    package var readsWaiting = 0
+    package var writesWaiting = 0
 
-    public init(version: String, startedAt: Timestamp, now: Timestamp) {
+    package init(version: String, startedAt: Timestamp, now: Timestamp) {
         self.version = version
         self.startedAt = startedAt
         self.now = now
@@ -105,8 +109,7 @@ extension ServiceStatus {
 }
 
 extension ServiceStatus.Failure {
-    /// Whom an operator has to look at. That an ID token does not hold is the app's affair as little as the carrier's: a
-    /// check has to say.
+    /// Where an operator has to look. An invalid ID token may be the app's or the carrier's fault: the check tells.
     var dueTo: String {
         if report.check != nil { return "id_token" }
         return switch report.fault {

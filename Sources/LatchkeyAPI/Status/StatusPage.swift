@@ -4,8 +4,8 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The operator's status page: all of it is there before a script runs. The script draws the plots, and keeps it up to date;
-/// what it writes has the form of what is written here.
+/// The operator's status page, complete without scripts. The script draws the plots and updates the page, in the same
+/// form.
 enum StatusPage {
     static func response(_ status: ServiceStatus) -> Response {
         Response(
@@ -19,7 +19,7 @@ enum StatusPage {
             ], body: Array(html(status).utf8))
     }
 
-    // The links are below the page, wherever a proxy or a tunnel has put it.
+    // Relative links, because a proxy or a tunnel may move the page.
     private static func html(_ status: ServiceStatus) -> String {
         """
         <!DOCTYPE html>
@@ -89,7 +89,8 @@ enum StatusPage {
         <dl id="load" class="numbers">\(load(status))</dl>
         </section>
         </main>
-        <footer><p>Of this copy alone, in memory, and nothing of a user. For longer than an hour: <code>/metrics</code>.</p></footer>
+        <footer><p>This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.</p>
+        </footer>
         </body>
         </html>
 
@@ -120,17 +121,18 @@ enum StatusPage {
         let rows = minutes.reversed().filter { counts($0.outcomes).contains { $0 > 0 } }.map { minute in
             row([String(time(minute.beginning).dropLast(7)) + " UTC"] + counts(minute.outcomes).map(String.init))
         }
-        return rows.isEmpty ? nothing("Nobody has signed in.", columns: names.count + 1) : rows.joined()
+        return rows.isEmpty ? nothing("No sign-ins yet.", columns: names.count + 1) : rows.joined()
     }
 
     private static func carriers(_ status: ServiceStatus) -> String {
-        guard !status.carriers.isEmpty else { return "<p>None was asked yet.</p>" }
+        guard !status.carriers.isEmpty else { return "<p>No requests yet.</p>" }
         return status.carriers.map { carrier in
             let health =
-                carrier.leftAlone.isEmpty
+                carrier.openBreakers.isEmpty
                 ? "<span class=\"tag\">answers</span>"
-                : "<span class=\"tag bad\">does not answer: \(HTML.escaped(carrier.leftAlone.joined(separator: ", ")))</span>"
-            let mean = carrier.minutes.last { $0.answers.meanMilliseconds != nil }?.answers.meanMilliseconds
+                : "<span class=\"tag bad\">does not answer: "
+                    + HTML.escaped(carrier.openBreakers.joined(separator: ", ")) + "</span>"
+            let mean = carrier.minutes.last { $0.responses.meanMilliseconds != nil }?.responses.meanMilliseconds
             let keys = carrier.keysFetchedAt.map { span(status.now.secondsSinceEpoch - $0.secondsSinceEpoch) }
             return """
                 <article class="card"><div class="head"><h3>\(HTML.escaped(title(carrier)))</h3>\(health)</div>\

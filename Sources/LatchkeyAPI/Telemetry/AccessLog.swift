@@ -4,7 +4,7 @@ import Logging
 import Primitives
 import SignIn
 
-/// Writes a line for each request: at `debug`, and for errors of this server at `info`.
+/// Logs each request: at `debug`, and server errors at `info`.
 struct AccessLog: Sendable {
     let logger: Logger
 
@@ -20,13 +20,13 @@ struct AccessLog: Sendable {
             ])
     }
 
-    /// The path, without the handle of a server-initiated sign-in, which is worth a session.
+    /// The path, without the handle of a server-initiated sign-in, which can be exchanged for a session.
     private static func withoutHandle(_ path: String) -> String {
         let prefix = "/auth/zenkey-async-signin/"
         return path.hasPrefix(prefix) && path != BackchannelAuthentication.notificationPath ? prefix + "-" : path
     }
 
-    /// At most 200 bytes, with a question mark for whatever could break or forge a line. (The path has no query.)
+    /// At most 200 bytes, with a question mark for bytes that could break or forge a line. (The path has no query.)
     private static func printable(_ path: String) -> String {
         String(
             decoding: path.utf8.prefix(200).map { (0x21...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)

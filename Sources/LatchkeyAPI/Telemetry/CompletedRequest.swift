@@ -1,25 +1,29 @@
-public import HTTPTypes
+package import HTTPTypes
 
-/// A request that was answered. Tells neither of whom it was nor what it asked.
-public struct CompletedRequest: Sendable {
-    /// The number of its route in ``LatchkeyAPI/routePatterns``; nil where no route is.
-    public let route: Int?
-    public let method: HTTPRequest.Method
-    public let status: Int
-    public let nanoseconds: UInt64
+/// A completed request, without data of the user or of the request.
+package struct CompletedRequest: Sendable {
+    /// The number of its route in ``LatchkeyAPI/routePatterns``; nil without a route.
+    package let route: Int?
+    /// Its method.
+    package let method: HTTPRequest.Method
+    /// The status of the response.
+    package let status: Int
+    /// Its duration.
+    package let nanoseconds: UInt64
 }
 
-/// Is told of every request as it is answered; has to be quick.
-public typealias RequestObserver = @Sendable (CompletedRequest) -> Void
+/// Gets every completed request; must be fast.
+package typealias RequestObserver = @Sendable (CompletedRequest) -> Void
 
-/// How many requests are handled, and how many are refused for being too many.
-public struct RequestLoad: Sendable {
-    /// Being handled now.
-    public var underWay = 0
-    /// Answered 503 because as many were being handled as may be.
-    public var shed: UInt64 = 0
-    /// Answered 429, by the limit that they were beyond; each limit is there, with 0 too.
-    public var rateLimited: [(limit: String, count: UInt64)] = []
+/// The requests in progress, and the requests refused by limits.
+package struct RequestLoad: Sendable {
+    /// Requests in progress.
+    package var inProgress = 0
+    /// Requests refused with 503 at the limit of requests in progress.
+    package var shed: UInt64 = 0
+    /// Requests refused with 429, by limit; every limit is present, also with 0.
+    package var rateLimited: [(limit: String, count: UInt64)] = []
 
-    public init() {}
+    /// All zero.
+    package init() {}
 }

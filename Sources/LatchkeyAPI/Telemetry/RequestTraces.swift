@@ -3,28 +3,26 @@ import HTTPTypes
 import Primitives
 import Tracing
 
-/// Answers each request inside the trace that its `traceparent` names (W3C Trace Context), if it names one; and as a span of
-/// it, where there is a tracer to be told.
+/// Runs each request in the trace of its `traceparent` (W3C Trace Context), and records a span if there is a tracer.
 ///
-/// Nothing else of a trace is taken from a request but `tracestate`, and that for the tracer alone: not `baggage`, nor the
-/// fields of other standards.
+/// Beside that only `tracestate` is read, for the tracer: not `baggage`, nor the fields of other standards.
 struct RequestTraces: Sendable {
-    /// Nil where nobody listens: then tracing costs a request no more than a look for `traceparent`.
+    /// Nil for no tracing: then a request costs only a search for `traceparent`.
     let tracer: (any Tracer)?
 
-    /// - Parameter route: The pattern of the request's path; nil where no route is.
-    func answer(
-        _ request: Request, at route: @autoclosure () -> String?, _ answer: () async -> Response
+    /// - Parameter route: The pattern of the request's path; nil without a route.
+    func respond(
+        to request: Request, at route: @autoclosure () -> String?, _ handle: () async -> Response
     ) async -> Response {
         let parent = request.headers[.traceparent].flatMap(TraceContext.init(traceparent:))
-        if let tracer { return await record(request, at: route(), below: parent, with: tracer, answer) }
-        guard let parent else { return await answer() }
-        return await TraceContext.$current.withValue(parent) { await answer() }
+        if let tracer { return await record(request, at: route(), below: parent, with: tracer, handle) }
+        guard let parent else { return await handle() }
+        return await TraceContext.$current.withValue(parent) { await handle() }
     }
 
     private func record(
         _ request: Request, at route: String?, below parent: TraceContext?, with tracer: some Tracer,
-        _ answer: () async -> Response
+        _ handle: () async -> Response
     ) async -> Response {
         var context = InstrumentationContext.topLevel
         if let parent {
@@ -41,18 +39,18 @@ struct RequestTraces: Sendable {
                 if let route { attributes["http.route"] = route }
             }
             let present = TraceContext(of: span, tracer) ?? parent
-            let response = await TraceContext.$current.withValue(present) { await answer() }
+            let response = await TraceContext.$current.withValue(present) { await handle() }
             span.updateAttributes { $0["http.response.status_code"] = response.status.code }
             if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
             return response
         }
     }
 
-    /// Anybody can write anything for a method, and spans are counted by their names.
+    /// Other methods are free text, and span names must be few.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 }
 
-/// What a tracer may read of a request.
+/// The fields of a request that a tracer reads.
 private struct TraceFields: Sendable {
     let parent: TraceContext
     let state: String?

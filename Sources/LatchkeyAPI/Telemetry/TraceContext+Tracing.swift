@@ -2,7 +2,7 @@ package import Primitives
 package import Tracing
 
 extension TraceContext {
-    /// Where a tracer says that one of its spans stands; nil where it does not write `traceparent`, or no good one.
+    /// The context of a span; nil if the tracer writes no valid `traceparent`.
     package init?(of span: some Span, _ tracer: some Tracer) {
         var written: String?
         tracer.inject(span.context, into: &written, using: ParentWriter())
@@ -11,7 +11,7 @@ extension TraceContext {
     }
 }
 
-/// Takes `traceparent` from what a tracer would tell others, and leaves the rest: carriers are told of nothing else.
+/// Takes only `traceparent` of the fields that a tracer writes: carriers get nothing else.
 private struct ParentWriter: Injector {
     func inject(_ value: String, forKey key: String, into written: inout String?) {
         if key.lowercased() == "traceparent" { written = value }

@@ -67,7 +67,7 @@ public struct Configuration: Sendable {
         limits.signInsPerAddress = .init(count: 1000, seconds: 10)
         limits.startsPerAddress = .init(count: 200, seconds: 10)
         limits.changesPerUser = .init(count: 60, seconds: 60)
-        limits.requestsUnderWay = 2048
+        limits.requestsInProgress = 2048
         return limits
     }
 }

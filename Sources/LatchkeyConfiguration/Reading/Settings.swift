@@ -83,7 +83,7 @@ enum Settings {
         ).reloaded(.value),
         Setting(
             "http.limits.max_concurrent_requests", formerly: "http.limits.max_requests_under_way",
-            .optional(.integer(1...1_000_000)), \.requestLimits.requestsUnderWay,
+            .optional(.integer(1...1_000_000)), \.requestLimits.requestsInProgress,
             "Requests handled at the same time; more are answered 503 at once, before all become slow."
         ).reloaded(.value),
         Setting(

@@ -41,7 +41,7 @@ enum ServerMetrics {
         [
             SampledMetric(
                 "latchkey_http_requests_in_progress", .gauge, "Requests being handled.",
-                { load().map { Double($0.underWay) } }),
+                { load().map { Double($0.inProgress) } }),
             SampledMetric(
                 "latchkey_http_requests_shed_total", .counter,
                 "Requests answered 503 because of the limit on concurrent requests.",

@@ -18,8 +18,8 @@ extension CarrierMetrics {
             answered == 0 ? nil : (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
         }
 
-        var answers: ServiceStatus.Answers {
-            var answers = ServiceStatus.Answers()
+        var answers: ServiceStatus.Responses {
+            var answers = ServiceStatus.Responses()
             answers.answered = answered
             answers.failed = failed
             answers.meanMilliseconds = meanMilliseconds

@@ -101,7 +101,7 @@ final class StatusBoard: Sendable {
         status.failures = failures
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
-            carrier.leftAlone = status.leftAlone
+            carrier.openBreakers = status.leftAlone
             carrier.keysFetchedAt = status.keysFetchedAt
             carrier.all = status.figures.answers
             carrier.minutes = minutes.map { minute in

@@ -8,13 +8,13 @@ import Primitives
 #endif
 
 /// A 256-bit key that encrypts private keys and providers' tokens in the store. It prints as `‹redacted›`.
-package struct EncryptionKey: Sendable {
+public struct EncryptionKey: Sendable {
     let key: SymmetricKey
     /// Names the key without revealing it: 16 hexadecimal digits, derived from the key by HKDF.
-    package let id: String
+    public let id: String
 
     /// A key of 32 bytes; nil for another number.
-    package init?(_ bytes: [UInt8]) {
+    public init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         key = SymmetricKey(data: bytes)
         let digest = HKDF<SHA256>.deriveKey(

@@ -2,7 +2,7 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite("Census of connections")
+@Suite("The limit of connections")
 struct ConnectionLimiterTests {
     private func limiter(total: Int, perAddress: Int? = nil) -> ConnectionLimiter {
         var limits = ServerLimits()
@@ -17,7 +17,7 @@ struct ConnectionLimiterTests {
         if case .refuse(let error) = admission { error } else { nil }
     }
 
-    @Test("Beyond the limit connections are refused, and far beyond dropped")
+    @Test("Connections beyond the limit are refused, and far beyond it dropped")
     func total() {
         let limiter = limiter(total: 2)
         #expect(refusal(limiter.add(peer(1))) == nil)
@@ -32,7 +32,7 @@ struct ConnectionLimiterTests {
         #expect(refusal(limiter.add(peer(1))) == nil)
     }
 
-    @Test("One address cannot take them all")
+    @Test("One address cannot take all connections")
     func perAddress() {
         let limiter = limiter(total: 10, perAddress: 2)
         for number in [1, 1, 2, 2] { #expect(refusal(limiter.add(peer(number))) == nil) }
@@ -43,7 +43,7 @@ struct ConnectionLimiterTests {
         #expect(refusal(limiter.add(peer(2))) == .tooManyConnectionsOfAddress)
     }
 
-    @Test("It tells when the last connection is gone, or that there is none")
+    @Test("It reports when the last connection is closed")
     func none() {
         let limiter = limiter(total: 10)
         let calls = Mutex(0)

@@ -6,7 +6,7 @@ struct ContinueTests {
     private let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
 
     @Test(
-        "Content that waits to be asked for is asked for once",
+        "100 Continue is sent once",
         arguments: ["Content-Length: 5", "Transfer-Encoding: chunked"])
     func asked(_ framing: String) {
         var driver = MachineDriver()
@@ -17,7 +17,7 @@ struct ContinueTests {
         #expect(driver.outcome.handled.map(\.body) == [wire("hello")])
     }
 
-    @Test("Content that has begun to come is not asked for")
+    @Test("No 100 Continue once content has begun to arrive")
     func begun() {
         var driver = MachineDriver()
         driver.receive(head + "Content-Length: 5\r\n\r\nh")
@@ -26,14 +26,14 @@ struct ContinueTests {
         #expect(driver.outcome.handled.count == 1)
     }
 
-    @Test("HTTP/1.0 knows no interim answer")
+    @Test("HTTP/1.0 gets no interim response")
     func version() {
         var driver = MachineDriver()
         driver.receive("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
         #expect(driver.continues == 0)
     }
 
-    @Test("Content that is too large is refused without being asked for")
+    @Test("Content that is too large is refused without 100 Continue")
     func tooLarge() {
         var driver = MachineDriver()
         driver.receive(head + "Content-Length: 65537\r\n\r\n")

@@ -76,7 +76,7 @@ struct DeadlineTests {
         #expect(driver.outcome.isClosed == (row.refusal == nil))
     }
 
-    @Test("A handler has no deadline here")
+    @Test("A handler has no deadline")
     func handling() {
         var machine = makeDriver().machine
         guard case .handle = machine.receive(wire(request("GET /")).span, at: MachineDriver.start) else {
@@ -91,7 +91,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("An answer that does not go out in time is cut")
+    @Test("A response that is not sent in time is cut")
     func writing() {
         var machine = makeDriver().machine
         _ = machine.receive(wire(request("GET /")).span, at: MachineDriver.start)
@@ -101,7 +101,7 @@ struct DeadlineTests {
         #expect(isClose(machine.tick(at: DeadlineTests.time(.seconds(25)))))
     }
 
-    @Test("After the last answer a client may go on sending for two seconds, and no more than 1 MiB")
+    @Test("After the last response a client may send for two seconds, and at most 1 MiB")
     func lingering() {
         var driver = makeDriver()
         driver.receive(request("GET /", "Connection: close"))
@@ -121,7 +121,7 @@ struct DeadlineTests {
         #expect(other.outcome.isClosed)
     }
 
-    @Test("The last request that a connection may make is told so")
+    @Test("The last request of a connection gets Connection: close")
     func requestsPerConnection() {
         var limits = ServerLimits()
         limits.requestsPerConnection = 3
@@ -140,7 +140,7 @@ struct DeadlineTests {
         #expect(isClose(used.machine.drain()))
     }
 
-    @Test("Draining lets a request that has begun be answered, as the last one")
+    @Test("Draining completes a request that has begun, as the last one")
     func drainBusy() {
         for cut in [1, 10, 30] {
             let bytes = wire(request("GET /") + request("GET /b"))

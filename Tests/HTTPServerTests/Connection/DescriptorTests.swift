@@ -9,7 +9,7 @@ import Testing
 /// Each in a process of its own, because descriptors and their limit belong to the whole process.
 @Suite("Descriptors", .serialized)
 struct DescriptorTests {
-    @Test("Two thousand connections leave no descriptor behind")
+    @Test("Two thousand connections leak no descriptor")
     func nothingLeft() async {
         await #expect(processExitsWith: .success) {
             try await LiveServer.run { live in
@@ -36,7 +36,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("Four hundred streams leave no descriptor behind, whoever ends them")
+    @Test("Four hundred streams leak no descriptor, whichever side ends them")
     func nothingLeftOfStreams() async {
         await #expect(processExitsWith: .success) {
             let handler: Handler = { request in
@@ -67,7 +67,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("A server that runs out of descriptors serves again when there are some")
+    @Test("A server that ran out of descriptors recovers")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
             let warned = Gate()

@@ -1,9 +1,9 @@
 import HTTPServer
 import Testing
 
-@Suite("A client that ends its side")
+@Suite("A client that half-closes")
 struct HalfCloseTests {
-    @Test("While its request is handled: it gets its answer, then the connection closes")
+    @Test("gets the response of its running request, then the connection closes")
     func whileHandled() {
         var machine = MachineDriver().machine
         _ = machine.receive(wire(request("GET /")).span, at: MachineDriver.start)
@@ -19,7 +19,7 @@ struct HalfCloseTests {
         }
     }
 
-    @Test("With requests behind the present one: those that are whole are answered")
+    @Test("gets responses to its complete pipelined requests")
     func withPipeline() {
         var driver = MachineDriver()
         let action = driver.machine.receive(
@@ -33,7 +33,7 @@ struct HalfCloseTests {
     }
 
     @Test(
-        "With a broken-off request behind the present one: that one is refused",
+        "with an incomplete pipelined request is refused",
         arguments: [
             "GET /b HT", request("POST /b", "Content-Length: 5", then: "he"),
             request("POST /b", "Content-Length: 5", "Expect: 100-continue"),
@@ -49,7 +49,7 @@ struct HalfCloseTests {
         #expect(driver.outcome.isClosed)
     }
 
-    @Test("After the last answer: the connection closes at once")
+    @Test("after the last response is closed at once")
     func whileLingering() {
         var driver = MachineDriver()
         driver.receive(request("GET /", "Connection: close"))

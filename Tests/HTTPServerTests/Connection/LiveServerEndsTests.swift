@@ -9,7 +9,7 @@ extension LiveServerTests {
     @Suite("Ends", .serialized)
     struct Ends {
         @Test(
-            "A client that ends its side is answered, and the connection closes",
+            "A client that half-closes gets the response, and the connection closes",
             arguments: [
                 request("GET /"), request("GET /") + request("GET /b"),
                 request("POST /", "Content-Length: 5", then: "hello"),
@@ -33,7 +33,7 @@ extension LiveServerTests {
             }
         }
 
-        @Test("A client that ends its side while its request is handled is answered")
+        @Test("A client that half-closes while its request is handled gets the response")
         func halfCloseWhileHandled() async throws {
             let (entered, released) = (Gate(), Gate())
             let handler: Handler = { request in
@@ -52,7 +52,7 @@ extension LiveServerTests {
         }
 
         @Test(
-            "A request that breaks off is refused",
+            "An incomplete request is refused",
             arguments: [
                 "GET / HT", request("POST /", "Content-Length: 5", then: "he"),
                 request("POST /", "Transfer-Encoding: chunked", then: "5\r\nhe"),
@@ -66,7 +66,7 @@ extension LiveServerTests {
         }
 
         @Test(
-            "A client that resets leaves nothing behind",
+            "A client that resets leaks nothing",
             arguments: [
                 "", "GE", request("POST /", "Content-Length: 5", then: "he"),
                 request("POST /", "Transfer-Encoding: chunked", then: "5\r\nhe"), request("GET /"),
@@ -93,7 +93,7 @@ extension LiveServerTests {
             }
         }
 
-        @Test("A server listens on IPv6 too, on a port of the system's choice")
+        @Test("A server listens on IPv6, on a port that the system chooses")
         func ipv6() async throws {
             try await LiveServer.run(
                 hosts: ["::1"],
@@ -107,7 +107,7 @@ extension LiveServerTests {
             }
         }
 
-        @Test("A host that is none, and a port that is taken, are told")
+        @Test("An unknown host and a port in use are reported")
         func cannotStart() async throws {
             let logger = LiveServer.silentLogger
             let unknown = Server(
@@ -121,7 +121,7 @@ extension LiveServerTests {
             }
         }
 
-        @Test("Shutting down answers what is under way, closes what is idle and takes nothing new")
+        @Test("Shutdown completes running requests, closes idle connections and accepts no new ones")
         func shutdown() async throws {
             let (entered, released) = (Gate(), Gate())
             let handler: Handler = { request in
@@ -154,7 +154,7 @@ extension LiveServerTests {
             }
         }
 
-        @Test("Shutting down cuts what is not done in time")
+        @Test("Shutdown cuts requests that do not complete in time")
         func shutdownCuts() async throws {
             let (entered, released) = (Gate(), Gate())
             let handler: Handler = { request in

@@ -10,7 +10,7 @@ import Testing
 struct LiveServerTests {
     // MARK: Answers
 
-    @Test("A connection serves one request after the other, in HTTP/1.1 and, if asked, in HTTP/1.0")
+    @Test("A connection serves several requests, in HTTP/1.1 and with keep-alive in HTTP/1.0")
     func keepAlive() async throws {
         try await LiveServer.run { live in
             let client = try await live.connect()
@@ -31,7 +31,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("Bytes that come one by one make the same requests")
+    @Test("Requests may arrive byte by byte")
     func bytewise() async throws {
         try await LiveServer.run { live in
             let text =
@@ -43,7 +43,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("A thousand requests in one piece are answered in their order")
+    @Test("A thousand pipelined requests are answered in order")
     func pipelining() async throws {
         try await LiveServer.run { live in
             let requests = (0..<999).map { request("GET /\($0)") }.joined()
@@ -52,7 +52,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("Pipelined requests whose handlers wait are answered in their order")
+    @Test("Pipelined requests with suspending handlers are answered in order")
     func pipelinedWaiting() async throws {
         let handler: Handler = { request in
             await Task.yield()
@@ -65,7 +65,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("Content that waits to be asked for is asked for")
+    @Test("Expect: 100-continue gets 100 Continue")
     func expectation() async throws {
         try await LiveServer.run { live in
             let client = try await live.connect()
@@ -80,7 +80,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("HEAD, OPTIONS, an unknown path and an unknown method get what RFC 9110 says")
+    @Test("HEAD, OPTIONS, unknown paths and unknown methods follow RFC 9110")
     func methods() async throws {
         var router = Router()
         router.get("/a", LiveServer.echo)
@@ -109,7 +109,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("What a handler throws unforeseen is 500, and not a word of it leaves the server")
+    @Test("An unexpected error of a handler is 500 and reveals nothing")
     func handlerError() async throws {
         struct Leak: Error, CustomStringConvertible { let description = "the secret is 4711" }
         let handler: Handler = { request in
@@ -130,7 +130,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("Errors are rendered as the server is told, with the request where there is one")
+    @Test("The error renderer gets the error, and the request if it could be read")
     func errorRenderer() async throws {
         let renderer: ErrorRenderer = { error, request in
             Response(status: error.status, contentType: "text/x", text: "\(error.code) \(request?.path ?? "-")")
@@ -155,7 +155,7 @@ struct LiveServerTests {
     }
 
     @Test(
-        "Each limit has an answer of its own, and ends the connection",
+        "Each limit has its own response, and ends the connection",
         arguments: [
             (request("GET /" + String(repeating: "a", count: 100)), 414),
             (request("GET /", "X: " + String(repeating: "a", count: 200)), 431),
@@ -186,7 +186,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("The last request of a connection is told so")
+    @Test("The last request of a connection gets Connection: close")
     func requestsPerConnection() async throws {
         var limits = ServerLimits()
         limits.requestsPerConnection = 3
@@ -197,7 +197,7 @@ struct LiveServerTests {
     }
 
     @Test(
-        "Connections beyond the limit are told so",
+        "Connections beyond the limit get a response",
         arguments: [(1, nil, 503), (10, 1, 429)] as [(Int, Int?, Int)])
     func connections(_ total: Int, _ perAddress: Int?, _ status: Int) async throws {
         var limits = ServerLimits()
@@ -227,7 +227,7 @@ struct LiveServerTests {
     // MARK: Deadlines
 
     @Test(
-        "A client that drips is cut off",
+        "A client that drips bytes is disconnected",
         arguments: [
             ("", "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 2000)),
             ("GET / HTTP/1.1\r\n", String(repeating: "A: b\r\n", count: 90)),
@@ -249,7 +249,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("A client that says nothing is cut off", arguments: ["", request("GET /")])
+    @Test("A silent client is disconnected", arguments: ["", request("GET /")])
     func silent(_ first: String) async throws {
         var timeouts = ServerTimeouts()
         timeouts.idle = .milliseconds(300)
@@ -288,7 +288,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("A reader that stops is cut off")
+    @Test("A reader that stops is disconnected")
     func stalledReader() async throws {
         var timeouts = ServerTimeouts()
         timeouts.write = .milliseconds(300)

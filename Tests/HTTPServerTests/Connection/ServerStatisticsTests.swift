@@ -5,7 +5,7 @@ import Testing
 
 /// What a server counts of itself.
 @Suite struct ServerStatisticsTests {
-    @Test("Connections, those that are too many, and requests that were refused are counted")
+    @Test("Open, refused and accepted connections and refused requests are counted")
     func counts() async throws {
         var limits = ServerLimits()
         limits.connections = 2
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Each event loop tells how long it took to come to new work")
+    @Test("Each event loop reports its delay")
     func delays() async throws {
         try await LiveServer.run { live in
             let delays = await live.server.loopDelays()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("A listener with a handler of its own is answered by that one")
+    @Test("A listener may have its own handler")
     func ownHandler() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.listeners.append(
@@ -58,7 +58,7 @@ import Testing
         await server.shutdown(within: .zero)
     }
 
-    @Test("Places have the numbers of their patterns, in the order in which these were added")
+    @Test("Routes are numbered by their patterns, in the order of addition")
     func places() throws {
         var router = Router()
         let handler: Handler = { _ in Response(status: .ok) }

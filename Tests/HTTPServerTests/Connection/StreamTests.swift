@@ -17,7 +17,7 @@ import Testing
 
     private static let request = wire("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
 
-    @Test("What is written arrives as it is written, in chunks, and the connection serves on after the end")
+    @Test("Pieces arrive as they are written, in chunks, and the connection serves the next request")
     func chunks() async throws {
         let gate = Gate()
         let handler = Self.streaming { writer in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("HTTP/1.0 gets it unframed, ended by the connection's end; HEAD gets none")
+    @Test("HTTP/1.0 gets the content unframed until the connection closes; HEAD gets none")
     func otherForms() async throws {
         let calls = Atomic(0)
         let handler = Self.streaming { writer in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("An answer that may have no content has none, and the connection serves on")
+    @Test("A status without content has none, and the connection serves the next request")
     func noContent() async throws {
         let handler: Handler = { request in
             guard request.path == "/stream" else {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("A slow reader gets all of it, and no more is made than it takes")
+    @Test("A slow reader gets everything, and delays the producer")
     func backPressure() async throws {
         let pieces = 96
         let size = 128 * 1024
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A reader that takes nothing is closed after the time for an answer, and whoever writes is told")
+    @Test("A reader that takes nothing is disconnected after the write timeout, and the write throws")
     func slowReader() async throws {
         let hasEnded = Atomic(false)
         let made = Atomic(0)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("Of two writes at once one is refused, and the other comes out whole")
+    @Test("Of two concurrent writes one throws, and the other arrives complete")
     func twoAtOnce() async throws {
         let refusals = Atomic(0)
         let size = 16 << 20
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("A stream that has nothing to say is not cut by the time for an answer")
+    @Test("A silent stream is not cut by the write timeout")
     func quiet() async throws {
         let gate = Gate()
         let handler = Self.streaming { writer in
@@ -170,7 +170,8 @@ import Testing
             let client = try await live.connect()
             try await client.send(Self.request)
             _ = try await client.readUntil("first\r\n")
-            // Until another connection, begun now, has been closed for being idle: the ticks are the same loop's or older.
+            // Until another connection, begun now, has been closed for being idle: the ticks are the same loop's or
+            // older.
             for _ in 0..<4 {
                 let other = try await live.connect()
                 _ = try await other.readUntilClosed()
@@ -181,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("When the reader goes, the task of whoever writes is cancelled")
+    @Test("The producer is cancelled when the reader goes")
     func readerGoes() async throws {
         let hasEnded = Atomic(false)
         let handler = Self.streaming { writer in
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("A server that stops tells whoever writes, who ends the stream properly")
+    @Test("Shutdown cancels the producer, which ends the stream properly")
     func drain() async throws {
         let handler = Self.streaming { writer in
             try await writer.write(Array("first".utf8))
@@ -238,7 +239,7 @@ import Testing
         }
     }
 
-    @Test("What is not whole does not look as if it were: the connection ends without the last chunk")
+    @Test("An incomplete stream ends without the last chunk")
     func cut() async throws {
         struct Failure: Error {}
         let handler = Self.streaming { writer in
@@ -254,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("There are so many at a time and no more; one that ends makes room")
+    @Test("Streams are limited; one that ends makes room")
     func limit() async throws {
         let handler = Self.streaming { writer in
             try await writer.write(Array("first".utf8))
@@ -286,7 +287,7 @@ import Testing
         }
     }
 
-    @Test("Over TLS it is the same")
+    @Test("Streams work over TLS")
     func overTLS() async throws {
         let gate = Gate()
         let handler = Self.streaming { writer in
@@ -314,7 +315,7 @@ import Testing
         }
     }
 
-    @Test("Whoever writes after the end is told, also from another task")
+    @Test("A write after the end throws, also from another task")
     func late() async throws {
         let kept = Mutex<ResponseWriter?>(nil)
         let handler = Self.streaming { writer in kept.withLock { $0 = writer } }

@@ -21,7 +21,7 @@ struct AcceptEncodingTests {
         (["gzip;q=.5"], .plain), (["identity;q=0, gzip;q=x"], .plain),
     ]
 
-    @Test("What a client is sent follows from what it takes, and how much it likes it", arguments: rows)
+    @Test("The coding follows the client's weights", arguments: rows)
     func choice(_ values: [String], _ choice: Choice) {
         let accepted = AcceptEncoding(values)
         #expect(accepted.choosesGzip == (choice == .gzip))

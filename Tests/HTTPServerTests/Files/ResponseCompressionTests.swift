@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite("Compressed answers")
+@Suite("Compressed responses")
 struct ResponseCompressionTests {
     static let text = String(repeating: "the same words again and again; ", count: 64)
 
@@ -29,7 +29,7 @@ struct ResponseCompressionTests {
     }
 
     @Test(
-        "A text that is worth it is coded, tells that it may not be, and has a tag of its own",
+        "A large text is compressed, has Vary, and a tag of its own",
         arguments: [
             HTTPRequest.Method.get, .head,
         ])
@@ -42,7 +42,7 @@ struct ResponseCompressionTests {
         #expect(Self.unzipped(response.body) == Self.text)
     }
 
-    @Test("A client that does not take gzip is told that others may get it", arguments: ["identity", "gzip;q=0", "br"])
+    @Test("A response without gzip still has Vary", arguments: ["identity", "gzip;q=0", "br"])
     func plain(_ accepted: String) throws {
         let response = try answer(to: [.acceptEncoding: accepted])
         #expect(response.headers[.contentEncoding] == nil)
@@ -70,7 +70,7 @@ struct ResponseCompressionTests {
         ("huge", .get, [:], { $0.body = [UInt8](repeating: 65, count: 1 << 20 | 1) }),
     ]
 
-    @Test("Left as it is, and said nothing of", arguments: left.indices)
+    @Test("Ineligible responses are not compressed and have no Vary", arguments: left.indices)
     func untouched(_ index: Int) throws {
         let (name, method, headers, change) = Self.left[index]
         var fields: HTTPFields = [.acceptEncoding: "gzip"]
@@ -84,7 +84,7 @@ struct ResponseCompressionTests {
         #expect(response.body == expected.body, "\(name)")
     }
 
-    @Test("What says it is public is coded for those who show who they are, too")
+    @Test("A public response is compressed also for requests with credentials")
     func publicForAll() throws {
         let response = try answer(to: [.acceptEncoding: "gzip", .cookie: "a=b"]) {
             $0.headers[.cacheControl] = "public, max-age=5"
@@ -92,7 +92,7 @@ struct ResponseCompressionTests {
         #expect(response.headers[.contentEncoding] == "gzip")
     }
 
-    @Test("What does not become smaller stays as it is")
+    @Test("Content that gzip does not shrink is sent uncompressed")
     func incompressible() throws {
         var state: UInt64 = 1
         let noise = (0..<2048).map { _ -> UInt8 in
@@ -105,7 +105,7 @@ struct ResponseCompressionTests {
         #expect(Gzip.compress(noise, .thorough).map { $0.count > noise.count } == true)
     }
 
-    @Test("Over a socket, with the length of what is sent")
+    @Test("Over a socket Content-Length is the compressed length")
     func overSocket() async throws {
         let handler: Handler = { request in
             var response = Response(status: .ok, contentType: "text/plain", text: Self.text)

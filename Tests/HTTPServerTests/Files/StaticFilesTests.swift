@@ -57,7 +57,7 @@ struct StaticFilesTests {
     }
 
     @Test(
-        "Paths lead to files, with their types",
+        "Paths map to files with their types",
         arguments: [
             ("/", "<p>start</p>", "text/html; charset=utf-8"),
             ("/index.html", "<p>start</p>", "text/html; charset=utf-8"),
@@ -81,7 +81,7 @@ struct StaticFilesTests {
     }
 
     @Test(
-        "No path leads out of the folder, to what is hidden, or to what is no file",
+        "No path leads out of the folder, to hidden files, or to anything but files",
         arguments: [
             "/nothing", "/docs", "/.env", "/.git/config", "/.well-known/.hidden", "/docs/.well-known/x.json",
             "//style.css",
@@ -99,7 +99,7 @@ struct StaticFilesTests {
     }
 
     @Test(
-        "What the parser of requests refuses is refused here too",
+        "Paths that the request parser refuses are refused here too",
         arguments: [
             "/../secret.txt", "/docs/../style.css", "/./style.css", "/a\\b", "/style.css\0", "style.css", "", "/a\nb",
             "/..", "/.", "//", "/\u{7F}",
@@ -107,13 +107,13 @@ struct StaticFilesTests {
     func impossiblePaths(_ path: String) { #expect(SitePath.file(path) == nil) }
 
     @Test(
-        "Paths as clients write them never come so far",
+        "Dot segments and encoded slashes are refused by the parser",
         arguments: [
             "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/..%5csecret.txt", "/style.css%00.txt", "/docs/%2E%2e/style.css",
         ])
     func refusedPaths(_ target: String) { #expect(throws: RequestError.self) { try Request(.get, target) } }
 
-    @Test("A link within the folder is followed")
+    @Test("A symbolic link within the folder is followed")
     func linkInside() async throws {
         let site = try Site()
         try FileManager.default.createDirectory(atPath: site.path("..data"), withIntermediateDirectories: true)
@@ -122,7 +122,7 @@ struct StaticFilesTests {
         #expect(text(try await site.get("/mounted.txt")) == "inside")
     }
 
-    @Test("The coding is chosen by the client, and each has a tag of its own")
+    @Test("The client chooses the coding, and each coding has its own tag")
     func codings() async throws {
         let site = try Site()
         let plain = try #require(try await site.get("/style.css"))
@@ -163,7 +163,7 @@ struct StaticFilesTests {
         #expect(itself.headers[.contentType] == "application/gzip" && itself.headers[.contentEncoding] == nil)
     }
 
-    @Test("Changes on the disk are seen at once, in the content and in the tag")
+    @Test("Changes on disk are visible at once, in the content and in the tag")
     func changes() async throws {
         let site = try Site()
         let tag = try #require(try await site.get("/data.bin")).headers[.eTag]
@@ -180,7 +180,7 @@ struct StaticFilesTests {
         #expect(try await site.get("/data.bin") == nil)
     }
 
-    @Test("A folder that takes the place of the site's is served from then on; without one there is nothing")
+    @Test("A replaced folder is served at once; without a folder there are no files")
     func replacedFolder() async throws {
         let site = try Site()
         try FileManager.default.moveItem(atPath: site.path(""), toPath: site.directory.file("old"))
@@ -204,7 +204,7 @@ struct StaticFilesTests {
     ]
 
     @Test(
-        "Who has it already is told so (RFC 9110 section 13)", arguments: conditions,
+        "A conditional request for unchanged content is 304 (RFC 9110 section 13)", arguments: conditions,
         [
             HTTPRequest.Method.get, .head,
         ])
@@ -248,7 +248,7 @@ struct StaticFilesTests {
         ("bytes 0-1", nil), ("", nil), ("bytes=+1-2", nil),
     ]
 
-    @Test("One range is answered with that part, anything else with the whole", arguments: ranges)
+    @Test("A single range gets that part, anything else the whole file", arguments: ranges)
     func range(_ range: String, _ part: String?) async throws {
         let site = try Site()
         let response = try #require(try await site.get("/data.bin", [.range: range]))
@@ -260,7 +260,7 @@ struct StaticFilesTests {
     }
 
     @Test(
-        "A range behind the end is refused with the length",
+        "A range beyond the end is refused with the length",
         arguments: [
             "bytes=10-", "bytes=10-12", "bytes=99999999999999999999-", "bytes=-0",
         ])
@@ -273,7 +273,7 @@ struct StaticFilesTests {
     }
 
     @Test(
-        "A range counts only of what If-Range names",
+        "If-Range restricts a range to a version",
         arguments: [
             ("TAG", 206), ("\"x\"", 200), ("W/TAG", 200), (date, 206), ("Tue, 14 Nov 2023 22:13:21 GMT", 200),
             ("*", 200),
@@ -285,7 +285,7 @@ struct StaticFilesTests {
         #expect(try await site.get("/data.bin", fields)?.status.code == status)
     }
 
-    @Test("A date that was not over when the answer was made is no strong one")
+    @Test("A date in the same second as the response is not a strong validator")
     func youngDate() async throws {
         let site = try Site()
         try site.write("0123456789", as: "data.bin", at: site.now)
@@ -296,7 +296,7 @@ struct StaticFilesTests {
         #expect(try await site.get("/data.bin")?.headers[.lastModified] == date)
     }
 
-    @Test("A range of the gzip coding is one of its bytes")
+    @Test("A range of a compressed file counts compressed bytes")
     func rangeOfCoding() async throws {
         let site = try Site()
         let whole = try #require(try await site.get("/style.css", [.acceptEncoding: "gzip"]))
@@ -307,7 +307,7 @@ struct StaticFilesTests {
         #expect(part.headers[.eTag] == whole.headers[.eTag] && part.headers[.contentEncoding] == "gzip")
     }
 
-    @Test("Files are got, and not written to")
+    @Test("Files can be read, not written")
     func methods() async throws {
         let site = try Site()
         for method in [HTTPRequest.Method.post, .put, .delete, .patch] {
@@ -328,7 +328,7 @@ struct StaticFilesTests {
         #expect(try await site.get("/eleven.txt") == nil)
     }
 
-    @Test("The cache holds no more than it may, and what was asked for last")
+    @Test("The cache keeps the most recent contents within its limits")
     func cache() {
         var cache = SiteCache(maximumBytes: 30, maximumCount: 4)
         let moment = SiteFile.Moment(seconds: 1000, nanoseconds: 0)
@@ -359,7 +359,7 @@ struct StaticFilesTests {
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 998, nanoseconds: 0)))
     }
 
-    @Test("Over a socket, where no route is")
+    @Test("Files are served over a socket on paths without a route")
     func overSocket() async throws {
         let site = try Site()
         var router = Router()

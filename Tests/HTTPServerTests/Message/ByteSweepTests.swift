@@ -120,9 +120,9 @@ struct SweptPlace: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Every byte at every place", .serialized)
+@Suite("Every byte at every position", .serialized)
 struct ByteSweepTests {
-    @Test("A byte is taken where the grammar has it, and nowhere else", arguments: SweptPlace.all)
+    @Test("A byte is accepted where the grammar allows it, and nowhere else", arguments: SweptPlace.all)
     func sweep(_ place: SweptPlace) {
         for byte in UInt8.min...UInt8.max {
             let bytes = wire(place.before) + [byte] + wire(place.after)

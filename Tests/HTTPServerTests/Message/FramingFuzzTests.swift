@@ -63,7 +63,7 @@ struct FramingFuzzTests {
         return bytes
     }
 
-    @Test("20,000 mutations meet the same fate whole, byte by byte and cut at random", arguments: 1...4)
+    @Test("20,000 mutations have the same result whole, byte by byte and split at random", arguments: 1...4)
     func mutations(seed: Int) async {
         var random = Generator(state: UInt64(seed))
         var refused = 0

@@ -12,7 +12,7 @@ struct FramingTests {
         return [[]] + eachByte + stride(from: 1, to: bytes.count, by: step).map { [$0] }
     }
 
-    @Test("Valid requests are taken for what they are, however they are cut", arguments: AcceptedRequest.all)
+    @Test("Valid requests are parsed the same however they are split", arguments: AcceptedRequest.all)
     func accepted(_ row: AcceptedRequest) {
         for cuts in FramingTests.allCuts(of: row.bytes) {
             let outcome = MachineDriver.outcome(of: row.bytes, cutAt: cuts)
@@ -23,7 +23,7 @@ struct FramingTests {
     }
 
     @Test(
-        "What breaks a rule is refused by that rule, however it is cut, and nothing after it is handled",
+        "A violation is refused by its rule however it is split, and nothing after it is handled",
         arguments: RefusedRequest.all)
     func refused(_ row: RefusedRequest) {
         for cuts in FramingTests.allCuts(of: row.bytes) {
@@ -33,7 +33,7 @@ struct FramingTests {
         }
     }
 
-    @Test("After a refusal whatever comes is thrown away", arguments: RefusedRequest.all)
+    @Test("Input after a refusal is discarded", arguments: RefusedRequest.all)
     func nothingAfterRefusal(_ row: RefusedRequest) {
         var driver = MachineDriver()
         driver.receive(row.bytes[...])
@@ -43,7 +43,7 @@ struct FramingTests {
         #expect(driver.outcome.refusal == row.error)
     }
 
-    @Test("An end between requests closes without an answer")
+    @Test("An end between requests closes without a response")
     func endBetweenRequests() {
         #expect(MachineDriver.outcome(of: [], cutAt: [], thenEnd: true) == .init(isClosed: true))
         let outcome = MachineDriver.outcome(of: wire(request("GET /")), cutAt: [], thenEnd: true)
@@ -52,7 +52,7 @@ struct FramingTests {
         #expect(outcome.isClosed)
     }
 
-    @Test("Every rule has a row that it refuses", arguments: RequestError.allCases)
+    @Test("Every rule has a request that it refuses", arguments: RequestError.allCases)
     func everyRuleIsReached(_ error: RequestError) {
         /// Reached by time and by number: see the tests of deadlines and of the limiter.
         let reachedElsewhere: Set<RequestError> = [
@@ -71,7 +71,7 @@ struct FramingTests {
         }
     }
 
-    @Test("The statuses that RFC 9110 and RFC 9112 name are used")
+    @Test("Refusals have the statuses of RFC 9110 and RFC 9112")
     func statuses() {
         let expected: [RequestError: Int] = [
             .requestLineTooLong: 414, .fieldsTooLarge: 431, .tooManyFields: 431, .bodyTooLarge: 413,

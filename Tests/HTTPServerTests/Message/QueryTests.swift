@@ -18,7 +18,7 @@ struct QueryTests {
     }
 
     @Test(
-        "What is not well formed is refused",
+        "Malformed input is refused",
         arguments: [
             "a=%", "a=%4", "a=%zz", "a=%4g", "%=a", "a=%FF", "a=%C3", "a=%C0%AF", "a=%ED%A0%80", "a=%00", "a=b%00c",
             "a=%+1", "a" + String(repeating: "%CC%81", count: 31), "a=b" + String(repeating: "%CC%96", count: 31),
@@ -27,7 +27,7 @@ struct QueryTests {
         #expect(Query(text) == nil)
     }
 
-    @Test("There may be so many parameters and no more")
+    @Test("The number of parameters is limited")
     func count() {
         let hundred = (1...100).map { "a\($0)=b" }.joined(separator: "&")
         #expect(Query(hundred)?.items.count == 100)
@@ -35,7 +35,7 @@ struct QueryTests {
         #expect(Query("a&b", maximumItems: 1) == nil)
     }
 
-    @Test("A parameter is had by its name only if it stands once")
+    @Test("A parameter is found by name only if it occurs once")
     func single() throws {
         let query = try #require(Query("a=1&b=2&a=3&c"))
         #expect(query["a"] == nil)
@@ -47,7 +47,7 @@ struct QueryTests {
         #expect(Query().items.isEmpty)
     }
 
-    @Test("A request shows its query decoded and as received")
+    @Test("A request has its query decoded and as received")
     func ofRequest() throws {
         let request = try Request(.get, "/a?b=c%20d&e")
         #expect(try request.query["b"] == "c d")

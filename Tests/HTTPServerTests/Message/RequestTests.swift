@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Request")
 struct RequestTests {
-    @Test("Fields are had by name, whatever the case")
+    @Test("Fields are found by name without regard to case")
     func fields() throws {
         let request = try Request(.get, "/", headers: [.accept: "text/html", .userAgent: "x"])
         #expect(request.headers[.accept] == "text/html")
@@ -13,7 +13,7 @@ struct RequestTests {
         #expect(request.headers[.cookie] == nil)
     }
 
-    @Test("A field that stands twice is none of the two")
+    @Test("A repeated field has no single value")
     func repeated() throws {
         var headers = HTTPFields()
         headers.append(.init(name: .authorization, value: "Bearer a"))
@@ -25,7 +25,7 @@ struct RequestTests {
     }
 
     @Test(
-        "A request that the network could not have brought cannot be made",
+        "A malformed request cannot be made",
         arguments: ["", "a", "/a b", "/%zz", "/\r\nX: y"])
     func impossible(_ target: String) {
         #expect(throws: (any Error).self) { try Request(.get, target) }

@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Serialized answers")
+@Suite("Serialized responses")
 struct ResponseSerializerTests {
     private let date = Array("Date: D\r\n".utf8)
 
@@ -15,7 +15,7 @@ struct ResponseSerializerTests {
         return String(decoding: output, as: UTF8.self)
     }
 
-    @Test("Head and content stand in one message")
+    @Test("Head and content are one message")
     func whole() {
         let response = Response(status: .ok, contentType: "text/plain", text: "hello")
         #expect(
@@ -23,7 +23,7 @@ struct ResponseSerializerTests {
                 == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello")
     }
 
-    @Test("No content is said to be of length 0")
+    @Test("Empty content has Content-Length 0")
     func empty() {
         #expect(text(Response(status: .notFound)) == "HTTP/1.1 404 Not Found\r\nDate: D\r\nContent-Length: 0\r\n\r\n")
     }
@@ -43,7 +43,7 @@ struct ResponseSerializerTests {
     }
 
     @Test(
-        "The connection's end is told",
+        "The end of the connection is announced",
         arguments: [(1, true, "close"), (1, false, nil), (0, true, "close"), (0, false, "keep-alive")]
             as [(Int, Bool, String?)])
     func connection(_ minorVersion: Int, _ closes: Bool, _ expected: String?) {
@@ -62,7 +62,7 @@ struct ResponseSerializerTests {
                 == "HTTP/1.1 200 OK\r\nDate: D\r\nServer: x\r\nContent-Length: 1\r\n\r\nA")
     }
 
-    @Test("A field cannot split the answer")
+    @Test("A field cannot split the response")
     func splitting() throws {
         var response = Response(status: .init(code: 200, reasonPhrase: "OK\r\nX-Split: 1"))
         response.headers[.location] = "/\r\nX-Split: 1\r\n\r\nHTTP/1.1 200 OK"
@@ -71,7 +71,7 @@ struct ResponseSerializerTests {
         #expect(lines.count { $0.hasPrefix("HTTP/1.1") } == 1)
     }
 
-    @Test("Fields that stand more than once stay apart")
+    @Test("Repeated fields stay separate")
     func repeated() throws {
         var response = Response(status: .ok)
         response.headers.append(.init(name: .setCookie, value: "a=1"))

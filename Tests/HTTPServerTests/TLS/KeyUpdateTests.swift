@@ -64,7 +64,7 @@ struct KeyUpdateTests {
         """
 
     @Test(
-        "More than 32 in a row end the connection; with a request between them they do not",
+        "More than 32 key updates in a row end the connection",
         arguments: [
             ("updates(32)\nask('/')\nflush()\nprint(answer())", "200"),
             ("updates(33)\nask('/')\nflush()\nprint(answer())", "cut off"),

@@ -47,7 +47,7 @@ struct TLSCredentialsTests {
         return credentials
     }
 
-    @Test("What cannot be used is refused, and it is said why", arguments: rows.indices)
+    @Test("Unusable credentials are refused with the reason", arguments: rows.indices)
     func refused(_ index: Int) {
         let (name, credentials, code) = Self.rows[index]
         do throws(TLSError) {
@@ -59,7 +59,7 @@ struct TLSCredentialsTests {
         }
     }
 
-    @Test("The dates of the first certificate are told, and the key is not")
+    @Test("The dates of the first certificate are shown, the key is not")
     func told() throws {
         let credentials = TLSStage.credentials()
         let validity = try ServerTLS(credentials).validity
@@ -74,7 +74,7 @@ struct TLSCredentialsTests {
 struct HandshakeLimitTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    @Test("The oldest makes room, once it has had its second")
+    @Test("The oldest handshake is cut for a new one after one second")
     func oldest() throws {
         let limit = HandshakeLimit(maximum: 2)
         let cut = Cut()
@@ -92,7 +92,7 @@ struct HandshakeLimitTests {
         #expect(cut.numbers == [1, 2])
     }
 
-    @Test("Whoever is done makes room, however many there were before")
+    @Test("A completed handshake makes room")
     func done() throws {
         let limit = HandshakeLimit(maximum: 2)
         for _ in 0..<100 {

@@ -6,7 +6,7 @@ import Testing
 /// TLS over real sockets.
 @Suite("TLS", .serialized)
 struct TLSTests {
-    @Test("TLS 1.2 and 1.3 are spoken, with forward secrecy and authenticated encryption", arguments: ["1_2", "1_3"])
+    @Test("TLS 1.2 and 1.3 work, with forward secrecy and authenticated encryption", arguments: ["1_2", "1_3"])
     func versions(_ version: String) async throws {
         try await TLSStage.run { stage in
             let said = try await stage.python(
@@ -21,7 +21,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Older versions and weaker ciphers are refused, and clients are told")
+    @Test("Older versions and weaker ciphers are refused with an alert")
     func refusedVersions() async throws {
         try await TLSStage.run { stage in
             for version in ["TLSv1", "TLSv1_1"] {
@@ -37,7 +37,7 @@ struct TLSTests {
         }
     }
 
-    @Test("http/1.1 is agreed on where the client offers it; where it offers others alone it is told so")
+    @Test("ALPN selects http/1.1 if offered, and other protocols alone get an alert")
     func protocols() async throws {
         try await TLSStage.run { stage in
             let said = try await stage.python(
@@ -52,7 +52,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Requests follow each other on a connection, in one piece, and byte by byte in records of their own")
+    @Test("A connection serves several requests, in one piece or one byte per record")
     func requestsInARow() async throws {
         try await TLSStage.run { stage in
             let said = try await stage.python(
@@ -72,7 +72,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Large contents go both ways, also to a client that reads slowly", arguments: ["1_2", "1_3"])
+    @Test("Large contents pass in both directions, also to a slow reader", arguments: ["1_2", "1_3"])
     func large(_ version: String) async throws {
         var limits = ServerLimits()
         limits.bodyBytes = 8 << 20
@@ -90,7 +90,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A client that ends its side in order is answered with the end, and so is one that waits too long")
+    @Test("close_notify answers a client that closes, and one that idles too long")
     func ends() async throws {
         var timeouts = ServerTimeouts()
         timeouts.idle = .milliseconds(300)
@@ -115,7 +115,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A client that resets leaves nothing behind")
+    @Test("A client that resets leaks nothing")
     func reset() async throws {
         try await TLSStage.run(handler: { _ in
             Response(status: .ok, headers: [:], body: [UInt8](repeating: 65, count: 6 << 20))
@@ -144,7 +144,7 @@ struct TLSTests {
         (.required, "None", nil), (.required, "'good.pem'", "200 CN=service-1"), (.required, "'bad.pem'", nil),
     ]
 
-    @Test("Clients' certificates are asked for as it is set, and the handler sees whose they are", arguments: shown)
+    @Test("Client certificates are requested as configured, and the handler sees the subject", arguments: shown)
     func clientCertificates(_ clients: TLSCredentials.Clients, _ file: String, _ answer: String?) async throws {
         let handler: Handler = { request in
             let certificate = request.clientCertificate
@@ -178,7 +178,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Sessions are resumed, also those of clients that have shown a certificate")
+    @Test("TLS sessions are resumed, also with client certificates")
     func resumption() async throws {
         try await TLSStage.run(clients: .required) { stage in
             for version in ["1_2", "1_3"] {
@@ -198,7 +198,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A new certificate is shown from the next handshake on; connections that are there go on")
+    @Test("A new certificate applies to the next handshake; open connections continue")
     func replacement() async throws {
         let (arrived, released) = (Gate(), Gate())
         let handler: Handler = { request in
@@ -233,7 +233,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Renegotiation is refused, and the connection serves on or ends")
+    @Test("Renegotiation is refused")
     func renegotiation() async throws {
         try await TLSStage.run { stage in
             let ending = try await stage.openssl("-tls1_2 -no_ign_eof", input: "R\n")
@@ -244,7 +244,7 @@ struct TLSTests {
     }
 
     @Test(
-        "Plain HTTP on the port is told what the port speaks",
+        "Plain HTTP on a TLS port gets a response that names the protocol",
         arguments: [
             request("GET /"), request("POST /", "Content-Length: 5", then: "hello"), "GET / HTTP/1.0\r\n\r\n",
         ])
@@ -258,7 +258,7 @@ struct TLSTests {
     }
 
     @Test(
-        "What is no handshake is cut off",
+        "Bytes that are not a handshake close the connection",
         arguments: [
             [UInt8](repeating: 0, count: 100), Array("SSH-2.0-x\r\n".utf8), [UInt8](repeating: 0x16, count: 5000),
             [0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0], [0x15, 3, 1, 0, 2, 2, 40], [0x80, 0x2e, 1, 0, 2], Array("\r\n\r\n".utf8),
@@ -293,7 +293,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Many handshakes that stand still keep nobody out, and connections beyond the limit none of a handshake")
+    @Test("Stalled handshakes do not lock out other clients")
     func stalled() async throws {
         var limits = ServerLimits()
         limits.handshakes = 4
@@ -324,7 +324,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Shutting down answers what is under way and ends what is idle or in a handshake in order")
+    @Test("Shutdown completes running requests and closes idle connections and handshakes properly")
     func shutdown() async throws {
         let (arrived, released) = (Gate(), Gate())
         let handler: Handler = { request in
@@ -354,7 +354,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Plain HTTP, HTTPS and the way from one to the other are served side by side")
+    @Test("HTTP, HTTPS and the redirect between them work side by side")
     func sideBySide() async throws {
         let tls = try ServerTLS(TLSStage.credentials())
         var configuration = ServerConfiguration(port: 0, loops: 2)

@@ -41,7 +41,7 @@ struct APIKeyScopeTests {
         (.delete, "/users/me/identities/x"), (.delete, "/auth/token"), (.post, "/auth/zenkey/authorize"),
     ]
 
-    @Test("for another client can neither read nor change a session", arguments: calls)
+    @Test("for another client cannot read or change a session", arguments: calls)
     func sessions(_ method: HTTPRequest.Method, _ path: String) async throws {
         let app = try app()
         let token = try await app.token()
@@ -55,7 +55,7 @@ struct APIKeyScopeTests {
         #expect(answer.error != "unauthorized_client")
     }
 
-    @Test("for another client cannot refresh a session, nor end it with a spent token")
+    @Test("for another client cannot refresh a session, or end one with a spent token")
     func refresh() async throws {
         let app = try app()
         let tokens = try await app.tokens()
@@ -86,7 +86,7 @@ struct APIKeyScopeTests {
         #expect(try await app.me(tokens.token).status == 401)
     }
 
-    @Test("for another client cannot complete a registration, and spends no handle")
+    @Test("for another client cannot complete a registration, or spend a handle")
     func registration() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true
@@ -113,7 +113,7 @@ struct APIKeyScopeTests {
         #expect(try await app.form("/auth/zenkey-async-signin", body, apiKey: Self.mine).error != "unauthorized_client")
     }
 
-    @Test("for certain origins works from these only, and lets them read the response")
+    @Test("for certain origins is valid from these only, and lets them read the response")
     func origins() async throws {
         let key = "KEY-for-a-page"
         let app = try TestApp(
@@ -179,7 +179,7 @@ struct StoredAPIKeyTests {
         try await app.send(.get, "/users/me", headers, apiKey: Self.key).error
     }
 
-    @Test("works within five seconds of its creation, and is refused within five of its end")
+    @Test("is accepted within five seconds of its creation, and refused within five of its revocation")
     func bound() async throws {
         let app = try TestApp()
         #expect(try await error(app) == "invalid_api_key")
@@ -191,7 +191,7 @@ struct StoredAPIKeyTests {
         #expect(try await error(app) == "invalid_api_key")
     }
 
-    @Test("that is guessed costs one read in five seconds, however often it is sent")
+    @Test("that is unknown costs one read in five seconds")
     func guessing() async throws {
         let app = try TestApp()
         for number in 0..<50 {
@@ -207,7 +207,7 @@ struct StoredAPIKeyTests {
         #expect(app.storeScript.count(of: .apiKeys) == 2)
     }
 
-    @Test("is neither accepted nor refused while the store is unavailable")
+    @Test("is neither accepted nor refused while the store fails")
     func cannotTell() async throws {
         let app = try TestApp()
         app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
@@ -219,7 +219,7 @@ struct StoredAPIKeyTests {
         #expect(try await error(app) == "invalid_api_key")
     }
 
-    @Test("is limited to its clients and origins, which a preflight applies, too")
+    @Test("is restricted to its clients and origins, also in preflights")
     func scope() async throws {
         let app = try TestApp()
         let token = try await app.token()

@@ -29,7 +29,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A repeated API key header is refused, whatever the origin")
+    @Test("A repeated API key is refused, whatever the origin")
     func keyTwice() async throws {
         let app = try TestApp(allowedOrigins: ["https://web.example"])
         var headers: HTTPFields = [.origin: "https://web.example"]
@@ -93,7 +93,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The authorization scheme is case-insensitive; two Authorization fields are refused")
+    @Test("The scheme is case-insensitive; two Authorization fields are refused")
     func scheme() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -104,7 +104,7 @@ struct AccessTests {
         #expect(try await app.send(.get, "/users/me", twice).status == 401)
     }
 
-    @Test("An allowed origin replaces the API key and may read the response; another may not")
+    @Test("An allowed origin needs no key and may read the response; another origin may not")
     func origins() async throws {
         let app = try TestApp(allowedOrigins: ["https://web.example"])
         let mine: HTTPFields = [.origin: "https://web.example"]
@@ -121,7 +121,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Origins are compared byte for byte, not as Unicode text")
+    @Test("Origins are compared by bytes")
     func equivalentOrigin() async throws {
         let app = try TestApp(allowedOrigins: ["https://Kiosk.example"])
         let mine = try await app.send(.get, "/users/me", [.origin: "https://Kiosk.example"], apiKey: nil)
@@ -130,7 +130,7 @@ struct AccessTests {
         #expect(kelvin.error == "invalid_api_key")
     }
 
-    @Test("A preflight of an allowed origin is answered; without configured origins there is no CORS")
+    @Test("A preflight of an allowed origin succeeds; without configured origins there is no CORS")
     func preflights() async throws {
         let headers: HTTPFields = [.origin: "https://web.example", .accessControlRequestMethod: "DELETE"]
         let app = try TestApp(allowedOrigins: ["https://web.example"])
@@ -161,7 +161,7 @@ struct AccessTests {
         #expect(draining.headers[.retryAfter] != nil)
     }
 
-    @Test("Simultaneous readiness checks ask the store once")
+    @Test("Concurrent readiness checks query the store once")
     func readinessForMany() async throws {
         let app = try TestApp()
         let gate = Gate()
@@ -175,7 +175,7 @@ struct AccessTests {
         #expect(app.storeScript.count(of: .check) == 1)
     }
 
-    @Test("Pages declare their type, and allow only this server's scripts and styles")
+    @Test("Pages have a type and a policy that allows only this server's scripts and styles")
     func pages() async throws {
         let app = try TestApp()
         let page = try await app.send(.get, "/", apiKey: nil)
@@ -192,7 +192,7 @@ struct AccessTests {
         #expect(script.headers[.contentType] == "text/javascript; charset=utf-8")
     }
 
-    @Test("Over https, every response has Strict-Transport-Security; otherwise none has")
+    @Test("With an https URL every response has HSTS; otherwise none has")
     func strictTransport() async throws {
         let app = try TestApp()
         for path in ["/", "/users/me", "/nothing", "/healthz"] {
@@ -207,7 +207,7 @@ struct AccessTests {
         }
     }
 
-    @Test("No file shadows a route, and an empty API key is refused")
+    @Test("A file cannot replace a route, and an empty API key is refused")
     func precedence() async throws {
         let app = try TestApp()
         let api = LatchkeyAPI(
@@ -218,7 +218,7 @@ struct AccessTests {
         #expect(empty.error == "invalid_api_key")
     }
 
-    @Test("Errors for unknown paths and methods have the common form")
+    @Test("Unknown paths and methods have the common form of errors")
     func notFound() async throws {
         let app = try TestApp()
         let missing = try await app.send(.get, "/nothing")
@@ -239,7 +239,7 @@ struct AccessTests {
         (.internalServerError, "server_error", "serverError"),
     ]
 
-    @Test("Errors of the HTTP server itself have the common form", arguments: refusals)
+    @Test("Refusals of the server have the common form of errors", arguments: refusals)
     func serverRefusals(_ status: HTTPResponse.Status, _ code: String, _ type: String) throws {
         let api = try TestApp().api
         let error = HTTPError(status, code: code, message: "What to do.", headers: [.retryAfter: "5"])

@@ -6,8 +6,8 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Access to the operators' pages when a reload changes the trusted proxies.
-@Suite("A local proxy is trusted from the reload that names it until a reload that does not")
+/// Whom operators' pages are for when the trusted proxies change while the server runs.
+@Suite("A reload changes the trusted proxies")
 struct AddressAllowlistTests {
     @Test(arguments: ["/metrics", "/status"])
     func reload(path: String) async throws {

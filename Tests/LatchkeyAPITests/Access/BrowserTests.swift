@@ -29,7 +29,7 @@ import Testing
         return Self.callback + "?code=CODE-1&state=" + value("state")
     }
 
-    @Test("Cookies are limited to this host and https, and closed to scripts and to forms of other sites")
+    @Test("Its cookies are for this host and https only, hidden from scripts, and not sent with another site's forms")
     func attributes() async throws {
         let app = try TestApp()
         let started = try await start(app, "web")
@@ -45,7 +45,7 @@ import Testing
         #expect(try await app.send(.get, "/users/me", [.cookie: try pair(done)], apiKey: nil).status == 200)
     }
 
-    @Test("A session cookie with another name, or beside a second one, is ignored")
+    @Test("A session cookie with another prefix, or repeated, is ignored")
     func planted() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "A change by cookie needs the browser's statement that a page of this server asks for it",
+        "A change by cookie requires that the browser reports a page of this server",
         arguments: [
             (nil, nil, false), ("same-origin", nil, true), ("same-site", nil, false), ("cross-site", nil, false),
             ("none", nil, false), (nil, "https://login.example", true), (nil, "https://login.example:444", false),
@@ -77,7 +77,7 @@ import Testing
         #expect(try await app.me(token).status == (isTaken ? 401 : 200))
     }
 
-    @Test("With a base path, pages and form targets are below it")
+    @Test("Below a path of its host, pages and form redirects are below it too")
     func belowPath() async throws {
         let app = try TestApp()
         let passed = try await app.form(Self.callback, "state=s&code=c", apiKey: nil)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "A popup's or page's sign-in must end in the browser that started it", arguments: ["web", "popup"])
+        "A sign-in ends only in the browser that began it, in pages and popups", arguments: ["web", "popup"])
     func otherBrowser(clientType: String) async throws {
         let app = try TestApp()
         let started = try await start(app, clientType)
@@ -103,7 +103,7 @@ import Testing
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("A callback with a repeated parameter is refused without spending the state")
+    @Test("A callback with a repeated parameter is refused, and the sign-in can continue")
     func repeated() async throws {
         let app = try TestApp()
         let started = try await start(app, "web")
@@ -117,7 +117,7 @@ import Testing
         #expect(try await app.send(.get, target, headers, apiKey: nil).status == 303)
     }
 
-    @Test("The ID token must have an acr that the start asked for")
+    @Test("The acr_values of the start are required in the ID token")
     func acr() async throws {
         let app = try TestApp()
         let uri = "https%3A%2F%2Fapp.example%2Fcb"
@@ -129,7 +129,7 @@ import Testing
         #expect(done.headers[.setCookie] == nil)
     }
 
-    @Test("After five hundred starts in a second, the next is refused with Retry-After")
+    @Test("After five hundred starts in a second the next one gets Retry-After")
     func tooManyStarts() async throws {
         let app = try TestApp()
         for _ in 0..<500 { #expect(try await start(app, "web").status == 303) }

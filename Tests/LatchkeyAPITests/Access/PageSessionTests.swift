@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Sessions in cookies, for pages of this server's own origin: how they start, renew and end.
+/// The session of a page of this server's own origin, whose browser has it in cookies: how it is had, prolonged and
+/// ended.
 @Suite("A page")
 struct PageSessionTests {
     private static let origin = "https://login.example"
@@ -76,7 +77,7 @@ struct PageSessionTests {
         return page
     }
 
-    @Test("has its session in two cookies; the second lives as long as the session can be renewed")
+    @Test("has its session in two cookies, the second valid as long as the session can be renewed")
     func cookies() async throws {
         let done = try await Page(TestApp()).signIn()
         let set = done.headers[values: .setCookie]
@@ -91,7 +92,7 @@ struct PageSessionTests {
         zip(zip(first, second), third).map { ($0.0, $0.1, $1) }
     }
 
-    @Test("renews its session with its cookies, without reading a token")
+    @Test("renews its session by its cookies, and reads no token")
     func prolonged() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -119,7 +120,7 @@ struct PageSessionTests {
         return rules
     }
 
-    @Test("of another origin gets nothing for the cookies, and spends nothing", arguments: foreign)
+    @Test("of another origin cannot use the cookies", arguments: foreign)
     func crossSite(site: String?, origin: String?) async throws {
         let app = try TestApp(registration: required)
         let stranger = Page(app)
@@ -147,7 +148,7 @@ struct PageSessionTests {
         #expect(try await stranger.me().status == 200)
     }
 
-    @Test("may refresh in two tabs at once; the same token later ends the session")
+    @Test("that refreshes in two tabs at once stays signed in; the same token later ends the session")
     func tabs() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -179,7 +180,7 @@ struct PageSessionTests {
         #expect(try await page.me().status == 401)
     }
 
-    @Test("is signed out after the idle time, and after the absolute lifetime")
+    @Test("is signed out after the idle limit, and after the absolute limit")
     func times() async throws {
         let app = try TestApp()
         let idle = try await signedInPage(app)
@@ -216,7 +217,7 @@ struct PageSessionTests {
         #expect(try await app.me(token).status == 401)
     }
 
-    @Test("that signs in again ends its earlier session")
+    @Test("that signs in again ends its former session")
     func again() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -227,7 +228,7 @@ struct PageSessionTests {
         #expect(try await app.sessions(try #require(page.session)).count == 1)
     }
 
-    @Test("gets cookies from a registration or exchange with client_type=web; other callers get tokens")
+    @Test("gets cookies for a registration or exchange with client_type=web; other callers get tokens")
     func handedOver() async throws {
         let app = try TestApp()
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -252,7 +253,7 @@ struct PageSessionTests {
         #expect(tokens.headers[.setCookie] == nil)
     }
 
-    @Test("cannot exchange an app's session_id that has no challenge without an API key")
+    @Test("gets no session that an app began without a challenge, unless it sends an API key")
     func handedOverToAnApp() async throws {
         let app = try TestApp()
         let page = Page(app)
@@ -264,7 +265,7 @@ struct PageSessionTests {
         #expect(tokens.text("token") != nil)
     }
 
-    @Test("of another origin gets a session_id only with a challenge")
+    @Test("of another origin needs a challenge for its session_id")
     func challengeRequired() async throws {
         let app = try TestApp()
         let uri = "https%3A%2F%2Fapp.example%2Fcb"
@@ -275,7 +276,7 @@ struct PageSessionTests {
         #expect(refused.description.contains("code_challenge"))
     }
 
-    @Test("keeps its session while the store is unavailable")
+    @Test("does not lose its session while the store fails")
     func cannotTell() async throws {
         let app = try TestApp()
         let page = try await signedInPage(app)
@@ -289,7 +290,7 @@ struct PageSessionTests {
         #expect(try await page.refresh().status == 200)
     }
 
-    @Test("without cookies is not signed in; with an API key instead, it must send the token")
+    @Test("without cookies is not signed in; with an API key it must send the token")
     func noCookies() async throws {
         let app = try TestApp()
         let none = try await Page(app).send(

@@ -78,7 +78,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("in the responses of any flow")
+    @Test("in the response of any flow")
     func answers() async throws {
         var rules = RegistrationRules()
         rules.isRequired = true

@@ -31,7 +31,7 @@ struct RateLimitTests {
         return statuses
     }
 
-    @Test("from one address get 429 with a reason and Retry-After; other addresses do not")
+    @Test("of one address get 429 with the limit and the wait; other addresses are unaffected")
     func perAddress() async throws {
         let app = try app { $0.perAddress = .init(count: 4, seconds: 8) }
         #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
@@ -52,7 +52,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
     }
 
-    @Test("are announced in the headers once less than half of the bucket is left")
+    @Test("are announced once less than half of the bucket is left")
     func notice() async throws {
         let app = try app { $0.perAddress = .init(count: 10, seconds: 10) }
         var notices: [String?] = []
@@ -62,7 +62,7 @@ struct RateLimitTests {
         #expect(notices == Array(repeating: nil, count: 5) + (0..<5).map { #""address";r=\#(4 - $0)"# })
     }
 
-    @Test("keep their count over a reload with the same limit, and use a changed limit at once")
+    @Test("keep their counts if a reload keeps the limit")
     func replaced() async throws {
         let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 429])
@@ -76,20 +76,20 @@ struct RateLimitTests {
         limits.perAddress = .init(count: 1, seconds: 60)
         app.api.replaceLimits(limits)
         #expect(try await statuses(app, 2, from: Self.some) == [200, 429])
-        limits.requestsUnderWay = 0
+        limits.requestsInProgress = 0
         app.api.replaceLimits(limits)
         #expect(try await statuses(app, 1, from: "192.0.2.1") == [503])
         app.api.replaceLimits(RequestLimits())
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 200])
     }
 
-    @Test("from loopback addresses are not counted", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
+    @Test("from loopback addresses are not limited by address", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
     func loopback(_ peer: String) async throws {
         let app = try app { $0.perAddress = .init(count: 1, seconds: 60) }
         #expect(try await statuses(app, 3, from: peer) == [200, 200, 200])
     }
 
-    @Test("from one IPv6 /64 network count as one address")
+    @Test("of one IPv6 /64 count as one address")
     func subscriber() async throws {
         let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 1, from: "2001:db8:0:1::1") == [200])
@@ -100,7 +100,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 1, from: "::ffff:192.0.2.1") == [429])
     }
 
-    @Test("keep their count while many other addresses send requests")
+    @Test("keep their counts however many other addresses come between")
     func memory() async throws {
         let app = try app { $0.perAddress = .init(count: 3, seconds: 3600) }
         _ = try await statuses(app, 3, from: Self.some)
@@ -132,7 +132,7 @@ struct RateLimitTests {
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("to start a redirect sign-in have their own limit, because they need no API key")
+    @Test("to start a redirect sign-in have their own limit")
     func starts() async throws {
         let app = try app { $0.startsPerAddress = .init(count: 2, seconds: 60) }
         let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
@@ -144,7 +144,7 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", from: Self.some).status == 401)
     }
 
-    @Test("with an API key count for the key; with a wrong key they do not")
+    @Test("are counted by API key, and not for unknown keys")
     func perKey() async throws {
         let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }
         for _ in 0..<5 { #expect(try await app.send(.get, "/users/me", apiKey: "wrong").status == 401) }
@@ -155,7 +155,7 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", apiKey: TestApp.otherAPIKey).error == "invalid_token")
     }
 
-    @Test("to change an account count for the user over all sessions, and change nothing")
+    @Test("to change an account are counted by user, across sessions, and change nothing")
     func changes() async throws {
         let app = try app { $0.changesPerUser = .init(count: 2, seconds: 60) }
         let (token, same) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
@@ -176,9 +176,9 @@ struct RateLimitTests {
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
     }
 
-    @Test("at the same time get 503, but health checks work")
+    @Test("at the same time get 503, except health checks")
     func overload() async throws {
-        let app = try app { $0.requestsUnderWay = 2 }
+        let app = try app { $0.requestsInProgress = 2 }
         let gate = Gate()
         app.carrier.script { script in
             script.discovery = { _ throws(OutboundError) in
@@ -189,8 +189,8 @@ struct RateLimitTests {
         let waiting = (0..<2).map { number in
             Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
         }
-        // Both are admitted, and no third request took the place of one.
-        try await until { app.api.load.underWay == 2 }
+        // Both are in, and no third request was that could have taken the place of one.
+        try await until { app.api.load.inProgress == 2 }
         await gate.untilWaiting()
         let shed = try await app.send(.get, "/", apiKey: nil)
         #expect(shed.status == 503)
@@ -256,7 +256,7 @@ struct RateLimitTests {
             headers: [(xff, "203.0.113.9"), ("Forwarded", "for=192.0.2.1")], client: "192.0.2.1"),
     ]
 
-    @Test("come from the client that the operator's proxies name", arguments: ways)
+    @Test("are attributed to the client that trusted proxies name", arguments: ways)
     func proxies(_ way: Way) async throws {
         let ranges = ["10.0.0.0/8", "fd00::/8"].compactMap(IPAddressRange.init)
         let app = try app {

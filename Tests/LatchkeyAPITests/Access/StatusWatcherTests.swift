@@ -8,7 +8,7 @@ import Testing
 
 /// At most sixteen clients can watch the operator's status stream.
 @Suite struct StatusWatcherTests {
-    @Test("Of more clients at once, sixteen get the status stream and the others are disconnected")
+    @Test("Of concurrent watchers sixteen get events, and the others are disconnected")
     func together() async throws {
         let app = try TestApp()
         var pages = OperatorPages()

@@ -7,7 +7,7 @@ import Testing
 /// Introspection (RFC 7662) and revocation (RFC 7009) for the operator's other services.
 @Suite("A service")
 struct TokenServiceTests {
-    @Test("learns the user and the lifetime of a session token")
+    @Test("learns the user and the expiry of a session token")
     func active() async throws {
         let app = try TestApp()
         let start = app.clock.now.secondsSinceEpoch
@@ -34,7 +34,7 @@ struct TokenServiceTests {
         #expect(json.json?["active"]?.bool == true)
     }
 
-    @Test("introspects a refresh token only with its type hint")
+    @Test("sees a refresh token as active only with its hint")
     func refreshToken() async throws {
         let app = try TestApp()
         let tokens = try await app.tokens()
@@ -52,7 +52,7 @@ struct TokenServiceTests {
         #expect(spent.body == #"{"active":false}"#)
     }
 
-    @Test("learns about an invalid token only that it is inactive")
+    @Test("learns only that an invalid token is inactive")
     func inactive() async throws {
         let app = try TestApp()
         let (ended, expired) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))

@@ -84,7 +84,7 @@ import Testing
         """
     }
 
-    @Test("A response that the document does not describe is found", arguments: rows)
+    @Test("A response that is not in the document is found", arguments: rows)
     func faults(_ row: Row) throws {
         let contract = try APIContract(PublishedAPI.document)
         let faults = contract.faults(

@@ -25,9 +25,10 @@ import Testing
         for route in routes.subtracting(told).sorted() {
             Issue.record(
                 """
-                \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to the file \
-                of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to APIOperation.Tag and \
-                APIOperation.all), with the same {names} in the path; then have OpenAPITourTests call it.
+                \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to \
+                the file of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to \
+                APIOperation.Tag and APIOperation.all), with the same {names} in the path; then have OpenAPITourTests \
+                call it.
                 """)
         }
         for operation in told.subtracting(routes).sorted() {
@@ -40,7 +41,7 @@ import Testing
         #expect(contract.operations.count == told.count, "an operation stands in the document twice")
     }
 
-    @Test("Each {name} of a path is one documented parameter, and no other is")
+    @Test("Each {name} of a path is a parameter, once, and no other is")
     func pathParameters() throws {
         for (path, method, call) in calls {
             let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Every reference resolves, and names are unique")
+    @Test("References resolve, and names are unique")
     func references() throws {
         var references: Set<String> = []
         collect(PublishedAPI.document, into: &references)
@@ -92,7 +93,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test("Each call reads exactly the documented body fields, and an error names each of the wrong type")
+    @Test("The fields of each body in the document are those that its call reads")
     func fieldsAreRead() async throws {
         let app = try TestApp()
         let token = try await app.token()
@@ -149,7 +150,7 @@ import Testing
             })
     }
 
-    @Test("The document is public, cacheable, and answers 304")
+    @Test("The document is public, cacheable, and has an entity tag")
     func delivery() async throws {
         let app = try TestApp()
         let answer = try await app.send(.get, "/openapi.json", apiKey: nil)
@@ -172,7 +173,7 @@ import Testing
         #expect(changed.headers[.eTag] == tag)
     }
 
-    @Test("The document has the server's base path and its cookie's name")
+    @Test("The document has the server's path and the names of its cookies")
     func place() throws {
         let servers = PublishedAPI.document.object?["servers"]?.array
         #expect(servers?.first?.object?["url"]?.string == "/base")

@@ -7,7 +7,7 @@ import Testing
 /// The table of carriers' error codes, and the page that documents it.
 @Suite("The kind of an error")
 struct ErrorTableTests {
-    @Test("is documented with its cause and remedy, as is every carrier's code")
+    @Test("is documented with cause and remedy, like every carrier's code")
     func documented() throws {
         let page = try Repository.text("docs/errors.md")
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
@@ -20,7 +20,7 @@ struct ErrorTableTests {
         #expect(lines == types + codes + [other])
     }
 
-    @Test("has one row for every carrier's code")
+    @Test("has exactly one row for every code of a carrier")
     func rows() {
         #expect(Set(CarrierErrorTable.rows.map(\.code)).count == CarrierErrorTable.rows.count)
         #expect(Set(CarrierErrorTable.rows.map(\.cause)).count == CarrierErrorTable.rows.count)

@@ -98,8 +98,8 @@ struct CertificateTests {
         #expect(names().count == 1)
 
         for (chain, key, words) in [
-            (TLSTexts.chain, TLSTexts.otherKey, "not that of the first certificate"),
-            (TLSTexts.expired, TLSTexts.key, "expired on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
+            (TLSTexts.chain, TLSTexts.otherKey, "does not belong to the first certificate"),
+            (TLSTexts.expired, TLSTexts.key, "has expired, on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
         ] {
             try directory.write(chain, as: "chain")
             try directory.write(key, as: "key")

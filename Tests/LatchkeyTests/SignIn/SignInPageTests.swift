@@ -102,7 +102,7 @@ import Testing
     func registers() async throws {
         try await onStage(registration: .required) { _, url in
             let done = try await signIn(Browser(), url)
-            #expect(done.text.contains("nobody is registered here"))
+            #expect(done.text.contains("you are not registered here yet"))
             #expect(done.text.contains("<h1>Sign in</h1>"))
         }
     }

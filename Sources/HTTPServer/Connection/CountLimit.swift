@@ -1,0 +1,33 @@
+import HTTPTypes
+import Synchronization
+
+/// Counts what is in progress, up to a maximum.
+package final class CountLimit: Sendable {
+    private let maximum: Int
+    private let inProgress = Atomic(0)
+
+    package init(maximum: Int) {
+        self.maximum = maximum
+    }
+
+    package var count: Int { inProgress.load(ordering: .relaxed) }
+
+    package var hasRoom: Bool { count < maximum }
+
+    /// Counts one; false at the maximum.
+    package func enter() -> Bool {
+        guard inProgress.add(1, ordering: .relaxed).newValue <= maximum else {
+            leave()
+            return false
+        }
+        return true
+    }
+
+    package func leave() { inProgress.subtract(1, ordering: .relaxed) }
+}
+
+extension HTTPError {
+    static let tooManyStreams = HTTPError(
+        .serviceUnavailable, code: "temporarily_unavailable",
+        message: "Too many clients are watching the status stream. Try again later.", headers: [.retryAfter: "30"])
+}

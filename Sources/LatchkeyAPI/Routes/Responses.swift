@@ -1,0 +1,107 @@
+import HTTPServer
+import HTTPTypes
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+extension Response {
+    private static let jsonHeaders: HTTPFields = [
+        .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
+    ]
+
+    /// A JSON response that must not be stored.
+    static func json(_ status: HTTPResponse.Status, _ body: [UInt8]) -> Response {
+        Response(status: status, headers: jsonHeaders, body: body)
+    }
+
+    /// A JSON object that must not be stored.
+    /// - Parameter capacity: Bytes to reserve.
+    static func json(
+        _ status: HTTPResponse.Status, capacity: Int, _ write: (inout JSONObjectWriter) -> Void
+    ) -> Response {
+        var json = JSONObjectWriter(capacity: capacity)
+        write(&json)
+        return .json(status, json.finish())
+    }
+
+    /// `{}`
+    static let emptyObject = json(.ok, Array("{}".utf8))
+
+    /// 303, which turns a POST into a GET, and sends no referrer.
+    static func redirect(to location: String) -> Response {
+        Response(
+            status: .seeOther,
+            headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+    }
+}
+
+extension SignedIn {
+    /// The token response; without tokens for a page, whose tokens are in cookies.
+    func response(_ status: HTTPResponse.Status, withTokens: Bool = true) -> Response {
+        .json(status, capacity: 256) { json in
+            if withTokens {
+                json.add("token", tokens.token.exposed)
+                json.add("refresh_token", tokens.refreshToken.exposed)
+                json.add("token_type", "bearer")
+            }
+            json.add("expires", tokens.expiresIn)
+            json.add("new_user", isNew)
+            json.add("correlation_id", correlationID.text)
+        }
+    }
+}
+
+extension NonceIssuer.Issued {
+    var response: Response {
+        .json(.ok, capacity: 128) { json in
+            json.add("nonce", nonce.exposed)
+            json.add("state", state.exposed)
+            json.add("expires_in", expiresIn)
+        }
+    }
+}
+
+extension User {
+    /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
+    /// require, is the user's public id, not the carrier's subject.
+    var response: Response {
+        .json(.ok, capacity: 320) { json in
+            json.add("user_id", id.number)
+            json.add("username", orNull: profile[.username])
+            json.add("name", orNull: profile[.name])
+            json.add("email", orNull: profile[.email])
+            json.add("postal_code", orNull: profile[.postalCode])
+            json.add("phone_number", orNull: profile[.phoneNumber])
+            json.add("zenkey_sub", publicID)
+            json.add("created_at", createdAt.secondsSinceEpoch)
+        }
+    }
+}
+
+extension RegistrationOffer {
+    /// Adds the data of a registration form.
+    func write(to json: inout JSONObjectWriter) {
+        json.add("zenkey_attributes", object: writeAttributes)
+        json.add("state_key", handle.exposed)
+        json.add("missing", missing.map(\.rawValue))
+        json.add("expires_in", expiresIn)
+    }
+
+    /// The carrier's attributes in the form of its userinfo response. `sub`, which the apps read, is the handle.
+    private func writeAttributes(to json: inout JSONObjectWriter) {
+        json.add("sub", handle.exposed)
+        if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
+            json.add("name", object: writeName)
+        }
+        if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
+        if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
+        if let code = profile[.postalCode] { json.add("postal_code", object: { $0.add("value", code) }) }
+    }
+
+    private func writeName(to json: inout JSONObjectWriter) {
+        json.add("value", ifPresent: profile[.name])
+        json.add("given_name", ifPresent: profile[.givenName])
+        json.add("family_name", ifPresent: profile[.familyName])
+    }
+}
