@@ -1,5 +1,5 @@
 import Crypto
-import Primitives
+public import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
