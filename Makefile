@@ -4,7 +4,7 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench scaling docs lint format clean
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,10 @@ bench: build  ## measure the release build
 	@scripts/setup --bench
 	Benchmarks/run $(BENCH_FLAGS)
 
+instructions: build  ## count the instructions of a sign-in and of a session check with callgrind
+	@scripts/setup --bench
+	Benchmarks/instructions $(INSTRUCTIONS_FLAGS)
+
 scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write writes them)
 	@scripts/setup --test
 	scripts/scaling $(SCALING_FLAGS)
@@ -91,7 +95,7 @@ docs:  ## build the documentation of the libraries in .build/docs; warnings are 
 	scripts/docs
 
 lint:  ## check the format of the code
-	swift format lint --strict -r $(swift_files)
+	scripts/lint
 
 format:  ## format the code
 	swift format -i -r $(swift_files)

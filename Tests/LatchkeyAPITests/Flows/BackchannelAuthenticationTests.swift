@@ -206,7 +206,7 @@ struct BackchannelAuthenticationTests {
         let asked = calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count
         let refused = try await calls.retry(handle)
         #expect(refused.status == 400)
-        #expect(refused.description.contains("no retries left"))
+        #expect(refused.description.contains("too often"))
         #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count == asked)
     }
 

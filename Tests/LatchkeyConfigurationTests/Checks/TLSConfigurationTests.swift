@@ -52,7 +52,7 @@ struct TLSConfigurationTests {
             ("certificate_file: chain, private_key_file: chain", "tls.private_key_file: the file has no private key"),
             (
                 "certificate_file: chain, private_key_file: other",
-                "tls.private_key_file: the file has a private key that is not"
+                "tls.private_key_file: the file has a private key that does not belong"
             ),
             (
                 "certificate_file: chain, private_key_file: encrypted",
@@ -63,7 +63,7 @@ struct TLSConfigurationTests {
             ("\(pair), client_certificates: optional", "tls.client_ca_file: is missing"),
             (
                 "\(pair), client_certificates: required, client_ca_file: empty",
-                "tls.client_ca_file: the file has no certificate"
+                "tls.client_ca_file: the file has no authority's certificate"
             ),
             ("\(pair), redirect_port: 80", "tls.redirect_port: public_url is not https"),
             ("client_certificates: some", "tls.client_certificates: some is not one"),

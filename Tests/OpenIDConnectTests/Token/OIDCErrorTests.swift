@@ -27,7 +27,7 @@ struct OIDCErrorTests {
     func description() {
         #expect(
             "\(OIDCError.failed(.nonce))"
-                == "invalid_id_token (nonce): The ID token must carry the nonce of this sign-in.")
+                == "invalid_id_token (nonce): The ID token must contain the nonce of this sign-in.")
         #expect(
             "\(OIDCError(.carrierRefused, carrierError: "invalid_grant", reason: "No."))"
                 == "carrier_refused [invalid_grant]: No.")
