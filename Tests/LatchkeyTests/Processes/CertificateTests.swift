@@ -55,7 +55,7 @@ struct CertificateTests {
 
             try write(stage, TLSTexts.otherChain, TLSTexts.key)
             process.send(SIGHUP)
-            try await log("not reloaded: tls.private_key_file: the file has a private key that is not that")
+            try await log("not reloaded: tls.private_key_file: the file has a private key that does not belong")
             #expect(try await ask(stage, port) == "first.example ok")
 
             try write(stage, TLSTexts.otherChain, TLSTexts.otherKey)
@@ -99,7 +99,7 @@ struct CertificateTests {
 
         for (chain, key, words) in [
             (TLSTexts.chain, TLSTexts.otherKey, "does not belong to the first certificate"),
-            (TLSTexts.expired, TLSTexts.key, "has expired, on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
+            (TLSTexts.expired, TLSTexts.key, "expired on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
         ] {
             try directory.write(chain, as: "chain")
             try directory.write(key, as: "key")
@@ -122,7 +122,7 @@ struct CertificateTests {
             for command in ["check-config", "serve"] {
                 let ending = try await stage.run([command], environment: environment)
                 #expect(ending.status == 78)
-                #expect(ending.output.contains("tls.private_key_file: the file has a private key that is not that"))
+                #expect(ending.output.contains("tls.private_key_file: the file has a private key that does not belong"))
             }
             try write(stage, TLSTexts.expired, TLSTexts.key)
             let ending = try await stage.run(["check-config"], environment: environment)

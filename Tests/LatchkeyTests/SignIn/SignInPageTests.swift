@@ -63,7 +63,7 @@ import Testing
             #expect(!done.text.contains("/start"))
             let told = try await Browser().get(url + "/sign-in?action=login&status=success")
             #expect(told.text.contains("<h1>Sign in</h1>"))
-            #expect(told.text.contains("has not kept its cookie"))
+            #expect(told.text.contains("has not stored the cookie"))
         }
     }
 
