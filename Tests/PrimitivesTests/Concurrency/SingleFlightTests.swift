@@ -22,15 +22,19 @@ final class SingleFlightTests: Sendable {
         }
     }
 
+    /// A caller that has begun or joined the operation by the time that this returns.
+    private func call(
+        _ key: String, unless decided: @escaping @Sendable (Int) -> Int? = { _ in nil }
+    ) -> Task<Int, Never> {
+        Task.immediate { await self.run(key, unless: decided) }
+    }
+
     @Test("Callers of one key share an operation; the next caller after its end begins another")
     func shared() async {
-        async let first = run("a")
-        await gate.untilWaiting()
-        async let second = run("a")
-        async let third = run("a")
+        let callers = [call("a"), call("a"), call("a")]
         #expect(flights.isUnderWay("a"))
         gate.open()
-        #expect(await [first, second, third] == [1, 1, 1])
+        for caller in callers { #expect(await caller.value == 1) }
         #expect(!flights.isUnderWay("a"))
         #expect(await run("a") == 2)
     }
@@ -47,14 +51,11 @@ final class SingleFlightTests: Sendable {
 
     @Test("A caller that is cancelled ends neither the operation nor the other callers' wait")
     func cancellation() async {
-        let first = Task { await run("a") }
-        await gate.untilWaiting()
-        let second = Task { await run("a") }
-        first.cancel()
-        second.cancel()
-        async let third = run("a")
+        let callers = [call("a"), call("a")]
+        for caller in callers { caller.cancel() }
+        let last = call("a")
         gate.open()
-        #expect(await [first.value, second.value, third] == [1, 1, 1])
+        for caller in callers + [last] { #expect(await caller.value == 1) }
     }
 
     @Test("An operation goes on after its only caller was cancelled")
@@ -71,14 +72,13 @@ final class SingleFlightTests: Sendable {
     func decided() async {
         #expect(await run("a", unless: { $0 == 0 ? -1 : nil }) == -1)
         #expect(begun.withLock(\.self) == 0)
-        async let first = run("a", unless: { _ in nil })
-        await gate.untilWaiting()
+        let first = call("a")
         #expect(await run("b", unless: { $0 >= 1 ? -2 : nil }) == -2)
         // Joining needs no decision.
-        async let second = run("a", unless: { _ in -3 })
+        let second = call("a", unless: { _ in -3 })
         gate.open()
-        let values = await [first, second]
-        #expect(values == [1, 1] || values == [1, -3])
+        #expect(await first.value == 1)
+        #expect(await second.value == 1)
     }
 
     @Test("A caller that missed an operation sees the value it left")
