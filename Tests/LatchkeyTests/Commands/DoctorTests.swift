@@ -35,7 +35,7 @@ import Testing
         Row(.discoveryRelativeURLs, "metadata", "token_endpoint"), Row(.keys500, "keys", "HTTP status 500"),
         Row(.keysSlow, "keys", "outbound.timeouts"), Row(.keysNotJSON, "keys", "cannot be read"),
         Row(.keysRedirect, "keys", "HTTP status 302"), Row(.keysEmpty, "keys", "empty"),
-        Row(.keysHuge, "keys", "too much"), Row(.keysJunkEntries, nil, "usable"), Row(.keysSharedKeyID, nil, "usable"),
+        Row(.keysHuge, "keys", "too large"), Row(.keysJunkEntries, nil, "usable"), Row(.keysSharedKeyID, nil, "usable"),
         Row(.idTokenWeakKey, "keys", "RSA of 1024 bits"),
     ]
 
