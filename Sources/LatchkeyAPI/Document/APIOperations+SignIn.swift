@@ -8,7 +8,7 @@ extension APIOperation {
             at: "/auth/zenkey-signin", "signInWithZenKey",
             "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
-            .post, "/auth/{provider}/attempts", "issueNonce", .signIn, .key, "Get a nonce for a sign-in",
+            .post, "/auth/{provider}/attempts", "issueAttempt", .signIn, .key, "Get a nonce for a sign-in",
             """
             Optional, unless the client is configured with `nonce: issued`: then a sign-in needs a nonce from here, \
             usable once. A body is ignored.
