@@ -1,4 +1,5 @@
 @testable import OpenIDConnect
+import Primitives
 
 /// The bytes as a response of the userinfo endpoint about `subject`.
 enum UserInfoTarget {
@@ -6,9 +7,7 @@ enum UserInfoTarget {
         JSONPromise.value(bytes)
         let response = OutboundResponse(status: 200, body: bytes)
         guard let user = try? UserInfo(response, subject: "subject", limits: OutboundLimits()) else { return }
-        let texts = [
-            user.name, user.givenName, user.familyName, user.email, user.phoneNumber, user.postalCode, user.birthdate,
-        ]
+        let texts = UserAttribute.allCases.map { user.attributes[$0] } + [user.birthdate]
         for text in texts.compactMap(\.self) { check(text, maximumBytes: 255) }
         if let address = user.address { check(address, maximumBytes: 1024) }
     }

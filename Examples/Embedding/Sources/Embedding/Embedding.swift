@@ -10,7 +10,7 @@ import SystemPackage
 /// One process with a Hummingbird server for the app's own routes and Latchkey for its sign-ins.
 ///
 /// Signs a user in at a simulated carrier and asks the Hummingbird server whose session it is. Exits with 0 if the
-/// answer is right.
+/// response is right.
 @main
 struct Embedding {
     static let apiKey = "embedding-key-of-32-characters-or-more"
@@ -34,9 +34,9 @@ struct Embedding {
         do {
             try await withAppServer(latchkey) { app in
                 let session = try await signIn(simulator, latchkey)
-                let answer = try await app.call("GET", "/session", token: session.token)
-                print("Hummingbird answers for the session: \(answer)")
-                guard answer["active"] as? Bool == true, answer["user_id"] as? Int == session.userID else {
+                let response = try await app.call("GET", "/session", token: session.token)
+                print("Hummingbird responds for the session: \(response)")
+                guard response["active"] as? Bool == true, response["sub"] as? String == session.user else {
                     throw Failure("the session is not active, or is another user's")
                 }
             }
@@ -69,13 +69,13 @@ struct Embedding {
     /// Signs a user in, as an app does with the authorization code from its carrier.
     static func signIn(
         _ simulator: CarrierSimulator, _ latchkey: API
-    ) async throws -> (token: String, userID: Int) {
+    ) async throws -> (token: String, user: String) {
         let code = try await API(baseURL: simulator.baseURL).call("POST", "/demo/codes")
-        let answer = try await latchkey.call("POST", "/auth/zenkey-signin", body: code)
-        guard let token = answer["token"] as? String, let userID = answer["user_id"] as? Int else {
-            throw Failure("the sign-in failed: \(answer)")
-        }
-        return (token, userID)
+        let session = try await latchkey.call("POST", "/auth/zenkey-signin", body: code)
+        guard let token = session["token"] as? String else { throw Failure("the sign-in failed") }
+        let user = try await latchkey.call("GET", "/users/me", token: token)
+        guard let id = user["zenkey_sub"] as? String else { throw Failure("the session has no user") }
+        return (token, id)
     }
 
     /// Runs a Hummingbird server with one route, `GET /session`, which has Latchkey introspect the caller's session
