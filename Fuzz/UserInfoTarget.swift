@@ -1,5 +1,6 @@
-@testable import OpenIDConnect
 import Primitives
+
+@testable import OpenIDConnect
 
 /// The bytes as a response of the userinfo endpoint about `subject`.
 enum UserInfoTarget {
