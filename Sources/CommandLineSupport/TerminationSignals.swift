@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// Made before anything is served, so that an early signal is not missed. SIGPIPE is ignored from then on: a log reader
 /// that has gone away must not end the process.
+///
+/// Sendable without the compiler's check: `sources` is constant, and the rest is behind `state`.
 package final class TerminationSignals: @unchecked Sendable {
-    // @unchecked: `sources` is constant, and the rest is behind `state`.
-
     /// A signal that ends a command.
     package enum Signal: Int32, Sendable, CaseIterable, CustomStringConvertible {
         case interrupt = 2

@@ -509,7 +509,7 @@ class Console:
         self.follow("zenkey")
         self.browser.click("button[formaction$=deny]")
         self.browser.wait("the end", lambda: "status=failure" in self.browser.url)
-        assert "The sign-in was refused" in self.browser.text("main") and "access_denied" in self.browser.text("main")
+        assert "This was declined" in self.browser.text("main") and "access_denied" in self.browser.text("main")
         self.seen("plain-denied")
         for provider, who in (("zenkey", "Jane Doe"), ("acme", "Jane Doe"), ("meetings", "Jane Doe")):
             self.browser.go(self.base + "/sign-in")

@@ -5,9 +5,9 @@ import HTTPTypes
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
 ///
 /// `Connection+Handshake.swift` has the TLS handshake, `Connection+Streaming.swift` the responses written in pieces.
+///
+/// Sendable without the compiler's check: touched on its loop's queue only; the tasks of its handlers run there too.
 final class Connection: LoopMember, @unchecked Sendable {
-    // @unchecked: touched on its loop's queue only; the tasks of its handlers run there too.
-
     /// How far the response to the current request has come.
     enum ResponseProgress {
         case none

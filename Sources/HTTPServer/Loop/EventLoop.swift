@@ -22,9 +22,9 @@ protocol LoopMember: AnyObject {
 ///
 /// A loop is also the executor of its requests' tasks: a handler that awaits resumes on its connection's queue, and the
 /// response is written without another hop.
+///
+/// Sendable without the compiler's check: everything below except `inbox` is used on `queue` only.
 final class EventLoop: TaskExecutor, @unchecked Sendable {
-    // @unchecked: everything below except `inbox` is used on `queue` only.
-
     /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     struct Registration {
         fileprivate let slot: Int

@@ -3,9 +3,9 @@ import Glibc
 import Logging
 
 /// Accepts connections and assigns them to the loops in turn.
+///
+/// Sendable without the compiler's check: mutable state is used on its loop's queue only.
 final class Listener: LoopMember, @unchecked Sendable {
-    // @unchecked: mutable state is used on its loop's queue only.
-
     /// How many connections are accepted before the loop serves others.
     private static let acceptsPerTurn = 64
 

@@ -2,9 +2,10 @@ import CLatchkeyOpenSSL
 import Primitives
 
 /// The OpenSSL context of a listener's TLS sessions.
+///
+/// Sendable without the compiler's check: OpenSSL locks the parts of a context that sessions share; nothing else of it
+/// changes.
 final class TLSContext: @unchecked Sendable {
-    // @unchecked: OpenSSL locks the parts of a context that sessions share; nothing else of it changes.
-
     let pointer: OpaquePointer
     /// The validity period of the server's certificate.
     let validity: ClosedRange<Timestamp>

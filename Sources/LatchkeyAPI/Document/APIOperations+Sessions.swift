@@ -6,10 +6,10 @@ extension APIOperation {
         APIOperation(
             .post, "/auth/token", "refresh", .sessions, .refresh, "Refresh a session",
             """
-            Exchanges a refresh token, usable once, for new tokens. Reuse of a spent token revokes the session, but \
-            for 30 seconds the same refresh gets the same response, so that a lost response or two windows at once \
-            sign nobody out. 503 says nothing about the token: send the same request again. A page of this server's \
-            own origin sends its refresh cookie alone.
+            Exchanges a refresh token, usable once, for new tokens. Reuse of a used token revokes the session. For 30 \
+            seconds the same refresh gets the same response, so that neither a lost response nor two windows that \
+            refresh at once sign the user out. After 503, send the same request again: the token may still be \
+            valid. A page of this server's own origin sends only its refresh cookie.
             """,
             body: Body(
                 schema: "Refresh",

@@ -49,6 +49,18 @@ enum StatusPage {
         <p class="lead">Version \(HTML.escaped(status.version)), up since \(time(status.startedAt)).</p>
         <p id="live" class="live" role="status">As it was at \(time(status.now)).</p>
 
+        \(sections(status))
+        </main>
+        <footer><p>This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.</p>
+        </footer>
+        </body>
+        </html>
+
+        """
+    }
+
+    private static func sections(_ status: ServiceStatus) -> String {
+        """
         <section aria-labelledby="sign-ins-title">
         <h2 id="sign-ins-title">Sign-ins in the last hour</h2>
         <dl id="outcomes" class="numbers">\(outcomes(status.lastHour))</dl>
@@ -88,12 +100,6 @@ enum StatusPage {
         <h2 id="load-title">Load</h2>
         <dl id="load" class="numbers">\(load(status))</dl>
         </section>
-        </main>
-        <footer><p>This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.</p>
-        </footer>
-        </body>
-        </html>
-
         """
     }
 

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// Numbers that any thread can add to with one atomic instruction, without locks and allocations.
+///
+/// Sendable without the compiler's check: the pointer is constant, and the memory is atomic.
 final class Cells: @unchecked Sendable {
-    // @unchecked: the pointer is constant, and the memory is atomic.
-
     private let storage: UnsafeMutablePointer<Atomic<UInt64>>
     let count: Int
 

@@ -81,7 +81,7 @@ package final class KeyCache: Sendable {
         !fetches.isUnderWay(url) && state.withLock { $0.held?.freshness.isRefreshDue(at: now) ?? false }
     }
 
-    /// Fetches the keys before their time. The keys at hand serve meanwhile, and longer if the fetch fails.
+    /// Fetches the keys before they expire. The cached keys stay in use meanwhile, and also after a failed fetch.
     /// - Returns: Whether there are new keys.
     func refresh() async -> Bool {
         if case .success = await fetch(now: clock.now()) { true } else { false }

@@ -8,7 +8,7 @@ public struct OIDCError: Error, Sendable {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Discovery knows no carrier for the network, or sends the user to choose one.
         case unknownNetwork = "unknown_network"
-        /// Discovery responded with an error of its own, named by ``OIDCError/carrierError``.
+        /// The discovery service responded with an error code, in ``OIDCError/carrierError``.
         case discoveryRefused = "discovery_refused"
         /// The provider's metadata cannot be used or must not be trusted.
         case metadataRefused = "metadata_refused"

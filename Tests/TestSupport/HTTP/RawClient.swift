@@ -11,9 +11,9 @@ import Glibc
 /// try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 /// let response = try await client.readResponse()
 /// ```
+///
+/// Sendable without the compiler's check: `received` and `isOpen` are touched on `queue` only.
 public final class RawClient: @unchecked Sendable {
-    // @unchecked: `received` and `isOpen` are touched on `queue` only.
-
     public enum Failure: Error, Sendable, Hashable {
         /// The time limit was over; what had been received and not yet read is told.
         case timedOut(received: [UInt8])
