@@ -54,7 +54,7 @@ let package = Package(
             ]),
 
         // Outbound requests with curl.
-        .target(name: "OutboundHTTP", dependencies: ["CLatchkeyCurl", "OpenIDConnect"]),
+        .target(name: "OutboundHTTP", dependencies: ["CLatchkeyCurl", "OpenIDConnect", "Primitives"]),
 
         // The stored records and the store protocols of the use cases; no database.
         .target(

@@ -52,6 +52,6 @@ public typealias IDTokenExplanation = TokenExplanation<IDTokenCheck>
 public typealias LogoutTokenExplanation = TokenExplanation<LogoutTokenCheck>
 
 extension TokenExplanation: Redacted {
-    /// The steps and whether all passed.
-    public var shown: [Mirror.Child] { [("isAccepted", isAccepted), ("steps", steps)] }
+    /// Whether the token would be accepted.
+    public var shown: [Mirror.Child] { [("isAccepted", isAccepted)] }
 }
