@@ -42,7 +42,7 @@ extension BackchannelAuthentication {
                 try await migration.refuseIfMoved(identity)
                 return .mustRegister(try await offer(record, identity))
             case .sessionEnded: throw .backchannelSignedOutSince
-            case .changed: record = try await reloaded(record)
+            case .changed: record = try await self.record(of: record.handle)
             }
         }
         throw .backchannelContended

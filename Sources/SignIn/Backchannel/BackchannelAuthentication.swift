@@ -141,11 +141,9 @@ package struct BackchannelAuthentication: Sendable {
     /// Finds the sign-in of a handle, if it belongs to the caller.
     private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> BackchannelAuthenticationRecord {
         guard handle.exposed.utf8.count == SessionTokens.characters else { throw .backchannelUnknown }
-        let hash = TokenHash(sha256Of: handle.exposed)
-        let now = clock.now()
-        let record = try await stored(await store.backchannelAuthentication(handle: hash, at: now))
+        let record = try await record(of: TokenHash(sha256Of: handle.exposed))
         // Unknown for another caller, so that guesses learn nothing.
-        guard let record, record.caller == caller.hash else { throw .backchannelUnknown }
+        guard record.caller == caller.hash else { throw .backchannelUnknown }
         return record
     }
 
@@ -186,18 +184,16 @@ package struct BackchannelAuthentication: Sendable {
                 changed.revision += 1
                 return changed
             }
-            record = try await reloaded(record)
+            record = try await self.record(of: record.handle)
         }
         throw .backchannelContended
     }
 
-    func reloaded(_ record: BackchannelAuthenticationRecord) async throws(SignInError)
-        -> BackchannelAuthenticationRecord
-    {
+    func record(of handle: TokenHash) async throws(SignInError) -> BackchannelAuthenticationRecord {
         let now = clock.now()
-        let latest = try await stored(await store.backchannelAuthentication(handle: record.handle, at: now))
-        guard let latest else { throw .backchannelUnknown }
-        return latest
+        let record = try await stored(await store.backchannelAuthentication(handle: handle, at: now))
+        guard let record else { throw .backchannelUnknown }
+        return record
     }
 
     /// Runs a step and writes its log line. An error gets the sign-in's correlation id.

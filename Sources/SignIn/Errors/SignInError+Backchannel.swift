@@ -18,8 +18,7 @@ extension SignInError {
         fault: .carrier)
 
     /// A session of the user was ended after the first poll.
-    static let backchannelSignedOutSince = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let backchannelSignedOutSince = invalidGrant(
         "The outcome was returned before, and its user was signed out since. Start a new sign-in.")
 
     static let backchannelUnknown = SignInError(

@@ -24,8 +24,7 @@ extension SignInError {
         "nonce was not issued by this server, or was used, or has expired. Get a new one from the attempts endpoint.")
 
     /// The sign-in was sent again, and its user was erased since.
-    static let userErased = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let userErased = invalidGrant(
         "The code was used before, and its user was erased since. Start again with a new authorization request.")
 
     /// The account was moved away from this identity. The carrier may have given it to another user since.
@@ -34,12 +33,10 @@ extension SignInError {
         "The account was moved to another carrier. Sign in with that carrier; the operator can undo a move by mistake.")
 
     /// The sign-in was sent again, and a session of its user was ended since.
-    static let signedOutSince = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let signedOutSince = invalidGrant(
         "The code was used before, and its user was signed out since. Start a new sign-in.")
 
-    static let sentTooOften = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let sentTooOften = invalidGrant(
         "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
     static let unknownHandle = SignInError(

@@ -27,20 +27,15 @@ extension SignInError {
         .refusedByCarrier("access_denied"), .discoveryStateError,
         "The response of carrier discovery names no mccmnc. Start a new sign-in.")
 
-    static let carrierNotNamed = SignInError(
-        .carrierError, .serverError, "The authorization response has no mccmnc. Start a new sign-in.",
-        fault: .carrier)
+    static let carrierNotNamed = carrierError("The authorization response has no mccmnc. Start a new sign-in.")
 
-    static let codeMissing = SignInError(
-        .carrierError, .serverError, "The authorization response has no code. Start a new sign-in.", fault: .carrier)
+    static let codeMissing = carrierError("The authorization response has no code. Start a new sign-in.")
 
-    static let codeOfAnotherSignIn = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let codeOfAnotherSignIn = invalidGrant(
         "The authorization response has the code of another sign-in. Start a new sign-in.")
 
-    static let issuerMixedUp = SignInError(
-        .carrierError, .serverError,
-        "The authorization response names another issuer than the provider's. Start a new sign-in.", fault: .carrier)
+    static let issuerMixedUp = carrierError(
+        "The authorization response names another issuer than the provider's. Start a new sign-in.")
 
     static let issuerNotNamed = SignInError(
         .carrierError, .serverError,
@@ -55,8 +50,7 @@ extension SignInError {
         .invalidToken, .invalidRequest,
         "session_id is unknown, was used, or has expired. Start a new sign-in.")
 
-    static let sessionCodeVerifierWrong = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
+    static let sessionCodeVerifierWrong = invalidGrant(
         "code_verifier does not match the code_challenge of the sign-in. Start a new sign-in.")
 
     /// The carrier sent the browser back with an error (OpenID Connect Core section 3.1.2.6).

@@ -25,10 +25,9 @@ extension SignInError {
         "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the "
             + "operator must check vault.encryption_keys.", fault: .ours)
 
-    static let resourceRefused = SignInError(
-        .carrierError, .serverError,
+    static let resourceRefused = carrierError(
         "The provider issues access tokens but does not accept them for this resource. The operator must check its URL "
-            + "and the client's scopes.", fault: .carrier)
+            + "and the client's scopes.")
 
     /// A provider's failure outside a sign-in.
     init(ofResource error: OIDCError) {

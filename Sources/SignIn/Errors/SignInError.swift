@@ -98,6 +98,14 @@ package struct SignInError: Error, Sendable, Hashable {
         SignInError(.invalidRequest, .invalidRequest, description)
     }
 
+    static func invalidGrant(_ description: String) -> SignInError {
+        SignInError(.refusedByCarrier("invalid_grant"), .requestDenied, description)
+    }
+
+    static func carrierError(_ description: String) -> SignInError {
+        SignInError(.carrierError, .serverError, description, fault: .carrier)
+    }
+
     func with(_ correlationID: CorrelationID) -> SignInError {
         var error = self
         error.correlationID = correlationID
