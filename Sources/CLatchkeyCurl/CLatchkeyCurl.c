@@ -103,7 +103,7 @@ CURL *ccurl_next_finished(CURLM *multi, CURLcode *result) {
 }
 
 size_t ccurl_octets(const struct curl_sockaddr *address, uint8_t octets[16]) {
-    // libcurl declares the first bytes only: what follows them is as long as the family makes it.
+    // libcurl declares the first bytes only: the length depends on the family.
     if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
         struct sockaddr_in ipv4;
         memcpy(&ipv4, (const char *)address + offsetof(struct curl_sockaddr, addr), sizeof ipv4);
@@ -145,7 +145,7 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-// Signals a thread raises by its own fault stay open: blocked, they would end the process without a backtrace.
+// Synchronous fault signals stay unblocked: blocked, they would end the process without a backtrace.
 static void block_signals(sigset_t *previous) {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
     sigset_t blocked;
@@ -167,7 +167,7 @@ int ccurl_start_thread(void (*body)(void *context), void *context) {
         return error;
     }
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // A thread inherits the mask of the one that makes it.
+    // A thread inherits the mask of its creator.
     sigset_t previous;
     block_signals(&previous);
     pthread_t thread;

@@ -32,26 +32,25 @@ struct copenssl_session {
     SSL *ssl;
     const char *reason;
     int descriptor;
-    // Whether the last read found less than it asked for: the next one would find nothing.
+    // Whether the last read was short: the socket is empty.
     unsigned char is_drained;
     unsigned char ends;
     unsigned char has_ended;
     unsigned char is_established;
-    // After a failure nothing more may be sent, not even the end (SSL_shutdown(3)).
+    // After a failure nothing may be sent, not even close_notify (SSL_shutdown(3)).
     unsigned char is_broken;
     unsigned char saw_plain_http;
-    // Messages of the handshake received since it ended, or since the last data.
+    // Handshake messages since the end of the handshake, or since the last data.
     unsigned int messages_in_a_row;
 };
 
-// The socket, as OpenSSL sees it. Its own socket BIO would have the process killed by SIGPIPE, and would ask the socket
-// once more after each record only to hear that there is nothing.
+// The socket's BIO. OpenSSL's own would raise SIGPIPE, and would read the empty socket once more after each record.
 
 static int socket_read(BIO *bio, char *buffer, int room) {
     copenssl_session *session = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (room <= 0) return 0;
-    // Of a client that was found to flood the server no more is taken.
+    // No more input from a client that floods the server.
     if (session->is_broken) return -1;
     if (session->is_drained) {
         BIO_set_retry_read(bio);
@@ -113,7 +112,7 @@ static void make_socket_method(void) {
 
 static const unsigned char protocol[] = "\x08http/1.1";
 
-// RFC 7301 section 3.2: a client that offers protocols and not ours is told so and nothing else.
+// RFC 7301 section 3.2: a client that offers only other protocols gets an alert.
 static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_count, const unsigned char *offered,
                            unsigned int count, void *unused) {
     (void)ssl;
@@ -127,7 +126,7 @@ static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     return SSL_TLSEXT_ERR_OK;
 }
 
-// Without it a key with a passphrase would be asked for at the terminal.
+// Without it OpenSSL would ask for a passphrase at the terminal.
 static int refuse_passphrase(char *buffer, int room, int writing, void *asked) {
     (void)buffer;
     (void)room;
@@ -146,7 +145,7 @@ static BIO *reader(const uint8_t *bytes, size_t count) {
     return count > INT_MAX ? NULL : BIO_new_mem_buf(bytes, (int)count);
 }
 
-// Whether the last certificate that could not be read was none at all: the end of the text.
+// Whether reading ended at the end of the text, not at a damaged certificate.
 static int is_at_end(void) {
     unsigned long error = ERR_peek_last_error();
     return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
@@ -207,7 +206,7 @@ static copenssl_fault trust(SSL_CTX *ssl, const uint8_t *bytes, size_t count) {
         fault = COPENSSL_AUTHORITIES_UNREADABLE;
     }
     if (fault == COPENSSL_SOUND) {
-        // What clients are told, so that they know which of theirs to show.
+        // Sent to clients, so that they can choose a certificate.
         SSL_CTX_set_client_CA_list(ssl, names);
         names = NULL;
     }
@@ -216,7 +215,7 @@ static copenssl_fault trust(SSL_CTX *ssl, const uint8_t *bytes, size_t count) {
     return fault;
 }
 
-// TLS 1.2 with forward secrecy and authenticated encryption alone; those of TLS 1.3 all have both.
+// TLS 1.2 with forward secrecy and authenticated encryption only; all ciphers of TLS 1.3 have both.
 static const char ciphers[] = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
                               "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
                               "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
@@ -224,14 +223,14 @@ static const char ciphers[] = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GC
 static int set_rules(SSL_CTX *ssl) {
     static const unsigned char name[] = "latchkey";
     SSL_CTX_set_security_level(ssl, 2);
-    // An end without a word is an end all the same: HTTP itself tells whether a message is whole.
+    // An end without close_notify is accepted: HTTP knows whether a message is complete.
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                  SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
-    // Idle connections are many: they keep no buffers.
+    // Idle connections keep no buffers.
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_read_ahead(ssl, 1);
-    // Sessions are resumed by tickets, which clients keep.
+    // Sessions are resumed with tickets, which clients keep.
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(ssl, select_protocol, NULL);
     if (SSL_CTX_set1_groups_list(ssl, "X25519MLKEM768:X25519:P-256:P-384") != 1 &&
@@ -285,8 +284,8 @@ int64_t copenssl_context_not_after(const copenssl_context *context) { return con
 
 // Sessions
 
-// More messages of the handshake in a row than any client has a reason for once it has ended. Each KeyUpdate (RFC 8446
-// section 4.6.3) costs new keys, and each request for renegotiation an answer.
+// More handshake messages in a row than any honest client sends after the handshake. Each KeyUpdate (RFC 8446 section
+// 4.6.3) costs new keys, and each renegotiation request a response.
 static const unsigned int maximum_messages_in_a_row = 32;
 
 static void count_message(int sent, int version, int type, const void *message, size_t count, SSL *ssl, void *argument) {
@@ -335,7 +334,7 @@ void copenssl_ready(copenssl_session *session, int ends) {
     session->ends = ends != 0;
 }
 
-// What a call that did not succeed came to.
+// The status of a failed call.
 static copenssl_outcome outcome(copenssl_session *session, int result) {
     switch (SSL_get_error(session->ssl, result)) {
     case SSL_ERROR_WANT_READ:

@@ -36,12 +36,12 @@ static const int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 static const int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 #endif
 
-// Without O_NONBLOCK the opening of a pipe would wait for a writer, before it can be seen that it is one.
+// Without O_NONBLOCK opening a pipe would wait for a writer.
 static const int file_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 int csystem_open_folder(const char *path) { return open(path, folder_flags); }
 
-// Folder after folder, none of them by a symbolic link, and never upwards.
+// Opens folder after folder, without symbolic links and without `..`.
 static int open_without_links(int folder, const char *path) {
     char name[NAME_MAX + 1];
     int at = folder;
@@ -72,7 +72,7 @@ static int open_without_links(int folder, const char *path) {
 int csystem_open_beneath(int folder, const char *path) {
 #if defined(HAS_OPENAT2)
     struct open_how how = {.flags = (uint64_t)file_flags, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    // Something was renamed meanwhile, so that the kernel could not be sure: it may be the next time.
+    // A concurrent rename: the kernel could not be sure, so try again.
     for (int tries = 0; tries < 8; tries++) {
         long opened = syscall(SYS_openat2, folder, path, &how, sizeof how);
         if (opened >= 0) return (int)opened;

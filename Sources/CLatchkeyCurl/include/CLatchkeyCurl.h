@@ -1,5 +1,4 @@
-// What Swift cannot say to libcurl itself: the variadic setters and getters, by type, and what differs between the
-// library's versions.
+// Typed forms of libcurl's variadic setters and getters, and the differences between its versions.
 #ifndef LATCHKEY_CCURL_H
 #define LATCHKEY_CCURL_H
 
@@ -26,7 +25,7 @@ CURLcode ccurl_set_callbacks(CURL *easy, curl_write_callback body, curl_write_ca
 /// Limits the schemes to https, or to https and http.
 CURLcode ccurl_set_schemes(CURL *easy, int allow_http);
 
-/// Lets a transfer end without waiting for a name lookup still under way, where the library can (7.87 and later).
+/// Lets a transfer end without waiting for a running name lookup, if the library can (7.87 and later).
 void ccurl_set_quick_exit(CURL *easy);
 
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
@@ -34,8 +33,8 @@ CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 long ccurl_response_code(CURL *easy);
 void *ccurl_private(CURL *easy);
 
-/// When the certificate that the server showed on this transfer's connection expires, as libcurl writes it; NULL if it
-/// does not tell. The text is the handle's, until its next transfer.
+/// The expiry of the server's certificate on this transfer's connection, as libcurl writes it; NULL if unknown. Valid
+/// until the handle's next transfer.
 const char *ccurl_certificate_expiry(CURL *easy);
 
 /// The next finished transfer: its easy handle and result; NULL if there is none.

@@ -1,4 +1,4 @@
-// PostgreSQL's client library, wherever the system keeps its header.
+// PostgreSQL's client library; finds its header.
 #ifndef LATCHKEY_CPOSTGRES_H
 #define LATCHKEY_CPOSTGRES_H
 

@@ -1,4 +1,4 @@
-// System calls that Swift's view of the C library leaves out, or shows only as macros.
+// System calls that Swift's import of the C library lacks, or has only as macros.
 #ifndef LATCHKEY_CSYSTEM_H
 #define LATCHKEY_CSYSTEM_H
 
@@ -12,12 +12,11 @@
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
-/// Has the C library's allocator keep no more than so many heaps, and in them no blocks of so many bytes or more; does
-/// nothing where it has no such limits.
+/// Limits the heaps of the C library's allocator, and the size of the blocks in them; does nothing without such limits.
 void csystem_limit_heaps(int count, int largest);
 
-/// Opens a file for reading, close-on-exec and without waiting, by a path that has to end below a folder: neither `..`
-/// nor a symbolic link leads out of it. Where the system cannot see to that, a path with any symbolic link is refused.
+/// Opens a file for reading, close-on-exec and non-blocking, by a path that must end below a folder: neither `..` nor a
+/// symbolic link leads out of it. Without kernel support for that, a path with any symbolic link is refused.
 /// Returns a descriptor, or -1 and errno.
 int csystem_open_beneath(int folder, const char *path);
 

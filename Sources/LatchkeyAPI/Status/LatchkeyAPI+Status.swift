@@ -80,7 +80,7 @@ extension LatchkeyAPI {
 extension APIError {
     static let notForOperators = APIError(
         .forbidden, "unauthorized_client", .configurationError,
-        "This API key is not an operator's. The operator has to give it operator: true in the configuration.")
+        "This API key is not an operator's. The operator must give it operator: true in the configuration.")
 }
 
 extension HTTPField.Name {

@@ -109,7 +109,7 @@ extension ServiceStatus {
 }
 
 extension ServiceStatus.Failure {
-    /// Where an operator has to look. An invalid ID token may be the app's or the carrier's fault: the check tells.
+    /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells.
     var dueTo: String {
         if report.check != nil { return "id_token" }
         return switch report.fault {

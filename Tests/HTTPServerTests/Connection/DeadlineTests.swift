@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// Time is turned by hand. The limits differ from each other so that no one stands in for another.
+/// The clock is set by hand. All limits differ, so that none can hide another.
 @Suite("Deadlines of a connection")
 struct DeadlineTests {
     private static let timeouts: ServerTimeouts = {

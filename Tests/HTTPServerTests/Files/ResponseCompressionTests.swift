@@ -15,7 +15,7 @@ struct ResponseCompressionTests {
         return String(decoding: plain, as: UTF8.self)
     }
 
-    /// A JSON answer of 2 KiB that anybody may keep, but for a change; what becomes of it.
+    /// A cacheable JSON response of 2 KiB with a change, after compression.
     private func answer(
         to headers: HTTPFields = [.acceptEncoding: "gzip"], method: HTTPRequest.Method = .get,
         _ change: (inout Response) -> Void = { _ in }

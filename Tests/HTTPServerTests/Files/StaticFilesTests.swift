@@ -191,7 +191,7 @@ struct StaticFilesTests {
 
     static let date = "Tue, 14 Nov 2023 22:13:20 GMT"
 
-    /// Of the request's fields, `TAG` stands for the file's tag.
+    /// `TAG` in a request's fields is the file's tag.
     static let conditions: [(HTTPFields, Int)] = [
         ([.ifNoneMatch: "TAG"], 304), ([.ifNoneMatch: "W/TAG"], 304), ([.ifNoneMatch: "\"x\", TAG"], 304),
         ([.ifNoneMatch: "*"], 304), ([.ifNoneMatch: "\"x\""], 200), ([.ifNoneMatch: "TA"], 200),

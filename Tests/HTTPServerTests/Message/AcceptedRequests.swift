@@ -84,11 +84,11 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
         .init("a name of one letter", request("GET /", "a: b"), get()),
         .init("the same field twice", request("GET /", "Accept: a", "Accept: b"), get()),
         .init(
-            "as many fields as may be",
+            "the maximum of fields",
             request("GET /") + "GET / HTTP/1.1\r\nHost: a\r\n"
                 + String(repeating: "X: y\r\n", count: 99) + "\r\n", get(), get()),
         .init(
-            "as long a header as may be",
+            "the maximum of header bytes",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "a", count: 16384 - 9 - 5) + "\r\n\r\n", get()),
     ]
 

@@ -6,7 +6,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
     let error: RequestError
-    /// How many valid requests stand before the one that is refused.
+    /// How many valid requests come before the refused one.
     let handledBefore: Int
     /// Whether the client ends its side after the bytes.
     let ends: Bool

@@ -1,4 +1,4 @@
-/// The bytes of a text whose characters up to U+00FF stand for one byte each, so that a table can show any byte.
+/// The bytes of a text, one for each character up to U+00FF, so that a table can show any byte.
 func wire(_ text: String) -> [UInt8] {
     text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
 }

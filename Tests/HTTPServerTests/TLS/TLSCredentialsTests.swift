@@ -32,7 +32,7 @@ struct TLSCredentialsTests {
         ("a key of another kind", TLSStage.credentials(key: TLSTexts.weakKey), .keyMismatch),
         ("no authorities", authorities("", .optional), .authoritiesUnreadable),
         ("authorities that are none", authorities(TLSTexts.key, .required), .authoritiesUnreadable),
-        ("authorities nobody asks for", authorities("", .none), nil),
+        ("authorities without client certificates", authorities("", .none), nil),
     ]
 
     private static func damaged(_ text: String, after count: Int) -> String {

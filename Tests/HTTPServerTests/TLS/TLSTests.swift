@@ -305,7 +305,7 @@ struct TLSTests {
                 stalled.append(try await stage.live.connect())
                 #expect(try await stage.live.reachesConnectionCount(count))
             }
-            // All are young: a fifth has to go, and tries again until the oldest has had its second.
+            // All are young: a fifth is cut, and tries again until the oldest is a second old.
             let said = try await stage.python(
                 """
                 end, said = time.monotonic() + 15, ""
