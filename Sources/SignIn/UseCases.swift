@@ -6,7 +6,8 @@ package import StorageModel
 /// All use cases, over one store.
 ///
 /// ```swift
-/// let useCases = UseCases(configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: logger)
+/// let useCases = UseCases(
+///     configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: logger)
 /// let outcome = try await useCases.signIn(request)
 /// ```
 package struct UseCases: Sendable {

@@ -114,7 +114,7 @@ package final class SigningKeys: Sendable {
         let keys = records.map { StoredKey($0, protection) }
         for key in keys where key.signing == nil {
             logger.error(
-                "a signing key cannot be decrypted; put the encryption key it was made under back into the configuration",
+                "a signing key cannot be decrypted; configure its encryption key again",
                 metadata: ["kid": "\(key.record.id)"])
         }
         return keys

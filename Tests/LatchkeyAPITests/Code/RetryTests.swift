@@ -98,7 +98,7 @@ struct RetryTests {
     }
 
     @Test("is not affected by another user's sign-out")
-    func afterSomebodyElsesSignOut() async throws {
+    func afterAnotherUsersSignOut() async throws {
         let app = try TestApp()
         _ = try await app.token()
         app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }

@@ -155,7 +155,7 @@ struct StepTimesTests {
         let line = try #require(app.log.signIns.last)
         #expect(line.level == .warning)
         #expect(line.metadata["outcome"] == "carrier_timeout")
-        #expect(line.metadata["mccmnc"] == nil, "anybody can name a network")
+        #expect(line.metadata["mccmnc"] == nil, "an unauthenticated request can name any network")
         #expect(try steps(line) == ["discovery"])
     }
 

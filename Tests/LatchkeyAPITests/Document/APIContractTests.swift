@@ -31,13 +31,15 @@ import Testing
         ("WWW-Authenticate", "Bearer"), ("Allow", "GET"), ("Retry-After", "1"),
     ]
     private static let session = """
-        "id": "1", "client_id": "c", "device": null, "created_at": 1, "last_seen_at": 1, "expires_at": 2, "current": true
+        "id": "1", "client_id": "c", "device": null, "created_at": 1, "last_seen_at": 1, "expires_at": 2, \
+        "current": true
         """
     private static let sessions = "{\"sessions\": [{\(session)}]}"
 
     private static func error(_ code: String, type: String = "invalidRequest", more: String = "") -> String {
         """
-        {"error": "\(code)", "error_description": "d", "message": "m", "error_type": "\(type)", "request_id": "k-1"\(more)}
+        {"error": "\(code)", "error_description": "d", "message": "m", "error_type": "\(type)", \
+        "request_id": "k-1"\(more)}
         """
     }
 
@@ -56,17 +58,19 @@ import Testing
         Row("has more, which", "GET", "/users/me/sessions", 200, #"{"sessions": [], "more": 1}"#),
         Row("[0].device is not", "GET", "/users/me/sessions", 200, sessions.replacing("null", with: "1")),
         Row(
-            "[0] has no current", "GET", "/users/me/sessions", 200, sessions.replacing(#", "current": true"#, with: "")),
+            "[0] has no current", "GET", "/users/me/sessions", 200,
+            sessions.replacing(#", "current": true"#, with: "")),
         Row("has no such status", "GET", "/users/me/sessions", 418, error("teapot")),
         Row("error expired is not told of", "GET", "/users/me", 401, error("expired")),
         Row("error_type is none of", "GET", "/users/me", 401, error("invalid_token", type: "odd")),
         Row("which its schema does not name", "GET", "/users/me", 401, error("invalid_token", more: #", "sub": "1""#)),
         Row(
-            "WWW-Authenticate is missing", "GET", "/users/me", 401, without: "WWW-Authenticate", error("invalid_token")),
+            "WWW-Authenticate is missing", "GET", "/users/me", 401, without: "WWW-Authenticate",
+            error("invalid_token")),
         Row("Allow is missing", "PUT", "/users/me", 405, without: "Allow", error("method_not_allowed")),
         Row("no such operation", "GET", "/users/you", 200, "{}"),
         Row("no such operation", "PUT", "/users/me", 200, "{}"),
-        Row("none is told of", "POST", "/auth/zenkey-async-signin/notification", 204, "{}"),
+        Row("none is documented", "POST", "/auth/zenkey-async-signin/notification", 204, "{}"),
         Row("fits none", "GET", "/auth/zenkey-async-signin/h", 200, #"{"auth_req_id": "h", "token": "t"}"#),
         Row("expires is less than", "POST", "/auth/token", 200, tokens(expires: -1)),
         Row("token_type is not", "POST", "/auth/token", 200, tokens(type: "mac")),

@@ -78,7 +78,7 @@ struct SigningKeysTests {
     }
 
     @Test("Many processes that start at once create one key, and so the next one")
-    func copies() async throws {
+    func processes() async throws {
         let processes = try (0..<8).map { _ in try process() }
         for count in [1, 2] {
             try await withThrowingTaskGroup(of: Void.self) { group in
