@@ -120,12 +120,20 @@ def measure(port, api_key, tokens, codes, hanging_codes, hang, before, during):
     quiet, disturbed, waiting = asyncio.run(compare(load, before, during, iter(bodies), hanging_bodies, hang))
     rows = [row(*figures) for figures in zip(("sign-in", "session check"), quiet, disturbed)]
     answers = ", ".join(f"{count} × {answer}" for answer, count in sorted(load.hanging_answers.items()))
-    return "\n".join([
-        "", f"One carrier responds; {SIGN_INS} users per second sign in there, with {CHECKS} session checks per second.",
-        f"For {before} s there is no other load; then, for {during} s, another carrier hangs, where "
-        f"{HANGING_SIGN_INS} users per second try to sign in:", "",
-        "| what | p50 ms before | p50 ms meanwhile | p99 ms before | p99 ms meanwhile |", "|---|---:|---:|---:|---:|",
-        *rows, "", f"At the carrier that hung: {answers or 'no response'}; {waiting} still waiting at the end."])
+    return "\n".join(
+        [
+            "",
+            f"One carrier responds; {SIGN_INS} users per second sign in there, with {CHECKS} session checks per second.",
+            f"For {before} s there is no other load; then, for {during} s, another carrier hangs, where "
+            f"{HANGING_SIGN_INS} users per second try to sign in:",
+            "",
+            "| what | p50 ms before | p50 ms meanwhile | p99 ms before | p99 ms meanwhile |",
+            "|---|---:|---:|---:|---:|",
+            *rows,
+            "",
+            f"At the carrier that hung: {answers or 'no response'}; {waiting} still waiting at the end.",
+        ]
+    )
 
 
 def row(name, quiet, disturbed):

@@ -27,7 +27,9 @@ def request(connection, path):
             raise SystemExit("the server closed a connection")
         answer += piece
     head, _, content = answer.partition(b"\r\n\r\n")
-    length = int(next(line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")))
+    length = int(
+        next(line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+    )
     while len(content) < length:
         content += connection.recv(65536)
     return int(answer.split()[1])

@@ -27,7 +27,12 @@ import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KEY, CLIENT, SECRET, REDIRECT = "key-of-the-scaling-0123456789", "ccid-scaling", "secret-of-the-scaling", "https://app.example/callback"
+KEY, CLIENT, SECRET, REDIRECT = (
+    "key-of-the-scaling-0123456789",
+    "ccid-scaling",
+    "secret-of-the-scaling",
+    "https://app.example/callback",
+)
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 TABLES = ["users", "identities", "sessions"]
 # Cached sessions of an instance: Sources/SignIn/Sessions/SessionCache.swift.
@@ -37,7 +42,9 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
 parser.add_argument("--simulator", required=True)
 parser.add_argument("--users", type=int, default=100_000)
-parser.add_argument("--calls", type=int, default=4_000, help="calls of each kind, at most 9000: the simulator keeps 10,000 codes")
+parser.add_argument(
+    "--calls", type=int, default=4_000, help="calls of each kind, at most 9000: the simulator keeps 10,000 codes"
+)
 parser.add_argument("--connections", type=int, default=16)
 parser.add_argument("--write", action="store_true", help="write the figures into docs/scaling.md")
 options = parser.parse_args()
@@ -149,7 +156,9 @@ class Postgres:
         return spent
 
     def bytes(self):
-        return int(self.ask(f"SELECT sum(pg_total_relation_size(t)) FROM unnest('{{{','.join(TABLES)}}}'::regclass[]) t"))
+        return int(
+            self.ask(f"SELECT sum(pg_total_relation_size(t)) FROM unnest('{{{','.join(TABLES)}}}'::regclass[]) t")
+        )
 
     def end(self):
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "-w", "stop")
@@ -173,8 +182,10 @@ def fill_postgres(postgres, count):
     made_token = "rtrim(translate(encode(sha256(convert_to('{}-' || g, 'UTF8')), 'base64'), '+/', '-_'), '=')"
     for table in TABLES:
         order = {"users": "id", "identities": "user_id", "sessions": "serial"}[table]
-        columns = postgres.ask(f"SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = '{table}'::regclass "
-                               "AND attnum > 0 AND NOT attisdropped ORDER BY attnum").split("\n")
+        columns = postgres.ask(
+            f"SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = '{table}'::regclass "
+            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        ).split("\n")
         names, values = [], []
         for name, kind in (column.split(" ", 1) for column in columns):
             value = f"t.{name}"
@@ -186,12 +197,17 @@ def fill_postgres(postgres, count):
                 value = f"sha256(convert_to({made_token.format(TOKENS[name])}, 'UTF8'))"
             elif name in UNIQUE[table]:
                 made = f"sha256(convert_to('{table}-{name}-' || g, 'UTF8'))"
-                value = (f"substring({made} for length(t.{name}))" if kind == "bytea"
-                         else f"left(rtrim(translate(encode({made} || {made}, 'base64'), E'+/\\n', '-_'), '='), length(t.{name}))")
+                value = (
+                    f"substring({made} for length(t.{name}))"
+                    if kind == "bytea"
+                    else f"left(rtrim(translate(encode({made} || {made}, 'base64'), E'+/\\n', '-_'), '='), length(t.{name}))"
+                )
             names.append(name)
             values.append(value)
-        postgres.ask(f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(values)} FROM generate_series(1, {count}) g, "
-                     f"(SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1) t")
+        postgres.ask(
+            f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(values)} FROM generate_series(1, {count}) g, "
+            f"(SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1) t"
+        )
     postgres.ask("SELECT setval(pg_get_serial_sequence('users', 'id'), (SELECT max(id) FROM users))")
     postgres.ask("VACUUM ANALYZE")
 
@@ -214,7 +230,9 @@ def fill_sqlite(path, count):
         for table, (names, row) in patterns.items():
             rows = [[sqlite_value(table, name, value, first, number) for name, value in zip(names, row)]
                     for number in range(start, min(start + 1_000, count + 1))]
-            database.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows)
+            database.executemany(
+                f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows
+            )
         database.commit()
     grown = size() - before
     database.close()
@@ -242,7 +260,9 @@ def codes(simulator, count):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     bodies = []
     for number in range(count):
-        form = urllib.parse.urlencode({"scope": "openid", "mccmnc": ["310010", "310260", "310410", "311870"][number % 4]})
+        form = urllib.parse.urlencode(
+            {"scope": "openid", "mccmnc": ["310010", "310260", "310410", "311870"][number % 4]}
+        )
         connection.request("POST", "/demo/codes", form, {"Content-Type": "application/x-www-form-urlencoded"})
         bodies.append(connection.getresponse().read().decode())
     return bodies
@@ -357,20 +377,34 @@ def measure_postgres(folder, simulator, postgres, first, running):
     # Sessions spread over the table, as in practice: neighbours would conflict in its indexes.
     some = random.Random(1).sample(range(1, options.users + 1), min(count, options.users))
     refreshed, refreshes = meter.measure("refresh", [token("refresh", number) for number in some], refresh)
-    family = int(postgres.ask("SELECT pg_total_relation_size('spent_refresh_tokens') / count(*) FROM spent_refresh_tokens"))
+    family = int(
+        postgres.ask("SELECT pg_total_relation_size('spent_refresh_tokens') / count(*) FROM spent_refresh_tokens")
+    )
     near = [tokens["token"] for tokens in refreshed[:min(count, AT_HAND // 4)]]
     _, at_hand = meter.measure("session check, cached", near * max(1, count // len(near)), me)
     # Each session once, so that none is cached.
-    filled = [token("session", number) for number in sorted(set(range(1, options.users + 1)) - set(some))][:AT_HAND // 2]
+    filled = [token("session", number) for number in sorted(set(range(1, options.users + 1)) - set(some))][
+        : AT_HAND // 2
+    ]
     _, away = meter.measure("session check, not cached", filled, me)
     second = start_instance(folder, "second", simulator, postgres.url)
     running.append(second)
     each([urllib.parse.urlsplit(second.found).port], codes(simulator, 100), sign_in)
     both = Meter([first, second], postgres)
     _, two = both.measure("sign-in, many users, two instances", codes(simulator, count), sign_in)
-    return {"rows": meter.rows + both.rows, "per_user": per_user, "family": family, "few": few, "many": many, "refresh": refreshes,
-            "at_hand": at_hand, "away": away, "two": two, "resident": resident(first.pid),
-            "version": postgres.ask("SHOW server_version").split()[0]}
+    return {
+        "rows": meter.rows + both.rows,
+        "per_user": per_user,
+        "family": family,
+        "few": few,
+        "many": many,
+        "refresh": refreshes,
+        "at_hand": at_hand,
+        "away": away,
+        "two": two,
+        "resident": resident(first.pid),
+        "version": postgres.ask("SHOW server_version").split()[0],
+    }
 
 
 def measure_sqlite(folder, simulator):
@@ -390,19 +424,29 @@ def measure_sqlite(folder, simulator):
 def hundred_millions(figures):
     """The arithmetic of docs/scaling.md with these figures."""
     users, rates = 100e6, {"many": 93, "refresh": 2_500, "away": 8_333, "at_hand": 8_333}
-    instance, database = (sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("instance", "postgres"))
+    instance, database = (
+        sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("instance", "postgres")
+    )
     return [
         f"| PostgreSQL: users, each with a refreshed session | 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
         f"{users * (figures['per_user'] + figures['family']) / 1e9:.0f} GB |",
         f"| cores of the instances, at the peak | rates × µs of an instance | {instance:.2f} |",
-        f"| cores of PostgreSQL, at the peak | rates × µs of PostgreSQL | {database:.2f} |"]
+        f"| cores of PostgreSQL, at the peak | rates × µs of PostgreSQL | {database:.2f} |",
+    ]
 
 
 def report(figures):
-    lines = [f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind on {options.connections} connections, "
-             f"{os.cpu_count()} cores shared by all:", "",
-             "| call | CPU µs of the instance | CPU µs of PostgreSQL | per second, on one core of an instance |", "|---|---:|---:|---:|"]
-    lines += [f"| {row['name']} | {row['instance']:.0f} | {row['postgres']:.0f} | {1e6 / max(row['instance'], 1):.0f} |" for row in figures["rows"]]
+    lines = [
+        f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind on {options.connections} connections, "
+        f"{os.cpu_count()} cores shared by all:",
+        "",
+        "| call | CPU µs of the instance | CPU µs of PostgreSQL | per second, on one core of an instance |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row['name']} | {row['instance']:.0f} | {row['postgres']:.0f} | {1e6 / max(row['instance'], 1):.0f} |"
+        for row in figures["rows"]
+    ]
     lines += ["", "| what | bytes |", "|---|---:|",
               f"| a user with an identity and a session, in PostgreSQL | {figures['per_user']:.0f} |",
               f"| an additional row for a refreshed session, in PostgreSQL | {figures['family']} |",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests Public/latchkey.js in a real browser, in a page of Latchkey's own origin and of another one; see scripts/browser.
 
-    Tests/Browser/clients.py --latchkey .build/debug/latchkey
+Tests/Browser/clients.py --latchkey .build/debug/latchkey
 """
 import argparse
 import contextlib
@@ -63,8 +63,11 @@ class Stage:
 
     def foreign_outcome(self, page):
         """An outcome in a link is ignored, because no tab requested it."""
-        for query in ("action=login&status=success&session_id=x&tracking_id=y", "action=login&status=failure&message=Pay%20me",
-                      "action=register&status=partial&state_key=x&identifier=a@b.example"):
+        for query in (
+            "action=login&status=success&session_id=x&tracking_id=y",
+            "action=login&status=failure&message=Pay%20me",
+            "action=register&status=partial&state_key=x&identifier=a@b.example",
+        ):
             self.browser.go(page.url + "/?keep=1&" + query)
             self.state("There is no session" if page is self.other else "API key")
             assert self.browser.url == page.url + "/?keep=1", self.browser.url

@@ -88,7 +88,9 @@ class Console:
     def approve(self, answer="approve"):
         self.browser.find("input[name=user]")
         self.seen("approval")
-        self.browser.click(f"button[formaction$={answer}]" if answer == "deny" else "button[type=submit]:not([formaction])")
+        self.browser.click(
+            f"button[formaction$={answer}]" if answer == "deny" else "button[type=submit]:not([formaction])"
+        )
 
     def sign_in(self):
         self.browser.click("button.primary[data-provider=zenkey]")
@@ -310,7 +312,9 @@ class Console:
         self.open_signed_in()
         for _ in range(2):
             self.app()
-            self.browser.run("document.querySelector('#phone-in').hidden = true; document.querySelector('#phone-out').hidden = false;")
+            self.browser.run(
+                "document.querySelector('#phone-in').hidden = true; document.querySelector('#phone-out').hidden = false;"
+            )
         self.browser.wait("three sessions", lambda: self.count("#session-list li") == 3)
         self.browser.click("#end-others")
         self.browser.wait("one session", lambda: self.count("#session-list li") == 1)
@@ -368,7 +372,9 @@ class Console:
         self.wait("#transaction .problem")
         self.says("#transaction .problem", "invalid_token")
         self.quiet("redeeming twice", 401)
-        self.browser.run("const who = document.querySelector('#transaction-form select[name=user]'); who.value = 'ravi';")
+        self.browser.run(
+            "const who = document.querySelector('#transaction-form select[name=user]'); who.value = 'ravi';"
+        )
         self.browser.click("#transaction-form button[type=submit]")
         self.says("#transaction .problem", "the user who is signed in")
         self.called("POST /demo/codes 200", "POST /auth/zenkey/authorize 401")
@@ -389,8 +395,10 @@ class Console:
         assert not self.browser.sees("#account")
         self.quiet("cookies that are gone", 401)
         self.sign_in()
-        self.browser.run("return fetch('/users/me/sessions').then((answer) => answer.json()).then(({ sessions }) =>"
-                         " Promise.all(sessions.map(({ id }) => fetch('/users/me/sessions/' + id, { method: 'DELETE' }))));")
+        self.browser.run(
+            "return fetch('/users/me/sessions').then((answer) => answer.json()).then(({ sessions }) =>"
+            " Promise.all(sessions.map(({ id }) => fetch('/users/me/sessions/' + id, { method: 'DELETE' }))));"
+        )
         self.browser.go(self.base + "/")
         self.says("#news", "The session is over")
         assert not self.browser.sees("#account")
@@ -430,7 +438,9 @@ class Console:
     def keyboard(self):
         """The first Tab shows the skip link; Enter follows it."""
         self.open()
-        self.browser.run("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex');")
+        self.browser.run(
+            "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex');"
+        )
         self.browser.press(checks.TAB)
         assert self.browser.run("return document.activeElement.className") == "skip"
         self.browser.press("\ue007")
@@ -551,13 +561,18 @@ class Console:
         self.carrier()
         self.approve()
         self.wait("#register")
-        assert self.browser.run("return document.querySelector('#register-form [name=email]').value") == "jane.doe@example.com"
+        assert (
+            self.browser.run("return document.querySelector('#register-form [name=email]').value")
+            == "jane.doe@example.com"
+        )
         self.seen("register")
         self.browser.type("#register-form input[name=name]", "Jane D.")
         self.browser.click("#register-form button[type=submit]")
         self.wait("#account")
         self.says("#account-title", "Jane D.")
-        self.called("POST /auth/register 201", "GET /users/me 200", "GET /users/me/sessions 200", "GET /users/me/identities 200")
+        self.called(
+            "POST /auth/register 201", "GET /users/me 200", "GET /users/me/sessions 200", "GET /users/me/identities 200"
+        )
         self.sign_out()
 
     def registration_of_the_app(self):
@@ -591,8 +606,29 @@ def check_images():
     assert images and all(image.stat().st_size < 200_000 for image in images), images
 
 
-STEPS = ["front", "redirect", "denied", "popup", "second_device", "sign_out_at_provider", "profile", "code", "code_refused", "phone", "sessions",
-         "methods", "transaction", "elsewhere", "documents", "erase", "keyboard", "api", "trouble", "status", "plain"]
+STEPS = [
+    "front",
+    "redirect",
+    "denied",
+    "popup",
+    "second_device",
+    "sign_out_at_provider",
+    "profile",
+    "code",
+    "code_refused",
+    "phone",
+    "sessions",
+    "methods",
+    "transaction",
+    "elsewhere",
+    "documents",
+    "erase",
+    "keyboard",
+    "api",
+    "trouble",
+    "status",
+    "plain",
+]
 STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
 
 

@@ -24,9 +24,20 @@ def demonstration(latchkey, **environment):
     port, carriers = free_port(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [latchkey, "demo", "--port", str(port), "--simulator-port", str(carriers), "--database", f"{folder}/demo.db"],
-            env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", **environment), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL)
+            [
+                latchkey,
+                "demo",
+                "--port",
+                str(port),
+                "--simulator-port",
+                str(carriers),
+                "--database",
+                f"{folder}/demo.db",
+            ],
+            env=dict(os.environ, LATCHKEY_LOG_LEVEL="error", **environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
         base = f"http://127.0.0.1:{port}"
         try:
             deadline = time.monotonic() + 60

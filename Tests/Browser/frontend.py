@@ -59,7 +59,9 @@ class Origin:
         page = PAGES / ("index.html" if path == "/" else path.lstrip("/"))
         if request.command == "GET" and page.parent == PAGES and page.is_file():
             text = page.read_text().replace("https://login.example", self.latchkey)
-            self.send(request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode())
+            self.send(
+                request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode()
+            )
         elif self.upstream is None:
             self.send(request, 404, [], b"")
         elif path == "/auth/token" and request.command == "POST":
@@ -67,7 +69,12 @@ class Origin:
                 self.forward(request, body)
         elif self.refused and path == "/users/me" and request.command == "GET":
             self.refused -= 1
-            self.send(request, 401, self.sharing(request), b'{"error":"invalid_token","error_description":"Refused by the test."}')
+            self.send(
+                request,
+                401,
+                self.sharing(request),
+                b'{"error":"invalid_token","error_description":"Refused by the test."}',
+            )
         else:
             self.forward(request, body)
 

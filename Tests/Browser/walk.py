@@ -126,7 +126,9 @@ class Walk:
         with urllib.request.urlopen(self.base + "/openapi.json", timeout=10) as answer:
             document = json.loads(answer.read())
         self.browser.go(self.base + "/api.html#signIn")
-        self.browser.wait("the calls", lambda: self.browser.run("return document.querySelectorAll('details.call').length"))
+        self.browser.wait(
+            "the calls", lambda: self.browser.run("return document.querySelectorAll('details.call').length")
+        )
         self.look("api")
         shown = self.browser.run("return [...document.querySelectorAll('details.call')].map((call) => call.id)")
         told = [call["operationId"] for calls in document["paths"].values() for call in calls.values()]
@@ -139,7 +141,8 @@ class Walk:
             "const find = document.querySelector('input[type=search]'); find.value = 'refresh session';"
             "find.dispatchEvent(new Event('input'));")
         left = self.browser.run(
-            "return [...document.querySelectorAll('details.call')].filter((call) => !call.hidden).map((call) => call.id)")
+            "return [...document.querySelectorAll('details.call')].filter((call) => !call.hidden).map((call) => call.id)"
+        )
         assert left == ["refresh"], left
         wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"the page is {wide} pixels too wide"
@@ -151,7 +154,9 @@ class Walk:
         outcome = self.came_back()
         assert (outcome["action"], outcome["status"]) == ("register", "partial"), outcome
         assert "@" in outcome["identifier"], outcome
-        body = json.dumps({"state_key": outcome["state_key"], "name": "Walker", "email": outcome["identifier"]}).encode()
+        body = json.dumps(
+            {"state_key": outcome["state_key"], "name": "Walker", "email": outcome["identifier"]}
+        ).encode()
         request = urllib.request.Request(
             self.base + "/auth/register", body, {"Content-Type": "application/json", "X-API-KEY": "demo-key"})
         with urllib.request.urlopen(request, timeout=20) as answer:

@@ -39,7 +39,9 @@ def check_config(name, settings, environment):
             with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
                 file.write(secret_text(key))
             value = secret
-        known[key] = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", re.sub(r"\$\{\w+:\?[^}]*\}", "https://login.example.com", value))
+        known[key] = re.sub(
+            r"\$\{\w+:-([^}]*)\}", r"\1", re.sub(r"\$\{\w+:\?[^}]*\}", "https://login.example.com", value)
+        )
     done = subprocess.run([options.latchkey, "check-config", "--config", path], env=known, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, cwd=options.folder)
     # The operator adds the clients' redirect URIs.
@@ -71,7 +73,9 @@ def kubernetes(name, documents):
     for variable, value in environment.items():
         if variable.endswith("_FILE"):
             expect(any(value.startswith(place + "/") for place in places), f"{name}: {variable} is below a volume")
-    pause = [int(word) for word in container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])[1:]]
+    pause = [
+        int(word) for word in container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])[1:]
+    ]
     expect(pod["terminationGracePeriodSeconds"] > DRAIN + sum(pause),
            f"{name}: the pod may stop for longer than preStop and http.timeouts.drain")
     probes = [container[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
@@ -95,18 +99,30 @@ def instances(name, documents, deployment, labels, pause, settings):
     expect("replicas" not in deployment["spec"], f"{name}: the autoscaler sets the number of instances")
     expect(sum(pause) > 0, f"{name}: it serves until the endpoint is removed")
     rolling = deployment["spec"]["strategy"]["rollingUpdate"]
-    expect(rolling["maxUnavailable"] == 0 and rolling["maxSurge"] >= 1, f"{name}: a new instance starts before an old one stops")
+    expect(
+        rolling["maxUnavailable"] == 0 and rolling["maxSurge"] >= 1,
+        f"{name}: a new instance starts before an old one stops",
+    )
     scaler = kinds["HorizontalPodAutoscaler"]["spec"]
     target = scaler["scaleTargetRef"]
-    expect((target["apiVersion"], target["kind"], target["name"]) ==
-           (deployment["apiVersion"], deployment["kind"], deployment["metadata"]["name"]), f"{name}: the autoscaler finds the deployment")
+    expect(
+        (target["apiVersion"], target["kind"], target["name"])
+        == (deployment["apiVersion"], deployment["kind"], deployment["metadata"]["name"]),
+        f"{name}: the autoscaler finds the deployment",
+    )
     expect(scaler["minReplicas"] >= 2, f"{name}: one instance may stop")
-    expect("cpu" in pod["containers"][0]["resources"]["requests"], f"{name}: the autoscaler's percentage has a request to refer to")
+    expect(
+        "cpu" in pod["containers"][0]["resources"]["requests"],
+        f"{name}: the autoscaler's percentage has a request to refer to",
+    )
     budget = kinds["PodDisruptionBudget"]["spec"]
     expect(set(budget["selector"]["matchLabels"].items()) <= labels, f"{name}: the disruption budget finds the pods")
     expect(budget["maxUnavailable"] < scaler["minReplicas"], f"{name}: some instances always run")
     for constraint in pod["topologySpreadConstraints"]:
-        expect(set(constraint["labelSelector"]["matchLabels"].items()) <= labels, f"{name}: {constraint['topologyKey']} counts the pods")
+        expect(
+            set(constraint["labelSelector"]["matchLabels"].items()) <= labels,
+            f"{name}: {constraint['topologyKey']} counts the pods",
+        )
     most = (scaler["maxReplicas"] + rolling["maxSurge"]) * (settings["database"]["pool_size"] + 1) + 2
     expect(most <= CONNECTIONS, f"{name}: {most} connections, of {CONNECTIONS}")
 
@@ -118,11 +134,17 @@ def seconds(text):
 def compose(document):
     services = document["services"]
     for name, service in services.items():
-        unprivileged = service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
+        unprivileged = (
+            service["read_only"]
+            and service["cap_drop"] == ["ALL"]
+            and service["security_opt"] == ["no-new-privileges:true"]
+        )
         expect(unprivileged, f"compose: {name}: the root is read-only, without capabilities")
         expect(service["healthcheck"]["test"][0] == "CMD", f"compose: {name}: it has a health check")
         for other in service.get("depends_on", {}):
-            expect(other in services and "healthcheck" in services[other], f"compose: {name}: {other} has a health check")
+            expect(
+                other in services and "healthcheck" in services[other], f"compose: {name}: {other} has a health check"
+            )
     proxy = services["nginx"]
     with open("Config/nginx/latchkey.conf", encoding="utf-8") as file:
         upstreams = re.findall(r"^ *server ([\w-]+):(\d+)", file.read(), re.MULTILINE)
@@ -142,7 +164,10 @@ def compose(document):
     for name in behind:
         service = services[name]
         environment = service["environment"]
-        expect(seconds(service["stop_grace_period"]) > DRAIN, f"compose: {name}: it may stop for longer than http.timeouts.drain")
+        expect(
+            seconds(service["stop_grace_period"]) > DRAIN,
+            f"compose: {name}: it may stop for longer than http.timeouts.drain",
+        )
         expect(environment["LATCHKEY_HTTP_TRUSTED_PROXIES"] == proxy["networks"]["inside"]["ipv4_address"],
                f"compose: {name}: nginx is the trusted proxy")
         for variable, value in environment.items():
@@ -166,11 +191,28 @@ def secrets(document):
     named = {name: f"{folder}/{os.path.normpath(item['file'])}" for name, item in document["secrets"].items()}
     for name, path in named.items():
         expect(os.path.exists(path) and os.path.getsize(path) > 0, f"compose: its header makes {name}")
-    subject = subprocess.run(["openssl", "verify", "-verify_hostname", "postgres", "-CAfile", named["postgres_certificate"],
-                              named["postgres_certificate"]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    subject = subprocess.run(
+        [
+            "openssl",
+            "verify",
+            "-verify_hostname",
+            "postgres",
+            "-CAfile",
+            named["postgres_certificate"],
+            named["postgres_certificate"],
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     expect(subject.returncode == 0, f"compose: the certificate is for postgres: {subject.stdout}")
-    keys = [subprocess.run(["openssl", *words], check=True, stdout=subprocess.PIPE).stdout for words in (
-        ["pkey", "-in", named["postgres_key"], "-pubout"], ["x509", "-in", named["postgres_certificate"], "-noout", "-pubkey"])]
+    keys = [
+        subprocess.run(["openssl", *words], check=True, stdout=subprocess.PIPE).stdout
+        for words in (
+            ["pkey", "-in", named["postgres_key"], "-pubout"],
+            ["x509", "-in", named["postgres_certificate"], "-noout", "-pubkey"],
+        )
+    ]
     expect(keys[0] == keys[1], "compose: PostgreSQL's key matches its certificate")
     url, password = (open(named[name], encoding="utf-8").read() for name in ("database_url", "postgres_password"))
     expect(f":{password}@postgres:5432/" in url and url.endswith("=/run/secrets/postgres_certificate"),
@@ -180,8 +222,11 @@ def secrets(document):
 
 def database(service, instance_count):
     words = dict(word[2:].split("=", 1) for word in service["command"][1:])
-    expect(words["ssl"] == "on" and all(words[key].rpartition("/")[2] in service["secrets"] for key in ("ssl_cert_file", "ssl_key_file")),
-           "compose: PostgreSQL uses TLS")
+    expect(
+        words["ssl"] == "on"
+        and all(words[key].rpartition("/")[2] in service["secrets"] for key in ("ssl_cert_file", "ssl_key_file")),
+        "compose: PostgreSQL uses TLS",
+    )
     # For each instance a pool of 8 and one connection for notifications; two for commands, and 3 reserved by PostgreSQL.
     expect(int(words["max_connections"]) >= instance_count * 9 + 2 + 3, "compose: PostgreSQL has enough connections")
 

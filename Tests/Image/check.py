@@ -258,15 +258,28 @@ def examine(stage, root, directory):
     size = int(must(["du", "-smx", root.path], "du").split()[0])
     say(f"        the image has {size} MB")
     user, _, group = stage.last("USER", "").partition(":")
-    expect(user.isdigit() and group.isdigit() and user != "0", f"user and group are numbers other than 0: {user}:{group}")
+    expect(
+        user.isdigit() and group.isdigit() and user != "0", f"user and group are numbers other than 0: {user}:{group}"
+    )
     expect(stage.last("STOPSIGNAL") == "SIGTERM", "the stop signal is SIGTERM")
     labels = stage.last("LABEL") or ""
-    expect(all(f"org.opencontainers.image.{name}=" in labels for name in ["title", "version", "revision"]), "it has labels")
+    expect(
+        all(f"org.opencontainers.image.{name}=" in labels for name in ["title", "version", "revision"]), "it has labels"
+    )
 
     port = free_port()
-    key, client, secret, redirect = "key-of-the-check-0123456789", "ccid-image", "secret-of-the-check", "https://app.example/cb"
-    simulator = subprocess.Popen([options.simulator, "--client", f"{client}:{secret}:{redirect}"], stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True)
+    key, client, secret, redirect = (
+        "key-of-the-check-0123456789",
+        "ccid-image",
+        "secret-of-the-check",
+        "https://app.example/cb",
+    )
+    simulator = subprocess.Popen(
+        [options.simulator, "--client", f"{client}:{secret}:{redirect}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     server = None
     try:
         discovery = ""
@@ -280,7 +293,13 @@ def examine(stage, root, directory):
             "LATCHKEY_ZENKEY_DISCOVERY_URL": discovery, "LATCHKEY_ZENKEY_CLIENTS": f"{client}:{secret}",
             "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
         })
-        status, output = container.run(["/bin/sh", "-c", "id -u; id -g; touch /x /opt/latchkey/x /tmp/x; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status"])
+        status, output = container.run(
+            [
+                "/bin/sh",
+                "-c",
+                "id -u; id -g; touch /x /opt/latchkey/x /tmp/x; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status",
+            ]
+        )
         expect(output.split("\n")[:2] == [user, group] and output.count("Read-only file system") == 3,
                "the process is the image's user, and the root is read-only")
         expect(re.search(r"CapEff:\s*0+\n", output) is not None, "the process has no capabilities")

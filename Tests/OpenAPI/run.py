@@ -58,23 +58,55 @@ def fuzz(base, title, options, environment, arguments):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--latchkey", required=True)
-    parser.add_argument("--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones")
+    parser.add_argument(
+        "--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones"
+    )
     parser.add_argument("--seed", type=int, default=1, help="another seed generates other examples")
     arguments = parser.parse_args()
-    with demonstration(arguments.latchkey, LATCHKEY_RATE_LIMITS="off") as (base, carriers), tempfile.TemporaryDirectory() as folder:
+    with (
+        demonstration(arguments.latchkey, LATCHKEY_RATE_LIMITS="off") as (base, carriers),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         document = validate(base, folder)
         key_alone = fuzz(
-            base, "with an API key",
-            ["--header", "X-API-KEY: demo-key", "--phases", "examples,fuzzing", "--max-examples", str(arguments.examples),
-             "--checks", ",".join([*CHECKS, "ignored_auth"])],
-            {}, arguments)
+            base,
+            "with an API key",
+            [
+                "--header",
+                "X-API-KEY: demo-key",
+                "--phases",
+                "examples,fuzzing",
+                "--max-examples",
+                str(arguments.examples),
+                "--checks",
+                ",".join([*CHECKS, "ignored_auth"]),
+            ],
+            {},
+            arguments,
+        )
         seen_path = f"{folder}/seen"
         pathlib.Path(seen_path).touch()
         signed_in = fuzz(
-            base, "as a signed-in user",
-            ["--phases", "examples,coverage,fuzzing", "--max-examples", str(arguments.examples), "--checks", ",".join(CHECKS)],
-            {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
-             "OPENAPI_BASE": base, "OPENAPI_CARRIERS": carriers, "OPENAPI_SEEN": seen_path}, arguments)
+            base,
+            "as a signed-in user",
+            [
+                "--phases",
+                "examples,coverage,fuzzing",
+                "--max-examples",
+                str(arguments.examples),
+                "--checks",
+                ",".join(CHECKS),
+            ],
+            {
+                "SCHEMATHESIS_HOOKS": "hooks",
+                "PYTHONPATH": str(HERE),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OPENAPI_BASE": base,
+                "OPENAPI_CARRIERS": carriers,
+                "OPENAPI_SEEN": seen_path,
+            },
+            arguments,
+        )
         seen = collections.defaultdict(set)
         for line in pathlib.Path(seen_path).read_text().splitlines():
             name, status = line.rsplit(" ", 1)

@@ -28,7 +28,12 @@ parser.add_argument("--growth", type=float, default=8, help="allowed growth of m
 options = parser.parse_args()
 sign_ins = options.sign_ins or 120 * options.seconds
 
-KEY, CLIENT, SECRET, REDIRECT = "key-of-the-soak-0123456789", "ccid-soak", "secret-of-the-soak", "https://app.example/callback"
+KEY, CLIENT, SECRET, REDIRECT = (
+    "key-of-the-soak-0123456789",
+    "ccid-soak",
+    "secret-of-the-soak",
+    "https://app.example/callback",
+)
 outcomes = collections.Counter()
 
 
@@ -84,9 +89,30 @@ def processor_seconds(process):
 
 def certificate(folder):
     subprocess.run(
-        ["openssl", "req", "-x509", "-nodes", "-days", "2", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-subj",
-         "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/chain.pem"],
-        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-nodes",
+            "-days",
+            "2",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            f"{folder}/key.pem",
+            "-out",
+            f"{folder}/chain.pem",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 # Calls
@@ -217,10 +243,16 @@ async def soak(server, ports, simulator, context):
     load.latencies.sort()
     count = max(1, len(load.latencies))
     print(f"soak: {load.begun} cycles in {took:.0f} s: {dict(outcomes)}", flush=True)
-    print(f"soak: sign-ins: median {1000 * statistics.median(load.latencies or [0]):.1f} ms, 99th percentile "
-          f"{1000 * load.latencies[int(0.99 * (count - 1))]:.1f} ms; {1e3 * spent / count:.2f} ms of CPU time per cycle", flush=True)
-    good = expect(not set(outcomes) - {"signed in", "refreshed", "answered", "refused", "went away"} and outcomes["signed in"] > 0,
-                  "every call got the expected response")
+    print(
+        f"soak: sign-ins: median {1000 * statistics.median(load.latencies or [0]):.1f} ms, 99th percentile "
+        f"{1000 * load.latencies[int(0.99 * (count - 1))]:.1f} ms; {1e3 * spent / count:.2f} ms of CPU time per cycle",
+        flush=True,
+    )
+    good = expect(
+        not set(outcomes) - {"signed in", "refreshed", "answered", "refused", "went away"}
+        and outcomes["signed in"] > 0,
+        "every call got the expected response",
+    )
     return judge(samples, took) and await settles(server, simulator, before) and good
 
 
@@ -229,8 +261,10 @@ def judge(samples, took):
     def level(since, until):
         return statistics.median([size for at, size in samples if since * took <= at <= until * took] or [0])
     warm, late = level(1 / 3, 1 / 2), level(5 / 6, 1)
-    return expect(late - warm <= options.growth,
-                  f"memory: {samples[0][1]:.1f} MiB at the start, {warm:.1f} after the warm-up, {late:.1f} at the end, {max(size for _, size in samples):.1f} at most")
+    return expect(
+        late - warm <= options.growth,
+        f"memory: {samples[0][1]:.1f} MiB at the start, {warm:.1f} after the warm-up, {late:.1f} at the end, {max(size for _, size in samples):.1f} at most",
+    )
 
 
 async def settles(server, carriers, before):
@@ -239,7 +273,10 @@ async def settles(server, carriers, before):
         await asyncio.sleep(0.5)
     kept, after = descriptors(server, carriers)
     good = expect(after <= before, f"descriptors: {before} before, {after} after")
-    return expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.max_connections_per_host)") and good
+    return (
+        expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.max_connections_per_host)")
+        and good
+    )
 
 
 def main():
@@ -252,12 +289,21 @@ def main():
         server = None
         try:
             server, ports = start(
-                [options.latchkey, "serve"], f"{folder}/server.log", r"http://127\.0\.0\.1:(\d+).*https://127\.0\.0\.1:(\d+)",
-                LATCHKEY_HTTP_PORT="0", LATCHKEY_TLS_PORT="0", LATCHKEY_TLS_CERTIFICATE_FILE=f"{folder}/chain.pem",
-                LATCHKEY_TLS_PRIVATE_KEY_FILE=f"{folder}/key.pem", LATCHKEY_API_KEYS=KEY, LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
-                LATCHKEY_ZENKEY_CLIENTS=f"{CLIENT}:{SECRET}", LATCHKEY_ZENKEY_DISCOVERY_URL=carriers,
-                LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1", LATCHKEY_DATABASE_URL=f"sqlite:///{folder}/latchkey.db",
-                LATCHKEY_LOG_LEVEL="notice")
+                [options.latchkey, "serve"],
+                f"{folder}/server.log",
+                r"http://127\.0\.0\.1:(\d+).*https://127\.0\.0\.1:(\d+)",
+                LATCHKEY_HTTP_PORT="0",
+                LATCHKEY_TLS_PORT="0",
+                LATCHKEY_TLS_CERTIFICATE_FILE=f"{folder}/chain.pem",
+                LATCHKEY_TLS_PRIVATE_KEY_FILE=f"{folder}/key.pem",
+                LATCHKEY_API_KEYS=KEY,
+                LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
+                LATCHKEY_ZENKEY_CLIENTS=f"{CLIENT}:{SECRET}",
+                LATCHKEY_ZENKEY_DISCOVERY_URL=carriers,
+                LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1",
+                LATCHKEY_DATABASE_URL=f"sqlite:///{folder}/latchkey.db",
+                LATCHKEY_LOG_LEVEL="notice",
+            )
             context = ssl.create_default_context(cafile=f"{folder}/chain.pem")
             port = int(re.search(r":(\d+)", carriers[6:]).group(1))
             good = asyncio.run(soak(server, [int(port) for port in ports], port, context))

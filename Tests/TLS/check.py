@@ -42,24 +42,62 @@ def openssl(directory, *words, text=None):
 def certificate(directory, kind):
     """Creates a server certificate and its authority."""
     key = ["-newkey", "rsa:2048"] if kind == "rsa" else ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    openssl(directory, "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=Authority of the check", "-newkey", "ec", "-pkeyopt",
-            "ec_paramgen_curve:P-256", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(
+        directory,
+        "req",
+        "-x509",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=Authority of the check",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+    )
     openssl(directory, "req", "-nodes", *key, "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr")
     with open(f"{directory}/extensions", "w") as file:
         file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\nkeyUsage=digitalSignature\n"
                    "basicConstraints=CA:FALSE\n")
-    openssl(directory, "x509", "-req", "-days", "200", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-extfile", "extensions", "-out", "server.pem")
+    openssl(
+        directory,
+        "x509",
+        "-req",
+        "-days",
+        "200",
+        "-in",
+        "server.csr",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-extfile",
+        "extensions",
+        "-out",
+        "server.pem",
+    )
 
 
 def serve(directory):
     """Starts a server; returns it with its TLS port."""
     environment = {
-        "PATH": os.environ["PATH"], "LATCHKEY_API_KEYS": "sha256:" + "0f" * 32, "LATCHKEY_HTTP_PORT": "0",
-        "LATCHKEY_DATABASE_URL": f"sqlite:///{directory}/latchkey.db", "LATCHKEY_ZENKEY_CLIENTS": "ccid-1:0123456789abcdef",
-        "LATCHKEY_ZENKEY_DISCOVERY_URL": "https://discovery.invalid/", "LATCHKEY_PUBLIC_URL": "https://localhost",
-        "LATCHKEY_TLS_CERTIFICATE_FILE": f"{directory}/server.pem", "LATCHKEY_TLS_PRIVATE_KEY_FILE": f"{directory}/server.key",
-        "LATCHKEY_TLS_PORT": "0", "LATCHKEY_HTTP_LOOPS": "1" if options.handshakes else "0",
+        "PATH": os.environ["PATH"],
+        "LATCHKEY_API_KEYS": "sha256:" + "0f" * 32,
+        "LATCHKEY_HTTP_PORT": "0",
+        "LATCHKEY_DATABASE_URL": f"sqlite:///{directory}/latchkey.db",
+        "LATCHKEY_ZENKEY_CLIENTS": "ccid-1:0123456789abcdef",
+        "LATCHKEY_ZENKEY_DISCOVERY_URL": "https://discovery.invalid/",
+        "LATCHKEY_PUBLIC_URL": "https://localhost",
+        "LATCHKEY_TLS_CERTIFICATE_FILE": f"{directory}/server.pem",
+        "LATCHKEY_TLS_PRIVATE_KEY_FILE": f"{directory}/server.key",
+        "LATCHKEY_TLS_PORT": "0",
+        "LATCHKEY_HTTP_LOOPS": "1" if options.handshakes else "0",
     }
     log = open(f"{directory}/log", "w+")
     process = subprocess.Popen([os.path.abspath(options.latchkey), "serve"], env=environment, stdout=log, stderr=log,
@@ -80,9 +118,26 @@ def look(port, directory):
     if program is None:
         raise SystemExit("tls-check: testssl.sh is missing; run scripts/setup --tls")
     # Without --ip it would look up localhost in DNS.
-    done = subprocess.run([program, "--quiet", "--color", "0", "--warnings", "batch", "--ip", "127.0.0.1", "--jsonfile", report,
-                           f"localhost:{port}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=1500)
+    done = subprocess.run(
+        [
+            program,
+            "--quiet",
+            "--color",
+            "0",
+            "--warnings",
+            "batch",
+            "--ip",
+            "127.0.0.1",
+            "--jsonfile",
+            report,
+            f"localhost:{port}",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1500,
+    )
     try:
         return json.load(open(report))
     except (OSError, ValueError):
@@ -118,8 +173,13 @@ def measure(process, port):
     for name, flags, kinds in [("TLS 1.3", ["-tls1_3"], ["-new"]), ("TLS 1.2", ["-tls1_2"], ["-new", "-reuse"])]:
         for kind in kinds:
             before = processor_seconds(process)
-            done = subprocess.run(["openssl", "s_time", "-connect", f"127.0.0.1:{port}", kind, "-time", str(options.seconds), *flags],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+            done = subprocess.run(
+                ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", kind, "-time", str(options.seconds), *flags],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=60,
+            )
             spent = processor_seconds(process) - before
             found = re.search(r"(\d+) connections in (\d+) real seconds", done.stdout)
             if not found:
