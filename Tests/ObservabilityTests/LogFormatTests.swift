@@ -21,7 +21,8 @@ import Testing
     func json() {
         #expect(
             line(.json, "signed in", [("carrier", "310010")])
-                == #"{"time":"2026-11-21T01:02:03Z","level":"warn","message":"signed in","logger":"latchkey","carrier":"310010"}"#
+                == #"{"time":"2026-11-21T01:02:03Z","level":"warn","message":"signed in","logger":"latchkey","#
+                + #""carrier":"310010"}"#
         )
     }
 

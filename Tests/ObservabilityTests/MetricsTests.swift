@@ -142,7 +142,8 @@ import Testing
     @Test("The fields of proc_pid_stat(5) are read also where the program's name is hostile")
     func fields() throws {
         let stat =
-            "1234 (a) b (c) S 1 1234 1234 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 5000 123456789 42 18446744073709551615"
+            "1234 (a) b (c) S 1 1234 1234 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 5000 123456789 42 "
+            + "18446744073709551615"
         let figures = try #require(
             ProcessFigures(stat: stat, bootTime: 1_000, ticksPerSecond: 100, pageBytes: 4096))
         #expect(figures.cpuSeconds == 3)

@@ -4,10 +4,10 @@ public import Primitives
 
 /// Finds the client behind reverse proxies.
 ///
-/// What a request says of its way is believed from the last word to the first, as long as whoever wrote it is a proxy of
-/// the operator's: what stands before that anybody can have written.
+/// Reads the forwarding field from its last entry to its first, as long as the entry's writer is one of the operator's
+/// proxies. Earlier entries may be forged, and are ignored.
 public struct TrustedProxies: Sendable {
-    /// Which field the proxies write. Only that one is looked at: the other comes from the client as it is.
+    /// The field that the proxies write. The other field is ignored, because a proxy passes on the client's.
     public enum Field: String, Sendable, CaseIterable {
         case xForwardedFor = "x-forwarded-for"
         /// RFC 7239.

@@ -32,7 +32,8 @@ extension APIOperation {
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [
                 Parameter(
-                    name: "If-None-Match", location: "header", schema: .text("The `ETag` of the response that the client has stored."))
+                    name: "If-None-Match", location: "header",
+                    schema: .text("The `ETag` of the stored response."))
             ],
             responses: [
                 .json(

@@ -52,7 +52,8 @@ extension APIRefusal {
         APIRefusal(APIError(HTTPError.internalServerError)),
         APIRefusal(.overloaded),
         APIRefusal(
-            .httpVersionNotSupported, "http_version_not_supported", "The HTTP version is not supported. Send HTTP/1.1."),
+            .httpVersionNotSupported, "http_version_not_supported",
+            "The HTTP version is not supported. Send HTTP/1.1."),
     ]
 
     static let invalidRequest = APIRefusal(

@@ -62,7 +62,8 @@ enum ServerMetrics {
                 "latchkey_session_refreshes_total", "Session refreshes.",
                 .init(
                     "outcome",
-                    "`ok`; `again` for a retry that got the same tokens; `reused` for a used token, which ended the session"
+                    "`ok`; `again` for a retry that got the same tokens; `reused` for a used token, which ended the "
+                        + "session"
                 )
             ) {
                 let now = statistics()

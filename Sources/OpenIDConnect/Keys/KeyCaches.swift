@@ -1,8 +1,8 @@
 import Primitives
 import Synchronization
 
-/// The key caches of all providers, one for each issuer and key set URL: a provider that names another's key set URL does
-/// not use up the other's fetches.
+/// The key caches of all providers, one for each issuer and key set URL. A provider that names another's key set URL
+/// therefore cannot use up the other's fetches.
 final class KeyCaches: Sendable {
     private struct Name: Hashable, Sendable {
         let issuer: String

@@ -42,7 +42,8 @@ struct SweptPlace: Sendable, CustomTestStringConvertible {
             name: "in the query", before: "GET /?a", after: "gh HTTP/1.1\r\nHost: a\r\n\r\n",
             good: letters.union(digits).union(bytes("-._~!$&'()*+,;=:@/?"))),
         .init(
-            name: "between target and version", before: "GET /", after: "HTTP/1.1\r\nHost: a\r\n\r\n", good: bytes(" ")),
+            name: "between target and version", before: "GET /",
+            after: "HTTP/1.1\r\nHost: a\r\n\r\n", good: bytes(" ")),
         .init(
             name: "as the major version", before: "GET / HTTP/", after: ".1\r\nHost: a\r\n\r\n", good: bytes("1")),
         .init(name: "as the minor version", before: "GET / HTTP/1.", after: "\r\nHost: a\r\n\r\n", good: digits),

@@ -14,7 +14,8 @@ extension RefusedRequest {
         } + [
             .init("a length with a NUL", request("POST /", "Content-Length: 5\0", then: "hello"), .fieldValue),
             .init(
-                "a length with a vertical tab", request("POST /", "Content-Length: \u{B}5", then: "hello"), .fieldValue),
+                "a length with a vertical tab",
+                request("POST /", "Content-Length: \u{B}5", then: "hello"), .fieldValue),
             .init(
                 "two lengths", request("POST /", "Content-Length: 5", "Content-Length: 6", then: "hello!"),
                 .contentLengthRepeated),
@@ -79,7 +80,9 @@ extension RefusedRequest {
                 .transferEncodingAndLength),
             .init(
                 "a length and an obfuscated coding",
-                request("POST /", "Content-Length: 5", "Transfer-Encoding: xchunked", then: "hello"), .transferEncoding),
+                request(
+                    "POST /", "Content-Length: 5",
+                    "Transfer-Encoding: xchunked", then: "hello"), .transferEncoding),
             .init(
                 "two codings",
                 request("POST /", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked", then: "0\r\n\r\n"),

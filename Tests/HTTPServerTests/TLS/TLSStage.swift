@@ -95,7 +95,8 @@ struct TLSStage {
                 if not byte:
                     raise EOFError(head)
                 head += byte
-            length = [int(line[15:]) for line in head.split(b"\\r\\n") if line.lower().startswith(b"content-length:")][0]
+            lines = head.lower().split(b"\\r\\n")
+            length = next(int(line[15:]) for line in lines if line.startswith(b"content-length:"))
             body = b""
             while len(body) < length:
                 piece = connection.recv(65536)

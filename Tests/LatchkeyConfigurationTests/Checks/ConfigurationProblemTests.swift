@@ -2,8 +2,8 @@ import LatchkeyConfiguration
 import Testing
 
 private let postgresForm =
-    "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and digits in user "
-    + "and password percent-encoded"
+    "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and digits in "
+    + "user and password percent-encoded"
 
 @Suite("Problems of a configuration")
 struct ConfigurationProblemTests {
@@ -54,7 +54,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "sessions: {access_lifetime: 9223372036854775807d}",
-                "sessions.access_lifetime: the value is out of range; give a duration from 1s to 365d [test.yaml line 1]"
+                "sessions.access_lifetime: the value is out of range; give a duration from 1s to 365d [test.yaml "
+                    + "line 1]"
             ),
             (
                 "sessions: {access_lifetime: 40d}",
@@ -213,7 +214,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "- {id: a, secret_file: gone}",
-                "zenkey.clients[0].secret_file: the file gone does not exist; give the path of a readable file of at most 64 KiB"
+                "zenkey.clients[0].secret_file: the file gone does not exist; give the path of a readable file of at "
+                    + "most 64 KiB"
             ),
             (
                 "- {id: a, secret_file: empty}",
@@ -226,7 +228,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "- {id: a, private_key_file: f}",
-                "zenkey.clients[0].private_key: is neither PEM nor a JSON Web Key; give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key"
+                "zenkey.clients[0].private_key: is neither PEM nor a JSON Web Key; give an RSA key of 2048 bits or "
+                    + "more, or one of P-256, in PEM or as a JSON Web Key"
             ),
             (
                 "- {id: a, secret: hidden, token_endpoint_auth_method: private_key_jwt}",
@@ -238,7 +241,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "- {id: a, secret: hidden, token_endpoint_auth_method: client_secret_jwt}",
-                "zenkey.clients[0].token_endpoint_auth_method: the value is not one of its words (did you mean client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt"
+                "zenkey.clients[0].token_endpoint_auth_method: the value is not one of its words (did you mean "
+                    + "client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt"
             ),
             (
                 "- {id: a, secret: hidden, private_key_id: 'a b'}",
@@ -250,15 +254,18 @@ struct ConfigurationProblemTests {
             ),
             (
                 "- {id: a, secret: hidden, redirect_uris: ['javascript:alert(1)']}",
-                "zenkey.clients[0].redirect_uris[0]: does not lead back to an app; give one such as https://app.example.com/callback or com.example.app://callback"
+                "zenkey.clients[0].redirect_uris[0]: does not lead back to an app; give one such as "
+                    + "https://app.example.com/callback or com.example.app://callback"
             ),
             (
                 "- {id: a, secret: hidden, redirect_uris: ['https://a.example.com/#b']}",
-                "zenkey.clients[0].redirect_uris[0]: has a fragment; give one such as https://app.example.com/callback or com.example.app://callback"
+                "zenkey.clients[0].redirect_uris[0]: has a fragment; give one such as "
+                    + "https://app.example.com/callback or com.example.app://callback"
             ),
             (
                 "- {id: a, secret: hidden, redirect_uris: ['http://a.example.com/']}",
-                "zenkey.clients[0].redirect_uris[0]: is not an https URL; plain http is for loopback only; give one such as https://app.example.com/callback or com.example.app://callback"
+                "zenkey.clients[0].redirect_uris[0]: is not an https URL; plain http is for loopback only; give one "
+                    + "such as https://app.example.com/callback or com.example.app://callback"
             ),
             (
                 "- {id: a, secret: hidden}\n    - {id: a, secret: hidden2}",
@@ -283,7 +290,9 @@ struct ConfigurationProblemTests {
             ),
             (
                 "LATCHKEY_API_KEYS", "a key",
-                "api_keys[0]: a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character; give a key of letters, digits and other visible ASCII characters, or sha256: and its hash"
+                "api_keys[0]: a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII "
+                    + "character; give a key of letters, digits and other visible ASCII characters, or sha256: and "
+                    + "its hash"
             ),
             (
                 "LATCHKEY_API_KEYS", "sha256:abc",
@@ -330,7 +339,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "{key: k, origins: [https://a.example/b]}",
-                "api_keys[0].origins[0]: is not an origin; write https://app.example.com, without a path; http is for loopback only"
+                "api_keys[0].origins[0]: is not an origin; write https://app.example.com, without a path; http is "
+                    + "for loopback only"
             ),
             (
                 "{key: k, name: a}, {key: l, name: a}",
@@ -351,15 +361,18 @@ struct ConfigurationProblemTests {
         arguments: [
             (
                 "rate_limit_rules: {per_address: 5}",
-                "rate_limit_rules.per_address: 5 is not a rate; give a number and a duration such as 600/1m, or 0 for no limit"
+                "rate_limit_rules.per_address: 5 is not a rate; give a number and a duration such as 600/1m, or 0 "
+                    + "for no limit"
             ),
             (
                 "rate_limit_rules: {per_address: 0/1s}",
-                "rate_limit_rules.per_address: 0 is out of range; give a number and a duration such as 600/1m, or 0 for no limit"
+                "rate_limit_rules.per_address: 0 is out of range; give a number and a duration such as 600/1m, or 0 "
+                    + "for no limit"
             ),
             (
                 "rate_limit_rules: {per_api_key: 5/2d}",
-                "rate_limit_rules.per_api_key: 2d is out of range; give a number and a duration such as 600/1m, or 0 for no limit"
+                "rate_limit_rules.per_api_key: 2d is out of range; give a number and a duration such as 600/1m, or 0 "
+                    + "for no limit"
             ),
             (
                 "http: {trusted_proxies: [10.0.0.1/8]}",
@@ -374,7 +387,8 @@ struct ConfigurationProblemTests {
     func missing() {
         #expect(
             problems(environment: [:]) == [
-                "api_keys: is missing; without it no app can call the API; set LATCHKEY_API_KEYS, or the key in the file",
+                "api_keys: is missing; without it no app can call the API; set LATCHKEY_API_KEYS, or the key in the "
+                    + "file",
                 "zenkey.discovery_url: is missing; without it no carrier can be found; "
                     + "set LATCHKEY_ZENKEY_DISCOVERY_URL, or the key in the file",
                 "zenkey.clients: is missing; without it no user can sign in; "

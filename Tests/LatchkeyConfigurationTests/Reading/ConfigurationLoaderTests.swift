@@ -38,7 +38,8 @@ struct ConfigurationLoaderTests {
         #expect(error.problems.count == 1)
         #expect(
             error.description
-                == "configuration file: does not exist; name a readable file of at most 1 MiB with --config [other.yaml]"
+                == "configuration file: does not exist; name a readable file of at most 1 MiB with --config "
+                + "[other.yaml]"
         )
     }
 
@@ -72,7 +73,8 @@ struct ConfigurationLoaderTests {
         let text = """
             {
             \t"http": {"port": 81, "limits": {"max_body_bytes": "32KiB"}},
-            \t"zenkey": {"trusted_issuers": ["*.example.com", "127.0.0.1"], "issuers": {"001010": "https://a.example.com"}}
+            \t"zenkey": {"trusted_issuers": ["*.example.com", "127.0.0.1"],
+            \t           "issuers": {"001010": "https://a.example.com"}}
             }
             """
         let configuration = try load(text).configuration

@@ -95,12 +95,13 @@ enum ConfigurationDocument {
     private static let introduction = """
         # Configuration
 
-        All keys, as listed by `latchkey check-config --keys`. Copy `Config/latchkey.example.yaml`, which has every key with its
-        default. Environment variables override the file. For a secret, the key with the suffix `_file` and the variable with
-        the suffix `_FILE` give the path of a file that holds it. A `–` in the column of variables: in the file only.
+        All keys, as listed by `latchkey check-config --keys`. Copy `Config/latchkey.example.yaml`, which has every
+        key with its default. Environment variables override the file. For a secret, the key with the suffix `_file`
+        and the variable with the suffix `_FILE` give the path of a file that holds it. A `–` in the column of
+        variables: in the file only.
 
-        At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed keys are
-        named in the log and take effect at the next start. A configuration with a problem changes nothing.
+        At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed
+        keys are named in the log and take effect at the next start. A configuration with a problem changes nothing.
 
         `latchkey check-config` prints all problems, and warnings for settings that remove a defence.
 

@@ -43,8 +43,10 @@ struct UserInfoTests {
     @Test("The flat shape is read, booleans as texts too")
     func flat() async throws {
         let info = try await attributes(
-            #""name":"Jane Doe","given_name":"Jane","family_name":"Doe","email":"j@example.com","email_verified":"true","#
-                + #""phone_number":"+15550100","phone_number_verified":false,"postal_code":"01234","birthdate":"1990-01-02""#
+            #""name":"Jane Doe","given_name":"Jane","family_name":"Doe","email":"j@example.com","#
+                + #""email_verified":"true","#
+                + #""phone_number":"+15550100","phone_number_verified":false,"postal_code":"01234","#
+                + #""birthdate":"1990-01-02""#
         )
         #expect(info.attributes[.name] == "Jane Doe")
         #expect(info.attributes[.givenName] == "Jane")

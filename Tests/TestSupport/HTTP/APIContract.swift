@@ -1,9 +1,9 @@
 public import Primitives
 
-/// What an OpenAPI document says of a server's answers, and what is wrong with an answer that says otherwise.
+/// Compares a server's responses with its OpenAPI document.
 ///
-/// Stricter than the document: what a schema does not name may not be there, and the `error` of a refusal must be one that
-/// the document has an example of.
+/// Stricter than the document: a response has no members that its schema does not name, and the `error` of a refusal is
+/// one of the document's examples.
 public struct APIContract: Sendable {
     /// What was asked and what was answered.
     public struct Exchange: Sendable {

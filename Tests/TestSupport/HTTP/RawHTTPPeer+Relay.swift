@@ -1,8 +1,8 @@
 import Dispatch
 
 extension RawHTTPPeer.Connection {
-    /// Sends a request on to another server of 127.0.0.1, and what that answers back, byte for byte. The server is asked
-    /// to close after it, so that the end of the answer is the end of the connection.
+    /// Forwards a request to another server on 127.0.0.1, and returns the response byte for byte. The request asks the
+    /// server to close, so that the end of the connection is the end of the response.
     ///
     /// - Returns: False if the server did not answer within the time.
     @discardableResult

@@ -1,8 +1,9 @@
 public import Primitives
 
-/// Holds JSON values against the JSON Schemas of a document, as far as OpenAPI documents of ours use them.
+/// Checks JSON values against the JSON Schemas of a document, with the keywords that our OpenAPI documents use.
 ///
-/// Stricter than JSON Schema: an object has no members but those its schema names, unless `additionalProperties` is true.
+/// Stricter than JSON Schema: an object has only the members that its schema names, unless `additionalProperties` is
+/// true.
 public struct SchemaChecker: Sendable {
     let document: JSONValue
 

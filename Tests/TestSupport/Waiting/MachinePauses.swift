@@ -1,8 +1,10 @@
 import Foundation
 import Synchronization
 
-/// How often the whole machine stood still: a virtual one whose host had others to serve, or a program that was stopped.
-/// Deadlines pass then that nobody let pass.
+/// Counts the pauses of the whole machine: a virtual machine that its host did not schedule, or a stopped process. A
+/// deadline that passes during a pause says nothing about the tested program.
+///
+/// Its thread sleeps on purpose: a sleep that takes much longer than asked for is the measurement.
 public final class MachinePauses: Sendable {
     private struct State {
         var count = 0
@@ -11,7 +13,7 @@ public final class MachinePauses: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter limit: how much longer than it should a thread has to sleep for that to be one.
+    /// - Parameter limit: The shortest oversleep of the thread that counts as a pause.
     public init(longerThan limit: Duration = .milliseconds(400)) {
         Thread.detachNewThread { [weak self] in
             var last = ContinuousClock.now
@@ -28,7 +30,7 @@ public final class MachinePauses: Sendable {
 
     public func stop() { state.withLock { $0.isStopped = true } }
 
-    /// Whether there is nobody any more to tell.
+    /// - Returns: Whether the thread should end.
     private func note(isPause: Bool) -> Bool {
         state.withLock { state in
             if isPause { state.count += 1 }
