@@ -26,7 +26,8 @@ LABEL org.opencontainers.image.title="Latchkey" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 libstdc++6 tzdata zlib1g \
+    && apt-get install -y --no-install-recommends \
+        ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 libstdc++6 tzdata zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 latchkey \
     && useradd --system --uid 10001 --gid latchkey --home-dir /var/lib/latchkey --shell /usr/sbin/nologin latchkey \

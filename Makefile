@@ -4,7 +4,9 @@
 release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table configuration-reference deployment-check image-check tls-check soak fuzz bench instructions scaling docs lint format clean
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
+	configuration-reference deployment-check image-check tls-check soak fuzz bench instructions scaling docs lint \
+	format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile

@@ -1,7 +1,8 @@
-"""Measures sign-ins at one carrier and session checks, before and while another carrier accepts requests without responding.
+"""Measures how a hanging carrier affects session checks and sign-ins at another carrier.
 
-Requests are due at fixed times, and their latency counts from then, so that a stalled server does not reduce the load. One
-thread sends all requests; its cost is the same in all figures.
+The hanging carrier accepts requests without responding. The figures are measured before and while it hangs. Each
+request is due at a fixed time, and its latency counts from that time, so that a stalled server does not reduce the
+load. One thread sends all requests; its cost is the same in all figures.
 """
 import asyncio
 import collections
@@ -123,7 +124,8 @@ def measure(port, api_key, tokens, codes, hanging_codes, hang, before, during):
     return "\n".join(
         [
             "",
-            f"One carrier responds; {SIGN_INS} users per second sign in there, with {CHECKS} session checks per second.",
+            f"One carrier responds; {SIGN_INS} users per second sign in there, "
+            f"with {CHECKS} session checks per second.",
             f"For {before} s there is no other load; then, for {during} s, another carrier hangs, where "
             f"{HANGING_SIGN_INS} users per second try to sign in:",
             "",

@@ -3,8 +3,8 @@
 
     idle_connections.py --port 8080 --pid 1234 [--connections 10000] [--path /healthz] [--wait]
 
-Each connection first makes one request, so that it is kept alive. With --wait they are held after the report until the input
-ends, and each then makes another request. All traffic stays on 127.0.0.1.
+Each connection first makes one request, so that it is kept alive. With --wait the program holds the connections after
+the report until the input ends. Each connection then makes another request. All traffic stays on 127.0.0.1.
 """
 import argparse
 import resource

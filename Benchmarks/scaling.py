@@ -1,8 +1,9 @@
 """Measures the figures of docs/scaling.md; see scripts/scaling.
 
-The tables are filled with rows like those of a real sign-in: values that must differ between users are generated with the same
-length, and the others are copied. Costs are CPU time, user and system, from /proc: of the instance, and of all processes of
-PostgreSQL. Everything shares the cores of this machine, so the costs are meaningful, but the rates are not.
+The tables are filled with rows like those of a real sign-in. Values that must differ between users are generated with
+the same length; the other values are copied. Costs are CPU time from /proc, user and system. They are measured for
+the instance and for all processes of PostgreSQL. Everything shares the cores of this machine, so the costs are
+meaningful, but the rates are not.
 """
 import argparse
 import base64
@@ -183,8 +184,8 @@ def fill_postgres(postgres, count):
     for table in TABLES:
         order = {"users": "id", "identities": "user_id", "sessions": "serial"}[table]
         columns = postgres.ask(
-            f"SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = '{table}'::regclass "
-            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+            "SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute "
+            f"WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         ).split("\n")
         names, values = [], []
         for name, kind in (column.split(" ", 1) for column in columns):
@@ -200,7 +201,8 @@ def fill_postgres(postgres, count):
                 value = (
                     f"substring({made} for length(t.{name}))"
                     if kind == "bytea"
-                    else f"left(rtrim(translate(encode({made} || {made}, 'base64'), E'+/\\n', '-_'), '='), length(t.{name}))"
+                    else f"left(rtrim(translate(encode({made} || {made}, 'base64'), E'+/\\n', '-_'), '='), "
+                    f"length(t.{name}))"
                 )
             names.append(name)
             values.append(value)
@@ -428,7 +430,8 @@ def hundred_millions(figures):
         sum(rate * figures[kind][whose] for kind, rate in rates.items()) / 1e6 for whose in ("instance", "postgres")
     )
     return [
-        f"| PostgreSQL: users, each with a refreshed session | 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
+        "| PostgreSQL: users, each with a refreshed session "
+        f"| 100 million × ({figures['per_user']:.0f} + {figures['family']}) B | "
         f"{users * (figures['per_user'] + figures['family']) / 1e9:.0f} GB |",
         f"| cores of the instances, at the peak | rates × µs of an instance | {instance:.2f} |",
         f"| cores of PostgreSQL, at the peak | rates × µs of PostgreSQL | {database:.2f} |",
@@ -437,8 +440,8 @@ def hundred_millions(figures):
 
 def report(figures):
     lines = [
-        f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind on {options.connections} connections, "
-        f"{os.cpu_count()} cores shared by all:",
+        f"{options.users} users, PostgreSQL {figures['version']}, {options.calls} calls of each kind "
+        f"on {options.connections} connections, {os.cpu_count()} cores shared by all:",
         "",
         "| call | CPU µs of the instance | CPU µs of PostgreSQL | per second, on one core of an instance |",
         "|---|---:|---:|---:|",

@@ -115,7 +115,8 @@ function responses(api, call) {
   const all = Object.entries(call.responses).map(([status, response]) => [status, resolve(api, response)]);
   const good = all.filter(([status]) => status < "400").flatMap(([status, response]) => {
     const media = Object.values(response.content ?? {})[0];
-    const headers = Object.keys(response.headers ?? {}).filter((name) => !["X-Request-Id", "Cache-Control"].includes(name));
+    const headers = Object.keys(response.headers ?? {})
+      .filter((name) => !["X-Request-Id", "Cache-Control"].includes(name));
     return [
       make("h3", "", `Response ${status}`),
       ...prose(response.description),

@@ -89,7 +89,8 @@ async function showSessions() {
       tell(`The session of ${name} has ended.`);
       $("sessions-title").focus();
     });
-    end.setAttribute("aria-label", `End the session of ${name}, since ${new Date(session.created_at * 1000).toLocaleString()}`);
+    end.setAttribute("aria-label",
+      `End the session of ${name}, since ${new Date(session.created_at * 1000).toLocaleString()}`);
     return make("li", "",
       make("div", "", name, make("small", "", "Since ", moment(session.created_at), `, for ${session.client_id}`)),
       session.current ? make("span", "tag", "This session") : end);
@@ -126,7 +127,8 @@ async function showMethods() {
     const away = button("Remove", async () => {
       const words = "You can no longer sign in with it. Sessions stay.";
       if (!await sure(`Remove ${name}?`, words, "Remove it")) return;
-      await stage.latchkey.fetch("/users/me/identities/" + encodeURIComponent(identity.id), { method: "DELETE" }).then(checked);
+      await stage.latchkey.fetch("/users/me/identities/" + encodeURIComponent(identity.id), { method: "DELETE" })
+        .then(checked);
       await showMethods();
       tell(`${name} is removed.`);
       $("methods-title").focus();

@@ -3,7 +3,8 @@
 const TOKEN_REQUEST = [
   "Discovery: the carrier’s metadata, found by mccmnc and cached (OpenID Connect Discovery 4).",
   "Token request: the code, once, with client authentication and the code verifier (RFC 6749 4.1.3, RFC 7636 4.5).",
-  "ID token: signature by the carrier’s key, issuer, audience, times, nonce, acr (OpenID Connect Core 3.1.3.7, RFC 8725).",
+  "ID token: signature by the carrier’s key, issuer, audience, times, nonce, acr " +
+    "(OpenID Connect Core 3.1.3.7, RFC 8725).",
   "Userinfo, if attributes are requested: its sub must be the ID token’s (OpenID Connect Core 5.3.2).",
   "User and session: one commit, on disk before the response.",
 ];
@@ -13,7 +14,8 @@ const LIST = [
   ["GET", /^\/auth\/[^/]+\/start$/,
     "The browser goes to the provider. Latchkey creates state, nonce and a code verifier, and keeps them.",
     "OIDC Core 3.1.2.1, RFC 7636", [
-      "For carriers: first the choice of the carrier, which returns mccmnc, and from a second device a login_hint_token.",
+      "For carriers: first the choice of the carrier, which returns mccmnc, " +
+        "and from a second device a login_hint_token.",
       "Then the authorization request to that carrier, with code_challenge, state and nonce.",
     ]],
   ["GET", /^\/auth\/[^/]+\/callback$/,
@@ -22,17 +24,20 @@ const LIST = [
   ["POST", /^\/auth\/[^/]+\/link$/, "Starts to add a way to sign in. Only this browser’s session can finish it.",
     "docs/linking.md"],
   ["POST", /^\/auth\/[^/]+\/logout$/,
-    "Ends the session here, and returns the URL where the provider ends its own.", "docs/logout.md, OIDC RP-Initiated Logout"],
+    "Ends the session here, and returns the URL where the provider ends its own.",
+    "docs/logout.md, OIDC RP-Initiated Logout"],
   ["GET", /^\/auth\/[^/]+\/logged-out$/,
     "The browser returns from the provider; state identifies the logout.", "docs/logout.md"],
   ["POST", /^\/auth\/session$/,
-    "Exchanges a one-time session_id for a session. The code verifier proves that the same client started the sign-in.", "RFC 7636 4.5"],
+    "Exchanges a one-time session_id for a session. The code verifier proves that the same client started the sign-in.",
+    "RFC 7636 4.5"],
   ["POST", /^\/demo\/codes$/,
     "Plays the phone: the user approves, and the carrier gives the app a code bound to the app’s verifier.",
     "RFC 6749 4.1.2, RFC 7636 4.2"],
   ["GET", /^\/demo\/people$/, "Lists the simulated carriers and their users. Real carriers do not publish this.", ""],
   ["POST", /\/server-initiated\/latest\/(approve|deny)$/,
-    "Plays the user’s phone: the decision goes to the carrier, which notifies Latchkey.", "docs/backchannel-authentication.md"],
+    "Plays the user’s phone: the decision goes to the carrier, which notifies Latchkey.",
+    "docs/backchannel-authentication.md"],
   ["POST", /^\/auth\/zenkey-signin$/, "The app posts its code, and gets Latchkey’s tokens, never the carrier’s.",
     "RFC 6749 4.1.3", TOKEN_REQUEST],
   ["POST", /^\/auth\/[^/]+\/sign-in$/, "The app posts its code, and gets Latchkey’s tokens, never the provider’s.",
@@ -41,7 +46,10 @@ const LIST = [
     "Completes a registration: state_key identifies the verified issuer and subject, once.", "docs/redirects.md"],
   ["POST", /^\/auth\/zenkey-async-signin$/,
     "Has the carrier ask the user on their phone. Latchkey returns its own auth_req_id.",
-    "OIDC Core 6, docs/backchannel-authentication.md", ["Latchkey sends a request object, signed by the client’s key, to the carrier’s backchannel authentication endpoint."]],
+    "OIDC Core 6, docs/backchannel-authentication.md", [
+      "Latchkey sends a request object, signed by the client’s key, " +
+        "to the carrier’s backchannel authentication endpoint.",
+    ]],
   ["GET", /^\/auth\/zenkey-async-signin\//,
     "Polls: auth_req_id alone means that the user has not decided yet.", "docs/backchannel-authentication.md"],
   ["DELETE", /^\/auth\/zenkey-async-signin\//, "Cancels. Later notifications of the carrier change nothing.",
@@ -50,26 +58,31 @@ const LIST = [
     "Exchanges the refresh token for new tokens. Reuse of the old one ends the session.",
     "RFC 6749 6, RFC 9700 4.14"],
   ["DELETE", /^\/auth\/token$/, "Signs out: ends this session on the server.", "docs/sessions.md"],
-  ["GET", /^\/users\/me$/, "Returns the signed-in user. zenkey_sub is a public id, never the carrier’s subject.", "RFC 6750 2.1"],
+  ["GET", /^\/users\/me$/, "Returns the signed-in user. zenkey_sub is a public id, never the carrier’s subject.",
+    "RFC 6750 2.1"],
   ["PATCH", /^\/users\/me$/, "Changes the profile. All invalid fields are reported at once, and then nothing changes.",
     "docs/sessions.md"],
   ["DELETE", /^\/users\/me$/, "Erases the user: identities, sessions, tokens, profile.", "docs/sessions.md"],
   ["GET", /^\/users\/me\/sessions$/, "Lists the user’s sessions on all devices.", "docs/sessions.md"],
   ["DELETE", /^\/users\/me\/sessions$/, "Ends all sessions except this one.", "docs/sessions.md"],
   ["DELETE", /^\/users\/me\/sessions\//, "Ends one session. Its next request is refused.", "docs/sessions.md"],
-  ["GET", /^\/users\/me\/identities$/, "Lists the ways this user signs in: issuers, without subjects.", "docs/linking.md"],
+  ["GET", /^\/users\/me\/identities$/, "Lists the ways this user signs in: issuers, without subjects.",
+    "docs/linking.md"],
   ["DELETE", /^\/users\/me\/identities\//, "Removes a way to sign in, but never the last one.", "docs/linking.md"],
   ["POST", /^\/auth\/[^/]+\/authorize$/,
     "Verifies an approval: same user, same context, sufficient acr, recent auth_time. Returns a signed receipt.",
     "docs/transactions.md", TOKEN_REQUEST.slice(0, 3)],
-  ["POST", /^\/auth\/receipts\/redeem$/, "Plays a service: checks the receipt and redeems it, once.", "docs/transactions.md"],
+  ["POST", /^\/auth\/receipts\/redeem$/, "Plays a service: checks the receipt and redeems it, once.",
+    "docs/transactions.md"],
 ];
 
 /** @returns {{ why: string, source: string, behind: string[] }} */
 export function explain({ method, path, status }) {
   const [plain] = path.split("?");
   const [, , why, source, behind] = LIST.find(([verb, pattern]) => verb === method && pattern.test(plain)) ?? [];
-  return { why: (status >= 400 ? "Refused. " : "") + (why ?? "A call of the API."), source: source ?? "", behind: behind ?? [] };
+  return {
+    why: (status >= 400 ? "Refused. " : "") + (why ?? "A call of the API."), source: source ?? "", behind: behind ?? [],
+  };
 }
 
 const KINDS = {

@@ -184,7 +184,9 @@ $("ask-form").addEventListener("submit", (event) => {
     apiKey = key.api_key.value.trim();
     tokens = null;
     const redirect_uri = key.redirect_uri.value.trim() || "https://app.example/callback";
-    const body = { ...fields(event.target), client_id: key.client_id.value.trim(), scope: "openid name email", redirect_uri };
+    const body = {
+      ...fields(event.target), client_id: key.client_id.value.trim(), scope: "openid name email", redirect_uri,
+    };
     const answer = await ask("POST", "/auth/zenkey-async-signin", body);
     asking = { handle: answer.auth_req_id, mccmnc: body.mccmnc };
     $("asked").hidden = false;

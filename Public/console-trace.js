@@ -1,5 +1,5 @@
-// Shows the calls of the page, with their purpose, request and response. Secrets are shortened before a call is stored, and the
-// stored calls end with the tab.
+// Shows the calls of the page, with their purpose, request and response. Secrets are shortened before a call is
+// stored. The browser deletes the stored calls when the tab is closed.
 
 import { explain } from "./console-explain.js";
 import { make } from "./console-parts.js";

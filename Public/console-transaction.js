@@ -46,7 +46,8 @@ $("transaction-form").addEventListener("submit", (event) => {
 
 /** The claims of a JWT: its second part is JSON in base64url (RFC 7515 section 3). */
 function claims(jwt) {
-  const bytes = Uint8Array.from(atob(jwt.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")), (byte) => byte.charCodeAt(0));
+  const part = atob(jwt.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(part, (byte) => byte.charCodeAt(0));
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
@@ -54,7 +55,8 @@ function show({ context, acr, auth_time, expires_in }) {
   const said = claims(receipt);
   facts($("receipt-facts"), [
     ["Approved", context], ["Assurance", acr], ["Authenticated", moment(auth_time)], ["For", said.aud],
-    ["By", make("code", "", said.sub)], ["Valid for", `${expires_in} s, once`], ["Receipt", make("code", "", shortened(receipt))],
+    ["By", make("code", "", said.sub)], ["Valid for", `${expires_in} s, once`],
+    ["Receipt", make("code", "", shortened(receipt))],
   ]);
   $("receipt").hidden = false;
   $("redeemed").textContent = "";
@@ -71,6 +73,7 @@ $("redeem-form").addEventListener("submit", (event) => {
       method: "POST", credentials: "omit", headers: { "Content-Type": "application/json", "X-API-KEY": key },
       body: JSON.stringify({ receipt }),
     }));
-    $("redeemed").textContent = "The service has redeemed the receipt, and can execute the transaction. Try it again: it works only once.";
+    $("redeemed").textContent = "The service has redeemed the receipt, and can execute the transaction. " +
+      "Try it again: it works only once.";
   });
 });

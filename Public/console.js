@@ -81,7 +81,10 @@ function signedOut(text) {
 
 let registering = null;
 
-/** @param {{ attributes: Record<string, string>, missing?: string[], why: string, register: (all: object) => Promise<void> }} offer */
+/**
+ * @param {{ attributes: Record<string, string>, missing?: string[], why: string,
+ *   register: (all: object) => Promise<void> }} offer
+ */
 function offerRegistration(offer) {
   registering = offer;
   $("sign-in").hidden = true;
@@ -147,7 +150,8 @@ function way({ id, name, kind }) {
   }, "primary");
   const popup = button("In a popup", async () => {
     const [page, options] = asked();
-    note("GET", `/auth/${id}/start`, "A separate window goes to the provider, and posts the outcome to this page only.");
+    note("GET", `/auth/${id}/start`,
+      "A separate window goes to the provider, and posts the outcome to this page only.");
     await enter(await page.signInWithPopup(options));
   });
   popup.setAttribute("aria-label", `${name}, in a popup`);
@@ -157,7 +161,8 @@ function way({ id, name, kind }) {
 }
 
 function showWays(providers) {
-  const elsewhere = providers.map(({ start_url }) => new URL(start_url).origin).find((origin) => origin !== location.origin);
+  const elsewhere = providers.map(({ start_url }) => new URL(start_url).origin)
+    .find((origin) => origin !== location.origin);
   if (elsewhere) {
     const link = make("a", "", elsewhere + "/");
     link.href = elsewhere + "/";
@@ -166,7 +171,8 @@ function showWays(providers) {
     return;
   }
   const secondDevice = providers.some(({ kind }) => kind === "zenkey")
-    ? make("p", "quiet", "On a computer or tablet, choose “My phone is elsewhere” at the carrier. It shows a number to type on your phone.")
+    ? make("p", "quiet", "On a computer or tablet, choose “My phone is elsewhere” at the carrier. " +
+      "It shows a number to type on your phone.")
     : null;
   // Carriers come first.
   const inOrder = [...providers].sort((one, other) => (other.kind === "zenkey") - (one.kind === "zenkey"));
@@ -196,7 +202,10 @@ function comesFromLogout() {
   return true;
 }
 
-/** The outcome of adding a way to sign in, if this tab started it. Removes the parameters from the address in any case. */
+/**
+ * Returns the outcome of adding a way to sign in, if this tab started it. Always removes the parameters from the
+ * address.
+ */
 function linkOutcome() {
   const url = new URL(location.href);
   if (url.searchParams.get("action") !== "link") return null;

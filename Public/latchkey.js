@@ -1,9 +1,9 @@
 /**
- * The browser client of Latchkey: signs a user in by redirect or popup, keeps the session alive, and sends requests with it.
- * An ES module without dependencies; see docs/clients.md.
+ * The browser client of Latchkey. It signs a user in by redirect or popup, keeps the session alive, and sends
+ * requests with the session. It is an ES module without dependencies; see docs/clients.md.
  *
- * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps tokens
- * in memory, unless it passes a storage.
+ * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
+ * the tokens in memory, unless it passes a storage.
  *
  * @module
  */
@@ -128,7 +128,9 @@ export class Latchkey {
    */
   async signInWithPopup({ appState, ...asked } = {}) {
     const popup = window.open("", "_blank", "popup,width=480,height=720");
-    if (!popup) throw own("popup_blocked", "The browser blocked the window. Ask the user to allow it, or use signIn().");
+    if (!popup) {
+      throw own("popup_blocked", "The browser blocked the window. Ask the user to allow it, or use signIn().");
+    }
     try {
       const { url, pending } = await this.#start("popup", asked);
       popup.location.replace(url);
@@ -149,8 +151,8 @@ export class Latchkey {
   }
 
   /**
-   * Like the browser's fetch, with the session: to Latchkey (a path is relative to baseURL) or to a trusted origin. After a
-   * 401 it refreshes once and tries once more.
+   * Sends a request with the session to Latchkey or to a trusted origin. The arguments are those of the browser's
+   * fetch; a path is relative to baseURL. After a 401 it refreshes once and tries once more.
    *
    * @param {string | URL | Request} input
    * @param {RequestInit} [init]
@@ -207,8 +209,8 @@ export class Latchkey {
   }
 
   /**
-   * Ends the session, and the provider's session if it supports logout: the browser goes to the provider, and returns to
-   * redirectURI with `action=logout` in the query.
+   * Ends the session, and the provider's session if it supports logout. The browser goes to the provider, and returns
+   * to redirectURI with `action=logout` in the query.
    */
   async signOutAtProvider() {
     const { provider, redirectURI } = this.#options;
@@ -303,7 +305,8 @@ export class Latchkey {
     try {
       await this.#enter("/auth/token", fields).catch((error) => {
         if (error.error !== "network_failure") throw error;
-        return this.#enter("/auth/token", fields); // The response may be lost; the server accepts the identical request again.
+        // The response may be lost. The server accepts the identical request again.
+        return this.#enter("/auth/token", fields);
       });
     } catch (error) {
       if (error.status === 401 && error.error !== "invalid_api_key") {

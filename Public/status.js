@@ -1,5 +1,5 @@
-// The operator's status page: draws the plots, and updates the page from /status/events. It writes the same HTML as the server
-// (Sources/LatchkeyAPI/Status/StatusPage.swift).
+// The operator's status page: draws the plots, and updates the page from /status/events. It writes the same HTML as the
+// server (Sources/LatchkeyAPI/Status/StatusPage.swift).
 
 const at = (id) => document.getElementById(id);
 const outcomes = [
@@ -72,7 +72,8 @@ function drawSignIns(place, minutes) {
   const total = sums.reduce((sum, value) => sum + value, 0);
   const { plot, width, scale, floor } = frame(
     place, 200, roundUp(Math.max(...sums)), "a minute",
-    `Sign-ins by minute: ${total} in the last hour, ${Math.max(...sums)} in the busiest minute, ${sums[59]} in this minute`);
+    `Sign-ins by minute: ${total} in the last hour, ${Math.max(...sums)} in the busiest minute, ` +
+      `${sums[59]} in this minute`);
   const slot = width / 60;
   all.forEach((minute, index) => {
     let base = floor;
@@ -101,12 +102,14 @@ function drawLatency(place, carrier) {
   let path = "";
   means.forEach((value, index) => {
     if (value === null) return;
-    path += `${index > 0 && means[index - 1] !== null ? "L" : "M"}${x(index).toFixed(1)} ${(floor - value * scale).toFixed(1)}`;
+    const step = index > 0 && means[index - 1] !== null ? "L" : "M";
+    path += `${step}${x(index).toFixed(1)} ${(floor - value * scale).toFixed(1)}`;
   });
   plot.append(shape("path", { class: "line", d: path }));
   all.forEach((minute, index) => {
     if (means[index] !== null) {
-      plot.append(shape("circle", { class: "dot", cx: x(index).toFixed(1), cy: (floor - means[index] * scale).toFixed(1), r: 2.5 },
+      plot.append(shape("circle",
+        { class: "dot", cx: x(index).toFixed(1), cy: (floor - means[index] * scale).toFixed(1), r: 2.5 },
         shape("title", {}, `${minuteOf(minute.at)}: ${means[index]} ms, ${minute.answered} answered`)));
     }
     if (minute.failed) {
@@ -161,8 +164,8 @@ function show(status) {
   showCarriers(status.carriers);
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([
-      utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc, failure.outcome,
-      failure.check, failure.step, failure.due_to]))
+      utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc,
+      failure.outcome, failure.check, failure.step, failure.due_to]))
     : [nothing("None since the start.", 8)]));
   at("sessions").replaceChildren(
     pair("Begun", sessions.started), pair("Refreshed", sessions.refreshed), pair("Signed out", sessions.signed_out),

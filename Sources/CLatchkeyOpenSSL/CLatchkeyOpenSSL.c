@@ -288,7 +288,8 @@ int64_t copenssl_context_not_after(const copenssl_context *context) { return con
 // 4.6.3) costs new keys, and each renegotiation request a response.
 static const unsigned int maximum_messages_in_a_row = 32;
 
-static void count_message(int sent, int version, int type, const void *message, size_t count, SSL *ssl, void *argument) {
+static void count_message(int sent, int version, int type, const void *message, size_t count, SSL *ssl,
+                          void *argument) {
     (void)version;
     (void)message;
     (void)count;

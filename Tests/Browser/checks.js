@@ -1,10 +1,11 @@
-// What can be seen by a program of whether everybody can use a page: a list of faults, empty if there are none. Run in the
-// page; see checks.py.
+// Checks the accessibility of a page. The script runs in the page and returns the list of faults; the list is empty
+// if there are none. See checks.py.
 
 const faults = [];
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-const isShown = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0;
+const isShown = (element) =>
+  element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0;
 
 const called = (element) => {
   const id = element.id ? "#" + element.id : "";
@@ -29,13 +30,15 @@ function nameOf(element) {
 }
 
 // The document.
-if (!document.documentElement.lang) faults.push("the page does not say in which language it is");
+if (!document.documentElement.lang) faults.push("the page does not state its language");
 if (!document.title.trim()) faults.push("the page has no title");
 for (const [what, selector, count] of [["main", "main", 1], ["h1", "h1", 1]]) {
   const found = all(selector).filter(isShown).length;
-  if (found !== count) faults.push(`there are ${found} of ${what}`);
+  if (found !== count) faults.push(`the page has ${found} ${what} elements instead of ${count}`);
 }
-for (const nav of all("nav")) if (!nav.ariaLabel && !nav.hasAttribute("aria-labelledby")) faults.push("a nav has no name");
+for (const nav of all("nav")) {
+  if (!nav.ariaLabel && !nav.hasAttribute("aria-labelledby")) faults.push("a nav has no name");
+}
 let level = 0;
 for (const heading of all("h1, h2, h3, h4, h5, h6").filter(isShown)) {
   const own = Number(heading.localName[1]);
@@ -43,43 +46,54 @@ for (const heading of all("h1, h2, h3, h4, h5, h6").filter(isShown)) {
   level = own;
 }
 const ids = all("[id]").map((element) => element.id);
-for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) faults.push(`the id ${id} is there twice`);
+for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) {
+  faults.push(`the id ${id} is used twice`);
+}
 for (const name of ["aria-labelledby", "aria-describedby", "aria-controls", "for"]) {
   for (const element of all(`[${name}]`)) {
     for (const id of element.getAttribute(name).split(/\s+/)) {
-      if (!document.getElementById(id)) faults.push(`${called(element)} refers to ${id}, which is not there`);
+      if (!document.getElementById(id)) faults.push(`${called(element)} refers to the id ${id}, which does not exist`);
     }
   }
 }
 
-// Landmarks: all that is read stands in one.
+// Landmarks: every text is in one.
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 const texts = [];
 while (walker.nextNode()) {
   const parent = walker.currentNode.parentElement;
-  if (walker.currentNode.data.trim() && !["SCRIPT", "STYLE", "NOSCRIPT", "OPTION"].includes(parent.tagName) && isShown(parent)) {
+  const isRead = !["SCRIPT", "STYLE", "NOSCRIPT", "OPTION"].includes(parent.tagName);
+  if (walker.currentNode.data.trim() && isRead && isShown(parent)) {
     texts.push([walker.currentNode, parent]);
   }
 }
 for (const [, parent] of texts) {
-  if (!parent.closest("header, main, footer, nav, aside, dialog, .skip")) faults.push(`${called(parent)} is in no landmark`);
+  if (!parent.closest("header, main, footer, nav, aside, dialog, .skip")) {
+    faults.push(`${called(parent)} is not in a landmark`);
+  }
 }
 
 // Controls.
-const controls = all("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]").filter(isShown);
+const controls = all("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")
+  .filter(isShown);
 for (const control of controls) {
   if (control.tabIndex > 0) faults.push(`${called(control)} has a positive tabindex`);
   if (!nameOf(control)) faults.push(`${called(control)} has no name`);
   const { width, height } = control.getBoundingClientRect();
   const isInText = control.localName === "a" && getComputedStyle(control).display === "inline";
-  if (!isInText && control.tabIndex >= 0 && (width < 24 || height < 24) && !control.matches(".skip, [type=radio], [type=checkbox]")) {
-    faults.push(`${called(control)} is only ${Math.round(width)} by ${Math.round(height)}`);
+  const isExempt = isInText || control.matches(".skip, [type=radio], [type=checkbox]");
+  if (!isExempt && control.tabIndex >= 0 && (width < 24 || height < 24)) {
+    faults.push(`${called(control)} is only ${Math.round(width)} by ${Math.round(height)} pixels`);
   }
 }
-for (const image of all("img, svg[role=img]")) if (!image.hasAttribute("alt") && !nameOf(image)) faults.push(`${called(image)} has no alt`);
+for (const image of all("img, svg[role=img]")) {
+  if (!image.hasAttribute("alt") && !nameOf(image)) faults.push(`${called(image)} has no alt`);
+}
 for (const element of all("*")) {
   const { order, flexDirection } = getComputedStyle(element);
-  if (order !== "0" || flexDirection.endsWith("reverse")) faults.push(`${called(element)} is seen where it is not read`);
+  if (order !== "0" || flexDirection.endsWith("reverse")) {
+    faults.push(`${called(element)} is shown in another order than it is read`);
+  }
 }
 
 // Contrast (WCAG 2.2, 1.4.3 and 1.4.11).
@@ -110,8 +124,10 @@ for (const [, parent] of texts) {
   const found = ratio(over(parse(getComputedStyle(parent).color), below), below);
   if (found < 4.5) faults.push(`${called(parent)} has a contrast of ${found.toFixed(2)}`);
 }
-for (const field of all("input:not([type=hidden]):not([type=radio]):not([type=checkbox]), select, textarea").filter(isShown)) {
-  const found = ratio(over(parse(getComputedStyle(field).borderTopColor), ground(field.parentElement)), ground(field.parentElement));
+const withEdge = all("input:not([type=hidden]):not([type=radio]):not([type=checkbox]), select, textarea");
+for (const field of withEdge.filter(isShown)) {
+  const around = ground(field.parentElement);
+  const found = ratio(over(parse(getComputedStyle(field).borderTopColor), around), around);
   if (found < 3) faults.push(`the edge of ${called(field)} has a contrast of ${found.toFixed(2)}`);
   if (!field.placeholder) continue;
   const below = ground(field);
@@ -124,7 +140,7 @@ if (document.documentElement.scrollWidth > innerWidth) {
   faults.push(`the page is ${document.documentElement.scrollWidth - innerWidth} pixels too wide`);
   for (const element of all("body *").filter(isShown)) {
     if (element.getBoundingClientRect().right > innerWidth + 1 && !element.closest("pre, .skip, .unseen")) {
-      faults.push(`${called(element)} sticks out`);
+      faults.push(`${called(element)} extends beyond the right edge`);
     }
   }
 }

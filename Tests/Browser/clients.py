@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests Public/latchkey.js in a real browser, in a page of Latchkey's own origin and of another one; see scripts/browser.
+"""Tests Public/latchkey.js in a real browser, in a page of Latchkey's own origin and of another one; see
+scripts/browser.
 
 Tests/Browser/clients.py --latchkey .build/debug/latchkey
 """
@@ -15,7 +16,11 @@ from webdriver import Browser
 
 
 class Stage:
-    """A demonstration behind a proxy that also serves the frontend (`own`), and the frontend on another origin (`other`)."""
+    """A demonstration and its frontend.
+
+    own: the origin of the demonstration's proxy, which also serves the frontend.
+    other: another origin with the frontend.
+    """
 
     def __init__(self, own, other, browser):
         self.own, self.other, self.browser = own, other, browser
@@ -262,7 +267,7 @@ def stage(latchkey, driver, **environment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--only", default="", help="run only the steps with this in their name")
     options = parser.parse_args()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the front page in a real browser: every flow of its console, on a phone and on a desktop, in light and dark mode; and the
+"""Tests the front page in a real browser: every flow of its console, on a phone and on a desktop, \
+in light and dark mode; and the
 sign-in without scripts. See scripts/browser.
 
     Tests/Browser/console.py --latchkey .build/debug/latchkey --pictures .build/screenshots [--only desktop-light]
@@ -313,7 +314,8 @@ class Console:
         for _ in range(2):
             self.app()
             self.browser.run(
-                "document.querySelector('#phone-in').hidden = true; document.querySelector('#phone-out').hidden = false;"
+                "document.querySelector('#phone-in').hidden = true; "
+                "document.querySelector('#phone-out').hidden = false;"
             )
         self.browser.wait("three sessions", lambda: self.count("#session-list li") == 3)
         self.browser.click("#end-others")

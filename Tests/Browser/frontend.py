@@ -1,4 +1,7 @@
-"""Two origins on 127.0.0.1: one serves Latchkey and a frontend through one proxy, the other serves only the frontend."""
+"""Two origins on 127.0.0.1.
+
+One is a proxy that serves Latchkey and a frontend. The other serves only the frontend.
+"""
 import contextlib
 import http.client
 import http.server

@@ -141,7 +141,8 @@ class Walk:
             "const find = document.querySelector('input[type=search]'); find.value = 'refresh session';"
             "find.dispatchEvent(new Event('input'));")
         left = self.browser.run(
-            "return [...document.querySelectorAll('details.call')].filter((call) => !call.hidden).map((call) => call.id)"
+            "return [...document.querySelectorAll('details.call')]"
+            ".filter((call) => !call.hidden).map((call) => call.id)"
         )
         assert left == ["refresh"], left
         wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")

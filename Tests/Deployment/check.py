@@ -23,7 +23,10 @@ def expect(holds, text):
 def secret_text(variable):
     """A secret in the format that the files' comments show."""
     if "DATABASE" in variable:
-        return "postgres://latchkey:0123456789abcdef@postgres:5432/latchkey?sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
+        return (
+            "postgres://latchkey:0123456789abcdef@postgres:5432/latchkey"
+            "?sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
+        )
     return "ccid-1:0123456789abcdef" if "CLIENTS" in variable else "sha256:" + "0f" * 32
 
 
@@ -227,7 +230,7 @@ def database(service, instance_count):
         and all(words[key].rpartition("/")[2] in service["secrets"] for key in ("ssl_cert_file", "ssl_key_file")),
         "compose: PostgreSQL uses TLS",
     )
-    # For each instance a pool of 8 and one connection for notifications; two for commands, and 3 reserved by PostgreSQL.
+    # Each instance has a pool of 8 and one connection for notifications. Commands need 2, and PostgreSQL reserves 3.
     expect(int(words["max_connections"]) >= instance_count * 9 + 2 + 3, "compose: PostgreSQL has enough connections")
 
 

@@ -1,8 +1,8 @@
 """Hooks of schemathesis for the run as a signed-in user (see run.py).
 
-Every call has the API key, and a session where the document requires one. Every other call of operations that need a value
-of the server or a carrier (a code, a handle, a token) gets a valid one, so that successful responses are tested too, not only
-errors.
+Every call has the API key, and a session where the document requires one. Some operations need a value of the server
+or a carrier: a code, a handle, a token. Every second call of these operations gets a valid value, so that successful
+responses are tested too, not only errors.
 """
 import contextlib
 import json

@@ -3,9 +3,9 @@
 
     Tests/OpenAPI/run.py --latchkey .build/debug/latchkey [--examples 8] [--seed 1]
 
-First openapi-spec-validator validates the document. Then schemathesis calls every operation with generated input: once with only
-the API key, once as a signed-in user. Failures are: a 5xx response that a carrier did not cause; an undocumented status, header,
-content type or content; an undocumented method that is not refused with `Allow`.
+First openapi-spec-validator validates the document. Then schemathesis calls every operation with generated input:
+once with only the API key, once as a signed-in user. Failures are: a 5xx response that a carrier did not cause; an
+undocumented status, header, content type or content; an undocumented method that is not refused with `Allow`.
 """
 import argparse
 import collections

@@ -1,8 +1,8 @@
 """Runs the load of an hour in minutes; see scripts/soak. Stops after the time, or when the sign-ins are done.
 
-A cycle is the work of an app: a code of a simulated carrier, a sign-in, the user twice, a refresh, the user, a sign-out. One in
-fifty sends an invalid code, and one in fifty disconnects in the middle of its request. A connection serves ten cycles; every
-second one uses TLS.
+A cycle is the work of an app: a code of a simulated carrier, a sign-in, the user twice, a refresh, the user, a
+sign-out. One cycle in fifty sends an invalid code, and one in fifty disconnects in the middle of its request. A
+connection serves ten cycles; every second connection uses TLS.
 """
 import argparse
 import asyncio
@@ -263,7 +263,8 @@ def judge(samples, took):
     warm, late = level(1 / 3, 1 / 2), level(5 / 6, 1)
     return expect(
         late - warm <= options.growth,
-        f"memory: {samples[0][1]:.1f} MiB at the start, {warm:.1f} after the warm-up, {late:.1f} at the end, {max(size for _, size in samples):.1f} at most",
+        f"memory: {samples[0][1]:.1f} MiB at the start, {warm:.1f} after the warm-up, {late:.1f} at the end, "
+        f"{max(size for _, size in samples):.1f} at most",
     )
 
 

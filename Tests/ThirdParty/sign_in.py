@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Signs users in with an OpenID provider from another project (oidc-provider-mock, from PyPI), with the configuration that
+"""Signs users in with an OpenID provider from another project (oidc-provider-mock, from PyPI), \
+with the configuration that
 docs/providers.md shows; see scripts/third-party.
 
     Tests/ThirdParty/sign_in.py --latchkey .build/debug/latchkey

@@ -1,5 +1,5 @@
-// The server's side of TLS with OpenSSL: contexts made of PEM texts, and sessions on non-blocking sockets. Hides OpenSSL's
-// headers, which are largely macros.
+// The server's side of TLS with OpenSSL: contexts made of PEM texts, and sessions on non-blocking sockets. It hides
+// OpenSSL's headers, which are largely macros.
 #ifndef LATCHKEY_COPENSSL_H
 #define LATCHKEY_COPENSSL_H
 
@@ -75,7 +75,8 @@ int copenssl_saw_plain_http(const copenssl_session *session);
 /// OpenSSL's text for the failure; null if there is none.
 const char *copenssl_reason(const copenssl_session *session);
 
-/// The client's trusted certificate: its subject (RFC 2253), NUL-terminated, and its SHA-256. Returns 0 if there is none.
+/// Gets the client's trusted certificate: its subject (RFC 2253), NUL-terminated, and its SHA-256. Returns 0 if there
+/// is no certificate.
 int copenssl_client_certificate(const copenssl_session *session, char *subject, size_t room, uint8_t digest[32]);
 
 #endif

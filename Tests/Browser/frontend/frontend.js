@@ -1,5 +1,5 @@
-// The frontend of docs/clients.md, whose JavaScript comes from here. The test replaces https://login.example with Latchkey's
-// public URL.
+// The frontend of docs/clients.md, which copies its JavaScript from this file. The test replaces
+// https://login.example with Latchkey's public URL.
 
 // snippet: js-sign-in
 import { configure } from "https://login.example/latchkey.js";
