@@ -13,7 +13,8 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
     /// The attributes that a provider can tell: all but ``username``.
     public static let claims = allCases.filter { $0 != .username }
 
-    fileprivate var index: Int {
+    /// The attribute's place in a table.
+    @usableFromInline var index: Int {
         switch self {
         case .username: 0
         case .name: 1
@@ -29,15 +30,17 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
 /// A value for each of some attributes of a user.
 ///
 /// The values are personal: printing shows which attributes there are, and no value. A copy costs one reference.
+/// Inlinable, because unspecialized generic code would look up metadata for each access.
+@frozen
 public struct UserAttributes<Value: Sendable & Hashable>: Sendable, Hashable {
     /// By ``UserAttribute/index``; empty while there is no value.
-    private var values: [Value?] = []
+    @usableFromInline var values: [Value?] = []
 
     /// No values.
-    public init() {}
+    @inlinable public init() {}
 
     /// The value of an attribute; nil if it has none.
-    public subscript(attribute: UserAttribute) -> Value? {
+    @inlinable public subscript(attribute: UserAttribute) -> Value? {
         get { values.isEmpty ? nil : values[attribute.index] }
         set {
             if values.isEmpty {
@@ -49,29 +52,30 @@ public struct UserAttributes<Value: Sendable & Hashable>: Sendable, Hashable {
     }
 
     /// The attributes that have a value, in their declared order.
-    public var present: [UserAttribute] { UserAttribute.allCases.filter { self[$0] != nil } }
+    @inlinable public var present: [UserAttribute] { UserAttribute.allCases.filter { self[$0] != nil } }
 
     /// These values, and those of `other` for the attributes that have none here.
-    public func filled(with other: Self) -> Self {
+    @inlinable public func filled(with other: Self) -> Self {
+        guard !values.isEmpty, !other.values.isEmpty else { return values.isEmpty ? other : self }
         var all = self
-        for attribute in other.present where all[attribute] == nil { all[attribute] = other[attribute] }
+        for index in values.indices where values[index] == nil { all.values[index] = other.values[index] }
         return all
     }
 
     /// Two tables are equal if each attribute has the same value in both.
-    public static func == (one: Self, other: Self) -> Bool {
+    @inlinable public static func == (one: Self, other: Self) -> Bool {
         UserAttribute.allCases.allSatisfy { one[$0] == other[$0] }
     }
 
     /// Hashes the values in their declared order.
-    public func hash(into hasher: inout Hasher) {
+    @inlinable public func hash(into hasher: inout Hasher) {
         for attribute in UserAttribute.allCases { hasher.combine(self[attribute]) }
     }
 }
 
 extension UserAttributes: ExpressibleByDictionaryLiteral {
     /// `[.name: "Jane Doe", .email: "jane@example.com"]`; the last value of an attribute counts.
-    public init(dictionaryLiteral elements: (UserAttribute, Value?)...) {
+    @inlinable public init(dictionaryLiteral elements: (UserAttribute, Value?)...) {
         for (attribute, value) in elements { self[attribute] = value }
     }
 }

@@ -117,7 +117,7 @@ public struct APIContract: Sendable {
         }
         guard exchange.method != "HEAD" else { return found }
         guard let content = response["content"]?.object else {
-            if !exchange.body.isEmpty { found.append("There is content, and none is told of.") }
+            if !exchange.body.isEmpty { found.append("There is content, and none is documented.") }
             return found
         }
         let type = (exchange.fields["content-type"] ?? "").prefix { $0 != ";" }
