@@ -4,7 +4,7 @@ public import Foundation
     public import FoundationNetworking
 #endif
 
-/// An app's side of Latchkey: signs its user in, keeps the session alive, and asks in the user's name.
+/// The client of a Latchkey server for an app: signs the user in, refreshes the session, and sends requests with it.
 ///
 /// ```swift
 /// let latchkey = Latchkey(.init(baseURL: url, clientID: "…", apiKey: "…"), tokens: KeychainStore())
@@ -12,21 +12,23 @@ public import Foundation
 /// let user = try await latchkey.me()
 /// ```
 ///
-/// Only this and its extensions send anything; tokens are in the ``TokenStore`` and nowhere else.
+/// Only this actor sends requests. Tokens are only in the ``TokenStore``.
 public actor Latchkey {
+    /// The server, and how the app is registered with it.
     public struct Configuration: Sendable {
         /// The server's public URL.
         public var baseURL: URL
-        /// The app, as it is registered with the provider.
+        /// The app's `client_id` at the provider.
         public var clientID: String
-        /// What `X-API-KEY` is to say.
+        /// The API key, sent as `X-API-KEY`.
         public var apiKey: String { hiddenKey.text }
         /// The name of the provider in the server's configuration.
         public var provider = "zenkey"
-        /// Where ``Latchkey/data(for:)`` may carry the session besides ``baseURL``: other services of the app's.
+        /// The origins of the app's other services, to which ``Latchkey/data(for:)`` may send the session.
         public var trustedOrigins: [URL] = []
         private let hiddenKey: Hidden
 
+        /// A configuration for the provider `zenkey`.
         public init(baseURL: URL, clientID: String, apiKey: String) {
             self.baseURL = baseURL
             self.clientID = clientID
@@ -34,20 +36,24 @@ public actor Latchkey {
         }
     }
 
-    /// How long the server answers the very same sign-in again, in seconds.
+    /// How long the server repeats its response to an identical sign-in, in seconds.
     static let retryWindow: TimeInterval = 60
-    /// How long it does so with a refresh.
+    /// How long it repeats its response to an identical refresh, in seconds.
     static let refreshGrace: TimeInterval = 30
-    /// A token with less time left is refreshed before it is used.
+    /// A token that expires within this many seconds is refreshed before use.
     static let margin: TimeInterval = 10
 
     nonisolated let configuration: Configuration
     nonisolated let transport: any Transport
     nonisolated let pace: Pace
     private let store: any TokenStore
-    /// The refresh under way, which all wait for.
+    /// The present refresh, for which all callers wait.
     private var refreshing: Task<Result<Tokens, LatchkeyError>, Never>?
 
+    /// A client of one server.
+    /// - Parameters:
+    ///   - tokens: Where the session is stored.
+    ///   - transport: How requests are sent.
     public init(
         _ configuration: Configuration, tokens: any TokenStore = MemoryTokenStore(),
         transport: any Transport = URLSessionTransport()
@@ -64,41 +70,45 @@ public actor Latchkey {
         store = tokens
     }
 
-    /// Sends a request with the session, as `URLSession` would without: to Latchkey, or to one of
-    /// ``Configuration/trustedOrigins``.
+    /// Sends a request with the session to Latchkey or to one of ``Configuration/trustedOrigins``.
     ///
-    /// A token that has ended is refreshed, before or, at a 401, once after; the answer is then that of the second try.
-    /// - Throws: ``LatchkeyError/Code/signedOut``, ``LatchkeyError/Code/untrustedOrigin``, or why there was no answer.
+    /// An expired token is refreshed before the request. After a 401 the token is refreshed and the request repeated
+    /// once.
+    /// - Returns: The last response, whatever its status.
+    /// - Throws: ``LatchkeyError/Code/signedOut``, ``LatchkeyError/Code/untrustedOrigin``, or the reason why there is
+    ///   no response.
     public func data(for request: URLRequest) async throws(LatchkeyError) -> (Data, HTTPURLResponse) {
         guard let url = request.url, let origin = url.origin,
             ([configuration.baseURL] + configuration.trustedOrigins).contains(where: { $0.origin == origin })
-        else { throw .noFurtherOrigin }
-        let answer = try await asUser(request)
-        return (answer.data, answer.response)
+        else { throw .untrustedOrigin }
+        let response = try await asUser(request)
+        return (response.data, response.http)
     }
 
-    /// Whether somebody is signed in, as far as this device knows.
+    /// Whether a session is stored on this device.
     public func isSignedIn() async throws(LatchkeyError) -> Bool { try await stored() != nil }
 
-    /// The present token, refreshed if it has ended: for what makes its requests itself, such as a web socket.
+    /// The present token, refreshed if it has expired, for requests that the client cannot send, such as a web socket.
     public func token() async throws(LatchkeyError) -> String { try await usableTokens().token }
 
     /// Sends a request with the session.
-    func asUser(_ request: URLRequest) async throws(LatchkeyError) -> Answer {
+    func asUser(_ request: URLRequest) async throws(LatchkeyError) -> ServerResponse {
         let tokens = try await usableTokens()
-        let answer = try await send(request, tokens)
-        guard answer.status == 401, answer.errorCode != LatchkeyError.Code.invalidAPIKey.rawValue else { return answer }
+        let response = try await send(request, tokens)
+        guard response.status == 401, response.errorCode != LatchkeyError.Code.invalidAPIKey.rawValue else {
+            return response
+        }
         return try await send(request, try await refresh(tokens))
     }
 
-    /// Keeps the tokens of a sign-in.
+    /// Stores the tokens of a sign-in.
     func keep(_ session: Session) async throws(LatchkeyError) -> Session {
         try await save(session.tokens)
         return session
     }
 
-    /// Ends the session at the server, and forgets it in any case.
-    /// - Throws: If the server could not be told: then the session lasts there until it ends by itself.
+    /// Ends the session at the server. The stored tokens are deleted in any case.
+    /// - Throws: If the request failed. The session then remains at the server until it expires.
     public func signOut() async throws(LatchkeyError) {
         guard try await stored() != nil else { return }
         var failure: LatchkeyError?
@@ -111,22 +121,22 @@ public actor Latchkey {
         if let failure { throw failure }
     }
 
-    /// Erases the account with all that belongs to it.
+    /// Erases the user's account and its data.
     public func eraseAccount() async throws(LatchkeyError) {
         _ = try await asUser(request("DELETE", "/users/me")).checked(now: pace.now())
         try await save(nil)
     }
 }
 
-// The session.
+/// The session.
 extension Latchkey {
     private func usableTokens() async throws(LatchkeyError) -> Tokens {
-        guard let tokens = try await stored() else { throw .nobodySignedIn }
+        guard let tokens = try await stored() else { throw .notSignedIn }
         guard tokens.expiresAt.timeIntervalSince(pace.now()) < Self.margin else { return tokens }
         return try await refresh(tokens)
     }
 
-    /// Tokens in the place of those that have ended. There is one exchange at a time, and all get what comes of it.
+    /// Replaces expired tokens. There is one exchange at a time, and all callers get its result.
     private func refresh(_ ended: Tokens) async throws(LatchkeyError) -> Tokens {
         let task = refreshing ?? Task { await self.exchange(ended) }
         refreshing = task
@@ -139,19 +149,20 @@ extension Latchkey {
     private func exchange(_ ended: Tokens) async -> Result<Tokens, LatchkeyError> {
         defer { refreshing = nil }
         do throws(LatchkeyError) {
-            guard let current = try await stored() else { throw .nobodySignedIn }
-            // Somebody was faster: an earlier exchange, or an extension of the app that shares the store.
+            guard let current = try await stored() else { throw .notSignedIn }
+            // An earlier exchange, or an app extension that shares the store, has refreshed them already.
             guard current == ended else { return .success(current) }
             let request = request(
                 "POST", "/auth/token", ["grant_type": "refresh_token", "refresh_token": ended.refreshToken])
-            let answer = try await sendAgainIfLost(request, within: Self.refreshGrace)
-            // Whoever signed out, signed in or refreshed meanwhile has the last word.
+            let response = try await sendAgainIfLost(request, within: Self.refreshGrace)
+            // A sign-out, sign-in or refresh during the exchange takes precedence.
             let latest = try await stored()
-            guard latest == ended else { return latest.map { .success($0) } ?? .failure(.nobodySignedIn) }
-            if answer.status == 401, answer.errorCode == LatchkeyError.Code.invalidGrant.rawValue {
+            guard latest == ended else { return latest.map { .success($0) } ?? .failure(.notSignedIn) }
+            if response.status == 401, response.errorCode == LatchkeyError.Code.invalidGrant.rawValue {
                 try await save(nil)
             }
-            let tokens = try answer.checked(now: pace.now()).decoded(TokenResponse.self).session(now: pace.now()).tokens
+            let tokens = try response.checked(now: pace.now()).decoded(TokenResponse.self).session(now: pace.now())
+                .tokens
             try await save(tokens)
             return .success(tokens)
         } catch {
@@ -169,18 +180,18 @@ extension Latchkey {
     }
 }
 
-// Requests.
+/// Requests.
 extension Latchkey {
     nonisolated func url(_ path: String, _ query: [(name: String, value: String?)] = []) -> URL {
         let base = configuration.baseURL.absoluteString
         let text =
             (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
             + (query.isEmpty ? "" : "?" + QueryText.encoded(query))
-        // What is appended is percent-encoded.
+        // The path and the query are percent-encoded.
         return URL(string: text) ?? configuration.baseURL
     }
 
-    /// - Parameter fields: For a JSON body; nil stands for null.
+    /// - Parameter fields: The members of the JSON body; nil values become null.
     nonisolated func request(_ method: String, _ path: String, _ fields: [String: String?]? = nil) -> URLRequest {
         var request = URLRequest(url: url(path))
         request.httpMethod = method
@@ -192,32 +203,33 @@ extension Latchkey {
         return request
     }
 
-    nonisolated func send(_ request: URLRequest, _ tokens: Tokens? = nil) async throws(LatchkeyError) -> Answer {
+    nonisolated func send(_ request: URLRequest, _ tokens: Tokens? = nil) async throws(LatchkeyError) -> ServerResponse
+    {
         var request = request
         if request.url?.origin == configuration.baseURL.origin {
             request.setValue(configuration.apiKey, forHTTPHeaderField: "X-API-KEY")
         }
         if let tokens { request.setValue("Bearer " + tokens.token, forHTTPHeaderField: "Authorization") }
         do {
-            let (data, response) = try await transport.send(request)
-            return Answer(data: data, response: response)
+            let (data, http) = try await transport.send(request)
+            return ServerResponse(data: data, http: http)
         } catch {
             throw .noResponse(error)
         }
     }
 
-    /// Sends the very same request again while there is no answer, as long as the server takes it for the same: the first
-    /// may have arrived, and its answer not.
+    /// Repeats an identical request until there is a response, as long as the server treats it as the same one: the
+    /// server may have received the first request although its response was lost.
     nonisolated func sendAgainIfLost(
         _ request: URLRequest, within window: TimeInterval
-    ) async throws(LatchkeyError) -> Answer {
+    ) async throws(LatchkeyError) -> ServerResponse {
         let start = pace.now()
         var delay: TimeInterval = 1
         while true {
             do throws(LatchkeyError) {
                 return try await send(request)
             } catch {
-                // A few seconds are left for the way.
+                // The last five seconds are for the transfer.
                 let isLate = pace.now().timeIntervalSince(start) + delay > window - 5
                 guard error.code == .networkFailure, !isLate else { throw error }
             }
@@ -228,7 +240,7 @@ extension Latchkey {
 }
 
 extension URL {
-    /// Scheme, host and port, by which two places are one; nil for a URL without a host.
+    /// Scheme, host and port (RFC 6454 section 4); nil for a URL without a host.
     fileprivate var origin: [String]? {
         guard let scheme = scheme?.lowercased(), let host = host?.lowercased() else { return nil }
         return [scheme, host, String(port ?? (scheme == "https" ? 443 : 80))]

@@ -6,38 +6,40 @@ import Foundation
 
 /// The user's account and sessions.
 extension Latchkey {
+    /// The signed-in user's account.
     public func me() async throws(LatchkeyError) -> User {
-        try await answer("GET", "/users/me").decoded(User.self, .useDefaultKeys)
+        try await response("GET", "/users/me").decoded(User.self, .useDefaultKeys)
     }
 
-    /// Changes what is given, and clears what is given as nil: `[.email: "jo@example.org", .postalCode: nil]`.
-    /// - Returns: The user as now on record.
+    /// Changes the given fields and clears the fields given as nil: `[.email: "jo@example.org", .postalCode: nil]`.
+    /// - Returns: The updated user.
     public func update(_ changes: [Profile.Field: String?]) async throws(LatchkeyError) -> User {
         var fields: [String: String?] = [:]
         for (field, value) in changes { fields.updateValue(value, forKey: field.rawValue) }
-        return try await answer("PATCH", "/users/me", fields).decoded(User.self, .useDefaultKeys)
+        return try await response("PATCH", "/users/me", fields).decoded(User.self, .useDefaultKeys)
     }
 
-    /// The latest seen first.
+    /// The user's sessions, the most recently used first.
     public func sessions() async throws(LatchkeyError) -> [UserSession] {
-        try await answer("GET", "/users/me/sessions").decoded([String: [UserSession]].self, .useDefaultKeys)["sessions"]
+        try await response("GET", "/users/me/sessions").decoded([String: [UserSession]].self, .useDefaultKeys)[
+            "sessions"]
             ?? []
     }
 
     /// Ends one of the user's sessions.
     public func revokeSession(_ id: String) async throws(LatchkeyError) {
-        _ = try await answer("DELETE", "/users/me/sessions/" + QueryText.encoded(id))
+        _ = try await response("DELETE", "/users/me/sessions/" + QueryText.encoded(id))
     }
 
     /// Ends all of the user's sessions but this one.
-    /// - Returns: How many there were.
+    /// - Returns: The number of ended sessions.
     public func revokeOtherSessions() async throws(LatchkeyError) -> Int {
-        try await answer("DELETE", "/users/me/sessions").decoded([String: Int].self)["revoked"] ?? 0
+        try await response("DELETE", "/users/me/sessions").decoded([String: Int].self)["revoked"] ?? 0
     }
 
-    private func answer(
+    private func response(
         _ method: String, _ path: String, _ fields: [String: String?]? = nil
-    ) async throws(LatchkeyError) -> Answer {
+    ) async throws(LatchkeyError) -> ServerResponse {
         try await asUser(request(method, path, fields)).checked(now: pace.now())
     }
 }

@@ -4,40 +4,48 @@ public import Foundation
     import FoundationNetworking
 #endif
 
-/// A sign-in by redirects that is under way: open ``url`` (in an `ASWebAuthenticationSession`), and give the callback URL to
-/// ``Latchkey/finish(_:callback:)``. It can be encoded, for an app that may be ended meanwhile.
+/// A pending sign-in by redirects: open ``url`` (in an `ASWebAuthenticationSession`) and pass the callback URL to
+/// ``Latchkey/finish(_:callback:)``. It can be encoded, because the system may end the app meanwhile.
 public struct RedirectSignIn: Sendable, Hashable, Codable {
-    /// Where the browser goes.
+    /// The URL for the browser.
     public let url: URL
     let redirectURI: String
     let codeVerifier: CodeVerifier
 
-    /// The scheme of the callback URL, as `ASWebAuthenticationSession` wants to know it.
+    /// The scheme of the callback URL, for `ASWebAuthenticationSession`.
     public var callbackScheme: String { String(redirectURI.prefix { $0 != ":" }) }
 }
 
-/// What may be asked for at the start of a sign-in by redirects.
+/// The parameters of a sign-in by redirects.
 public struct RedirectOptions: Sendable, Hashable {
-    /// The kind of app, on which the answer of the server does not depend.
+    /// The kind of app. The server's response does not depend on it.
     public enum ClientType: String, Sendable, Hashable { case ios, android }
 
+    /// The `client_type`.
     public var clientType = ClientType.ios
-    /// The user's network, where it is known; otherwise the user is asked for the carrier.
+    /// The user's network code; nil lets the user choose the carrier.
     public var mccmnc: String?
-    /// Those of the client's configuration, if there are none.
+    /// The requested scopes; empty for those of the client's configuration.
     public var scopes: [String] = []
+    /// The requested levels of assurance.
     public var acrValues: [String] = []
+    /// The text that the user approves.
     public var context: String?
+    /// The `prompt` of OpenID Connect Core section 3.1.2.1.
     public var prompt: String?
+    /// The user's phone number or subject, if known.
     public var loginHint: String?
+    /// An identifier for the carrier's and the server's logs.
     public var correlationID: String?
 
+    /// The server's defaults.
     public init() {}
 }
 
-/// Signing in through a browser: for tablets and computers, and providers without an SDK.
+/// Sign-in through a browser: for tablets and computers, and providers without an SDK.
 extension Latchkey {
-    /// - Parameter redirectURI: One that is registered for the client, such as `com.example.app:/signed-in`.
+    /// Makes a pending sign-in. Sends nothing.
+    /// - Parameter redirectURI: A redirect URI registered for the client, such as `com.example.app:/signed-in`.
     public nonisolated func startRedirect(
         to redirectURI: String, _ options: RedirectOptions = RedirectOptions()
     ) -> RedirectSignIn {
@@ -54,10 +62,10 @@ extension Latchkey {
         return RedirectSignIn(url: url, redirectURI: redirectURI, codeVerifier: codeVerifier)
     }
 
-    /// Ends a sign-in with the URL that the browser came back with. Another's is worth nothing: the session is given
-    /// for the code verifier of ``startRedirect(to:_:)`` only.
-    /// - Throws: ``LatchkeyError/Code/foreignCallback`` for a URL that belongs to something else;
-    ///   ``LatchkeyError/Code/userNotRegistered`` with a ``LatchkeyError/registration``; why the sign-in failed.
+    /// Completes a sign-in with its callback URL. A stolen URL is useless, because the server requires the code
+    /// verifier of ``startRedirect(to:_:)``.
+    /// - Throws: ``LatchkeyError/Code/foreignCallback`` for another URL; ``LatchkeyError/Code/userNotRegistered`` with
+    ///   a ``LatchkeyError/registration``; the error of the sign-in.
     public func finish(_ signIn: RedirectSignIn, callback: URL) async throws(LatchkeyError) -> Session {
         let text = callback.absoluteString
         guard text.hasPrefix(signIn.redirectURI), ["?", "&"].contains(text.dropFirst(signIn.redirectURI.count).first)
@@ -71,7 +79,7 @@ extension Latchkey {
         case "partial":
             guard let stateKey = items["state_key"] else { throw .foreignCallback }
             var error = LatchkeyError(
-                .userNotRegistered, "Nobody is registered under this identity. Register with the missing attributes.",
+                .userNotRegistered, "The user is not registered. Register with the missing attributes.",
                 kind: .requestDenied)
             let email = items["identifier"].flatMap { $0.isEmpty ? nil : $0 }
             error.registration = RegistrationOffer(

@@ -1,9 +1,9 @@
 package import Foundation
 
-/// The time, and waiting.
+/// The clock, and how the client waits.
 package struct Pace: Sendable {
     package let now: @Sendable () -> Date
-    /// In seconds.
+    /// Waits for a number of seconds.
     package let sleep: @Sendable (TimeInterval) async throws -> Void
 
     package init(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Names and values in the query of a URL, as HTML forms write them.
+/// Names and values in the query of a URL (`application/x-www-form-urlencoded`).
 enum QueryText {
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -13,7 +13,7 @@ enum QueryText {
         items.compactMap { item in item.value.map { encoded(item.name) + "=" + encoded($0) } }.joined(separator: "&")
     }
 
-    /// The first of each name counts.
+    /// The parameters of a URL's query. The first value of each name counts.
     static func items(of url: String) -> [String: String] {
         var items: [String: String] = [:]
         guard let mark = url.firstIndex(of: "?") else { return items }

@@ -1,22 +1,25 @@
-/// Where the tokens of the signed-in user are kept: on a device, its Keychain.
+/// Stores the tokens of the signed-in user, for example in the Keychain.
 ///
-/// An app and its extensions may share one: whoever finds that another has refreshed uses what that one got.
+/// An app and its extensions may share one store. Each uses the tokens that another has refreshed.
 public protocol TokenStore: Sendable {
-    /// The tokens last saved; nil if there are none.
+    /// The last saved tokens; nil if there are none.
     func load() async throws -> Tokens?
-    /// Keeps tokens in the place of those of before; nil forgets them.
+    /// Replaces the stored tokens; nil deletes them.
     func save(_ tokens: Tokens?) async throws
 }
 
-/// Keeps tokens as long as the process lives: for tests, and for sessions that shall end with the app.
+/// Stores tokens in memory: for tests, and for sessions that end with the app.
 public actor MemoryTokenStore: TokenStore {
     private var tokens: Tokens?
 
+    /// A store with tokens, by default without.
     public init(_ tokens: Tokens? = nil) {
         self.tokens = tokens
     }
 
+    /// The last saved tokens; nil if there are none.
     public func load() -> Tokens? { tokens }
 
+    /// Replaces the stored tokens; nil deletes them.
     public func save(_ tokens: Tokens?) { self.tokens = tokens }
 }

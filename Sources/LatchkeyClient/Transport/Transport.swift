@@ -4,18 +4,20 @@ public import Foundation
     public import FoundationNetworking
 #endif
 
-/// Sends a request and waits for its answer.
+/// Sends requests.
 public protocol Transport: Sendable {
-    /// - Throws: If there was no answer, whatever became of the request.
+    /// Sends a request and returns the response, whatever its status.
+    /// - Throws: If there is no response. The server may have received the request.
     func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse)
 }
 
-/// Requests by a `URLSession` of its own, which keeps neither cookies nor answers and follows no redirect: a code or a
-/// token goes to the address that the app was given, and nowhere else.
+/// Sends requests with its own `URLSession`, which stores no cookies and no responses and follows no redirect, so that
+/// codes and tokens go only to the configured address.
 public struct URLSessionTransport: Transport {
     private let session: URLSession
 
-    /// - Parameter timeout: In seconds, for one answer.
+    /// A new session.
+    /// - Parameter timeout: How long a response may take, in seconds.
     public init(timeout: TimeInterval = 30) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
@@ -26,6 +28,8 @@ public struct URLSessionTransport: Transport {
         session = URLSession(configuration: configuration, delegate: WithoutRedirects(), delegateQueue: nil)
     }
 
+    /// Sends a request and returns the response, whatever its status.
+    /// - Throws: `URLError` if there is no response.
     public func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
         let (data, response) = try await session.data(for: request)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }

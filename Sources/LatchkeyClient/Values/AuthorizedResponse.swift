@@ -1,18 +1,26 @@
-/// What a carrier's SDK hands the app once the user has approved, under the SDK's own names.
+/// The response of a carrier's SDK after the user's approval, with the SDK's names.
 ///
-/// The code and what belongs to it do not show when printed.
+/// The code, the code verifier and the nonce print as redacted.
 public struct AuthorizedResponse: Sendable, Hashable {
     let code: Hidden
     let codeVerifier: Hidden?
     let nonce: Hidden?
+    /// The network code of the user's carrier.
     public var mccmnc: String
+    /// The redirect URI of the authorization request.
     public var redirectURI: String
+    /// The `state` of the authorization request.
     public var state: String?
+    /// The `acr_values` of the authorization request.
     public var acrValues: [String] = []
+    /// The scopes of the authorization request.
     public var scopes: [String] = []
+    /// The `context` of the authorization request.
     public var context: String?
+    /// The `correlation_id` of the authorization request.
     public var correlationID: String?
 
+    /// A response with the required values.
     public init(
         code: String, mccmnc: String, redirectURI: String, codeVerifier: String?, nonce: String? = nil
     ) {
@@ -39,6 +47,6 @@ public struct AuthorizedResponse: Sendable, Hashable {
 }
 
 extension [String] {
-    /// In one text; nil if there are none.
+    /// The elements joined by spaces; nil if there are none.
     var words: String? { isEmpty ? nil : joined(separator: " ") }
 }

@@ -5,7 +5,7 @@ import Foundation
 struct CodeVerifier: Sendable, Hashable, Codable {
     let hidden: Hidden
 
-    /// Of 256 random bits.
+    /// A code verifier of 256 random bits.
     init() {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }

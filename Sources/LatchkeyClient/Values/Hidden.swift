@@ -1,4 +1,4 @@
-/// A text that is not shown where a value is printed, dumped or interpolated: a token, a code, a verifier, a key.
+/// A secret string that prints as redacted: a token, a code, a code verifier, a key.
 struct Hidden: Sendable, Hashable {
     let text: String
 

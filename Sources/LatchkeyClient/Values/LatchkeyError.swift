@@ -1,66 +1,74 @@
 public import Foundation
 
-/// Why something did not go through, in the words of the server's error answers. Nothing of a token, a code or a person
-/// is in its description.
+/// An error of the server, with its error response, or of this library. Its description contains no token, no code and
+/// no personal data.
 public struct LatchkeyError: Error, Sendable, Hashable {
-    /// A stable word for what went wrong: the server's `error`, or one of this library's own.
+    /// A stable code: the server's `error`, or a code of this library.
     public struct Code: RawRepresentable, ExpressibleByStringLiteral, Sendable, Hashable {
+        /// The code's text.
         public let rawValue: String
 
+        /// A code of the server or of this library.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// A code of the server or of this library.
         public init(stringLiteral value: String) { self.init(rawValue: value) }
 
-        /// The carrier vouches for the user, whom nobody here knows yet: see ``LatchkeyError/registration``.
+        /// The carrier has authenticated the user, who is not registered: see ``LatchkeyError/registration``.
         public static let userNotRegistered: Code = "user_not_registered"
-        /// The user said no.
+        /// The user denied the request.
         public static let accessDenied: Code = "access_denied"
-        /// What was shown (a code, a verifier) is worth nothing.
+        /// The code, code verifier or refresh token is invalid.
         public static let invalidGrant: Code = "invalid_grant"
+        /// The session token is missing, expired or revoked.
         public static let invalidToken: Code = "invalid_token"
+        /// The API key is missing or unknown.
         public static let invalidAPIKey: Code = "invalid_api_key"
-        /// Too often; ``LatchkeyError/retryAfter`` tells when to come again.
+        /// Too many requests; see ``LatchkeyError/retryAfter``.
         public static let rateLimited: Code = "rate_limited"
-        /// The server cannot tell for the moment; nobody is signed out by that.
+        /// The server is temporarily unavailable. The session remains.
         public static let temporarilyUnavailable: Code = "temporarily_unavailable"
-        /// A server-initiated sign-in was not answered in time.
+        /// The user did not decide about a backchannel authentication request in time.
         public static let expired: Code = "expired_token"
 
-        /// Own: nobody is signed in, or no longer.
+        /// Of this library: there is no session, or it has ended.
         public static let signedOut: Code = "signed_out"
-        /// Own: there was no answer.
+        /// Of this library: there is no response.
         public static let networkFailure: Code = "network_failure"
-        /// Own: the answer is not Latchkey's.
+        /// Of this library: the response is not Latchkey's.
         public static let malformedResponse: Code = "malformed_answer"
-        /// Own: the ``TokenStore`` failed.
+        /// Of this library: the ``TokenStore`` failed.
         public static let storeFailure: Code = "store_failure"
-        /// Own: the URL is not how the sign-in comes back that was started.
+        /// Of this library: the URL is not the callback of the pending sign-in.
         public static let foreignCallback: Code = "foreign_callback"
-        /// Own: the request would carry the session to a place that is not known.
+        /// Of this library: the request would send the session to an untrusted origin.
         public static let untrustedOrigin: Code = "untrusted_origin"
-        /// Own: the task was cancelled.
+        /// Of this library: the task was cancelled.
         public static let cancelled: Code = "cancelled"
     }
 
-    /// The guides' table of what to tell a user.
+    /// The error types of ZenKey's guides, which decide what the app shows the user.
     public enum Kind: String, Sendable, Hashable, Codable {
         case invalidRequest, requestDenied, requestTimeout, serverError, networkFailure, configurationError
         case discoveryStateError, unknownError
     }
 
+    /// The stable code.
     public let code: Code
-    /// What was wrong and what to do, for developers.
+    /// The cause and the remedy, for developers.
     public let message: String
-    /// The server's `message` for the person who uses the app: short, without technical terms. Nil if there was none.
+    /// The server's `message` for the user of the app, without technical terms; nil if there is none.
     public internal(set) var userMessage: String?
+    /// The error type for the app.
     public let kind: Kind
-    /// The status of the answer; nil if there was none.
+    /// The status of the response; nil if there is none.
     public internal(set) var status: Int?
+    /// The sign-in's identifier in the carrier's and the server's logs.
     public internal(set) var correlationID: String?
-    /// What the server's log knows the request by.
+    /// The request's identifier in the server's log.
     public internal(set) var requestID: String?
-    /// Seconds after which another try makes sense.
+    /// The seconds to wait before a retry.
     public internal(set) var retryAfter: TimeInterval?
-    /// With ``Code/userNotRegistered``: what the registration starts with.
+    /// With ``Code/userNotRegistered``: the start of the registration.
     public internal(set) var registration: RegistrationOffer?
 
     init(_ code: Code, _ message: String, kind: Kind = .unknownError) {
@@ -69,46 +77,48 @@ public struct LatchkeyError: Error, Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Whether the user has to sign in again.
+    /// Whether the user must sign in again.
     public var isSignedOut: Bool { code == .signedOut }
 }
 
 extension LatchkeyError: CustomStringConvertible, LocalizedError {
+    /// The code, the message, the status and the request's identifier.
     public var description: String {
         var text = code.rawValue + ": " + message
         if let status { text += " (status \(status)" + (requestID.map { ", request \($0)" } ?? "") + ")" }
         return text
     }
 
+    /// The message.
     public var errorDescription: String? { message }
 }
 
 extension LatchkeyError {
-    static let nobodySignedIn = LatchkeyError(.signedOut, "Nobody is signed in.", kind: .requestDenied)
+    static let notSignedIn = LatchkeyError(.signedOut, "The user is not signed in.", kind: .requestDenied)
     static let wasCancelled = LatchkeyError(.cancelled, "The call was cancelled.")
-    static let notLatchkeys = LatchkeyError(
-        .malformedResponse, "The answer is not one of Latchkey's. Check baseURL.", kind: .serverError)
-    static let noFurtherOrigin = LatchkeyError(
-        .untrustedOrigin, "The session goes to Latchkey and to trustedOrigins only.", kind: .configurationError)
+    static let malformed = LatchkeyError(
+        .malformedResponse, "The response is not from Latchkey. Check baseURL.", kind: .serverError)
+    static let untrustedOrigin = LatchkeyError(
+        .untrustedOrigin, "The session is sent only to Latchkey and to trustedOrigins.", kind: .configurationError)
     static let foreignCallback = LatchkeyError(
-        .foreignCallback, "The URL is not one that the sign-in comes back with.", kind: .invalidRequest)
+        .foreignCallback, "The URL is not the callback of this sign-in.", kind: .invalidRequest)
 
     static func noResponse(_ error: any Error) -> LatchkeyError {
         if error is CancellationError { return .wasCancelled }
         guard let error = error as? URLError else {
-            return LatchkeyError(.networkFailure, "There was no answer.", kind: .networkFailure)
+            return LatchkeyError(.networkFailure, "There is no response.", kind: .networkFailure)
         }
         guard error.code != .cancelled else { return .wasCancelled }
-        // Its description may have the URL, and that a code.
+        // Its description may contain the URL, and the URL a code.
         return LatchkeyError(
-            .networkFailure, "There was no answer (URLError \(error.code.rawValue)).", kind: .networkFailure)
+            .networkFailure, "There is no response (URLError \(error.code.rawValue)).", kind: .networkFailure)
     }
 
     static func store(_ error: any Error) -> LatchkeyError {
-        LatchkeyError(.storeFailure, "The tokens cannot be read or kept (\(type(of: error))).")
+        LatchkeyError(.storeFailure, "The tokens cannot be loaded or saved (\(type(of: error))).")
     }
 
-    /// The same, told of a session that is over.
+    /// The same error for a session that has ended.
     var asSignedOut: LatchkeyError {
         var error = LatchkeyError(.signedOut, message, kind: .requestDenied)
         error.userMessage = userMessage

@@ -1,7 +1,8 @@
 public import Foundation
 
-/// What is known of a person, all of it optional.
+/// A user's attributes, all optional.
 public struct Profile: Sendable, Hashable {
+    /// An attribute, with the server's name.
     public enum Field: String, Sendable, Hashable, CaseIterable {
         case username, name, email
         case givenName = "given_name"
@@ -10,12 +11,15 @@ public struct Profile: Sendable, Hashable {
         case postalCode = "postal_code"
     }
 
+    /// The values by attribute.
     public var values: [Field: String]
 
+    /// A profile with these values.
     public init(_ values: [Field: String] = [:]) {
         self.values = values
     }
 
+    /// The value of an attribute.
     public subscript(field: Field) -> String? {
         get { values[field] }
         set { values[field] = newValue }
@@ -23,18 +27,21 @@ public struct Profile: Sendable, Hashable {
 }
 
 extension Profile: CustomStringConvertible, CustomReflectable {
-    /// Which fields there are, not what they say.
+    /// The names of the attributes, without their values.
     public var description: String { "Profile(\(values.keys.map(\.rawValue).sorted().joined(separator: ", ")))" }
+    /// Empty, so that `dump` shows no values.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The signed-in user, as `GET /users/me` shows them.
+/// The signed-in user (`GET /users/me`).
 public struct User: Sendable, Hashable {
     /// The account's number.
     public let id: Int64
-    /// A stable random text that stands for the account; not the carrier's subject.
+    /// A stable random identifier of the account; not the carrier's subject.
     public let publicID: String
+    /// The user's attributes.
     public let profile: Profile
+    /// When the account was created.
     public let createdAt: Date
 }
 
@@ -54,6 +61,7 @@ extension User: Decodable {
         init?(intValue: Int) { nil }
     }
 
+    /// Decodes the server's JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decode(Int64.self, forKey: .id)
@@ -70,16 +78,19 @@ extension User: Decodable {
 
 /// One of the user's sessions, on this device or another.
 public struct UserSession: Sendable, Hashable, Decodable {
+    /// The identifier for ``Latchkey/revokeSession(_:)``.
     public let id: String
+    /// The `client_id` of the app.
     public let clientID: String
-    /// A guess such as "Safari on iPhone".
+    /// The probable device, such as "Safari on iPhone".
     public let device: String?
+    /// When the user signed in.
     public let createdAt: Date
-    /// To five minutes.
+    /// The last use, accurate to five minutes.
     public let lastSeenAt: Date
-    /// When it ends unless it is used before.
+    /// When it expires unless it is used before.
     public let expiresAt: Date
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this client.
     public let isCurrent: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -91,6 +102,7 @@ public struct UserSession: Sendable, Hashable, Decodable {
         case isCurrent = "current"
     }
 
+    /// Decodes the server's JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func time(_ key: CodingKeys) throws -> Date {

@@ -1,27 +1,28 @@
 public import Foundation
 
-/// What a registration starts with, where the server wants unknown users to register.
+/// The start of a registration, for servers that require it of new users.
 public struct RegistrationOffer: Sendable, Hashable {
     let stateKey: Hidden
-    /// That of a sign-in by redirects, without which the state key is worth nothing.
+    /// The code verifier of a sign-in by redirects, which the state key requires.
     var codeVerifier: Hidden?
-    /// What the carrier has told of the user.
+    /// The attributes that the carrier has provided.
     public let attributes: Profile
-    /// What a registration must have and the carrier did not tell, by the server's names.
+    /// The required attributes that the carrier has not provided, with the server's names.
     public let missing: [String]
-    /// When the offer ends, by the clock of this device; nil if the server did not say.
+    /// When the offer expires, by the clock of this device; nil if unknown.
     public let expiresAt: Date?
 
-    /// A registration with what the carrier has told; fill in the rest and give it to ``Latchkey/register(_:)``.
+    /// A registration with the carrier's attributes. Add the missing ones and pass it to ``Latchkey/register(_:)``.
     public func registration() -> Registration {
         Registration(stateKey: stateKey, codeVerifier: codeVerifier, profile: attributes)
     }
 }
 
-/// A user's answers to a registration form.
+/// A registration of a new user.
 public struct Registration: Sendable, Hashable {
     let stateKey: Hidden
     let codeVerifier: Hidden?
+    /// The user's attributes.
     public var profile: Profile
 
     var fields: [String: String?] {

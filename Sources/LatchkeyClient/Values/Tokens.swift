@@ -1,17 +1,18 @@
 public import Foundation
 
-/// The two tokens of a session; what a ``TokenStore`` keeps. They do not show when printed.
+/// The two tokens of a session, which a ``TokenStore`` stores. They print as redacted.
 public struct Tokens: Sendable, Hashable, Codable {
     private let hiddenToken: Hidden
     private let hiddenRefreshToken: Hidden
-    /// When ``token`` ends, by the clock of this device.
+    /// When ``token`` expires, by the clock of this device.
     public let expiresAt: Date
 
-    /// What goes with each request.
+    /// The bearer token of requests.
     public var token: String { hiddenToken.text }
-    /// What is exchanged for new tokens, once.
+    /// The refresh token, valid once.
     public var refreshToken: String { hiddenRefreshToken.text }
 
+    /// The tokens of a session.
     public init(token: String, refreshToken: String, expiresAt: Date) {
         hiddenToken = Hidden(token)
         hiddenRefreshToken = Hidden(refreshToken)
@@ -25,12 +26,12 @@ public struct Tokens: Sendable, Hashable, Codable {
     }
 }
 
-/// A user has signed in on this device.
+/// The result of a sign-in.
 public struct Session: Sendable, Hashable {
-    /// They are in the ``TokenStore`` already.
+    /// The tokens, already stored in the ``TokenStore``.
     public let tokens: Tokens
-    /// Whether this very sign-in made the user.
+    /// Whether this sign-in created the user.
     public let isNewUser: Bool
-    /// What the server's log knows the sign-in by.
+    /// The sign-in's identifier in the carrier's and the server's logs.
     public let correlationID: String
 }

@@ -4,56 +4,56 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// An answer of the server's.
-struct Answer: Sendable {
+/// A response of the server.
+struct ServerResponse: Sendable {
     let data: Data
-    let response: HTTPURLResponse
+    let http: HTTPURLResponse
 
-    var status: Int { response.statusCode }
+    var status: Int { http.statusCode }
 
-    /// - Throws: The error that the answer tells, unless it is a success or has one of `others` as its status.
-    func checked(or others: Set<Int> = [], now: Date) throws(LatchkeyError) -> Answer {
+    /// - Throws: The error in the response, unless its status is a success or one of `others`.
+    func checked(or others: Set<Int> = [], now: Date) throws(LatchkeyError) -> ServerResponse {
         guard (200...299).contains(status) || others.contains(status) else { throw error(now) }
         return self
     }
 
-    /// - Parameter keys: How the members are named; `.useDefaultKeys` for a type that names them itself.
+    /// - Parameter keys: `.useDefaultKeys` for a type with its own coding keys.
     func decoded<Value: Decodable>(
         _ type: Value.Type, _ keys: JSONDecoder.KeyDecodingStrategy = .convertFromSnakeCase
     ) throws(LatchkeyError) -> Value {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = keys
-        do { return try decoder.decode(type, from: data) } catch { throw .notLatchkeys }
+        do { return try decoder.decode(type, from: data) } catch { throw .malformed }
     }
 
-    /// The `error` of the answer, if it has one.
+    /// The `error` of the response, if it has one.
     var errorCode: String? { (try? decoded(ErrorResponse.self))?.error }
 
     private func error(_ now: Date) -> LatchkeyError {
-        guard let answer = try? decoded(ErrorResponse.self) else {
-            var error = LatchkeyError.notLatchkeys
+        guard let body = try? decoded(ErrorResponse.self) else {
+            var error = LatchkeyError.malformed
             error.status = status
             return error
         }
         var error = LatchkeyError(
-            LatchkeyError.Code(rawValue: answer.error), answer.errorDescription ?? "",
-            kind: answer.errorType.flatMap(LatchkeyError.Kind.init) ?? .unknownError)
-        error.userMessage = answer.message
+            LatchkeyError.Code(rawValue: body.error), body.errorDescription ?? "",
+            kind: body.errorType.flatMap(LatchkeyError.Kind.init) ?? .unknownError)
+        error.userMessage = body.message
         error.status = status
-        error.correlationID = answer.correlationId
-        error.requestID = answer.requestId
-        error.retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap(TimeInterval.init)
-        error.registration = answer.stateKey.map { key in
+        error.correlationID = body.correlationId
+        error.requestID = body.requestId
+        error.retryAfter = http.value(forHTTPHeaderField: "Retry-After").flatMap(TimeInterval.init)
+        error.registration = body.stateKey.map { key in
             RegistrationOffer(
-                stateKey: Hidden(key), attributes: answer.zenkeyAttributes?.profile ?? Profile(),
-                missing: answer.missing ?? [],
-                expiresAt: answer.expiresIn.map { now.addingTimeInterval($0) })
+                stateKey: Hidden(key), attributes: body.zenkeyAttributes?.profile ?? Profile(),
+                missing: body.missing ?? [],
+                expiresAt: body.expiresIn.map { now.addingTimeInterval($0) })
         }
         return error
     }
 }
 
-/// The token answer of the server.
+/// The server's token response.
 struct TokenResponse: Decodable {
     let token: String
     let refreshToken: String
@@ -80,7 +80,7 @@ private struct ErrorResponse: Decodable {
     let missing: [String]?
     let expiresIn: Double?
 
-    /// The carrier's shape: an object with a `value` each.
+    /// Attributes in the carrier's form, an object with `value` for each.
     struct Attributes: Decodable {
         struct Value: Decodable {
             let value: String?

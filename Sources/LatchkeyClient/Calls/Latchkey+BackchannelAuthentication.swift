@@ -4,27 +4,32 @@ public import Foundation
     import FoundationNetworking
 #endif
 
-/// A sign-in that the carrier asks the user for on their phone, wherever the app runs.
+/// A pending sign-in that the user approves on their phone.
 public struct PhoneSignIn: Sendable, Hashable, Codable {
     let handle: Hidden
-    /// Until when the user may answer, by the clock of this device.
+    /// When the request expires, by the clock of this device.
     public let expiresAt: Date
 }
 
-/// What may be asked for with a sign-in on the phone.
+/// The parameters of a sign-in on the phone.
 public struct PhoneSignInOptions: Sendable, Hashable {
+    /// The requested scopes.
     public var scopes = ["openid"]
+    /// The requested levels of assurance.
     public var acrValues: [String] = []
-    /// What the user reads on the phone.
+    /// The text that the user approves.
     public var context: String?
+    /// An identifier for the carrier's and the server's logs.
     public var correlationID: String?
 
+    /// The scope `openid` and the carrier's defaults.
     public init() {}
 }
 
-/// Server-initiated sign-in: for devices without a browser, or without the user's SIM card.
+/// Backchannel authentication (ZenKey's server-initiated sign-in): for devices without a browser or without the user's
+/// SIM card.
 extension Latchkey {
-    /// Has the carrier ask the user.
+    /// Starts a sign-in: the carrier asks the user on their phone.
     /// - Parameter loginHint: The user's phone number, with `+` and country code.
     public func askOnPhone(
         _ loginHint: String, mccmnc: String, redirectURI: String, _ options: PhoneSignInOptions = PhoneSignInOptions()
@@ -39,25 +44,26 @@ extension Latchkey {
         return try await started(request("POST", Self.path, fields))
     }
 
-    /// Has the carrier ask the user once more; the former request is over.
+    /// Asks the user again. The former request ends.
     public func askAgain(_ signIn: PhoneSignIn) async throws(LatchkeyError) -> PhoneSignIn {
         try await started(request("POST", Self.path(signIn)))
     }
 
-    /// The session, once the user has approved; nil while they have not answered.
-    /// - Throws: ``LatchkeyError/Code/accessDenied`` if they said no, ``LatchkeyError/Code/expired``,
-    ///   ``LatchkeyError/Code/rateLimited`` if it is asked more than once a second.
+    /// Polls a sign-in.
+    /// - Returns: The session after the user's approval; nil before their decision.
+    /// - Throws: ``LatchkeyError/Code/accessDenied`` if the user denied it, ``LatchkeyError/Code/expired``,
+    ///   ``LatchkeyError/Code/rateLimited`` for more than one poll a second.
     public func poll(_ signIn: PhoneSignIn) async throws(LatchkeyError) -> Session? {
         struct Waiting: Decodable { let authReqId: String }
-        // 302 is what the published example API answers.
-        let answer = try await send(request("GET", Self.path(signIn))).checked(or: [302], now: pace.now())
-        if (try? answer.decoded(Waiting.self)) != nil { return nil }
-        return try await session(answer, or: [302])
+        // The published example API responds with 302.
+        let response = try await send(request("GET", Self.path(signIn))).checked(or: [302], now: pace.now())
+        if (try? response.decoded(Waiting.self)) != nil { return nil }
+        return try await session(response, or: [302])
     }
 
-    /// Waits until the user has answered. An answer of the server's that is lost, or that asks for patience, is not the end.
-    /// - Parameter interval: Seconds from one poll to the next.
-    /// - Throws: As ``poll(_:)``.
+    /// Polls until the user decides. Lost responses and temporary errors are retried.
+    /// - Parameter interval: The seconds between polls.
+    /// - Throws: The same errors as ``poll(_:)``.
     public func waitForApproval(_ signIn: PhoneSignIn, every interval: TimeInterval = 2) async throws(LatchkeyError)
         -> Session
     {
@@ -66,7 +72,7 @@ extension Latchkey {
             do throws(LatchkeyError) {
                 if let session = try await poll(signIn) { return session }
             } catch {
-                guard error.isPassing, pace.now() < signIn.expiresAt.addingTimeInterval(Self.retryWindow) else {
+                guard error.isTemporary, pace.now() < signIn.expiresAt.addingTimeInterval(Self.retryWindow) else {
                     throw error
                 }
                 delay = max(delay, error.retryAfter ?? 0)
@@ -75,7 +81,7 @@ extension Latchkey {
         }
     }
 
-    /// The user need not answer any more.
+    /// Cancels a sign-in.
     public func cancel(_ signIn: PhoneSignIn) async throws(LatchkeyError) {
         _ = try await send(request("DELETE", Self.path(signIn))).checked(now: pace.now())
     }
@@ -98,7 +104,7 @@ extension Latchkey {
 }
 
 extension LatchkeyError {
-    fileprivate var isPassing: Bool {
+    fileprivate var isTemporary: Bool {
         code == .networkFailure || code == .rateLimited || code == .temporarilyUnavailable
     }
 }
