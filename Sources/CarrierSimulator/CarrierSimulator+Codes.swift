@@ -1,28 +1,23 @@
 import Primitives
 
 extension CarrierSimulator {
-    /// Approves a sign-in without a browser, after the checks of the authorization endpoint.
+    /// Approves an authorization request without a browser, after the checks of the authorization endpoint.
     /// - Parameters:
-    ///   - codeChallenge: SHA-256 of the code verifier, in base64url.
-    ///   - scope: space-separated, with `openid` among them.
-    ///   - acr: what stands in `acr_values`: a1 or a3, or several.
-    ///   - user: the id of one of the carrier's users; nil for the first.
-    /// - Returns: an authorization code, good once and for five minutes.
-    /// - Throws: ``Refusal`` in the words of the authorization endpoint.
+    ///   - codeChallenge: SHA-256 of the code verifier, in base64url (RFC 7636 section 4.2).
+    ///   - scope: Space-separated, with `openid`.
+    ///   - acr: The `acr_values`: a1, a3, or several.
+    ///   - user: The id of one of the carrier's users; nil for the first.
+    /// - Returns: An authorization code, valid once and for five minutes.
+    /// - Throws: ``Refusal`` with the error of the authorization endpoint.
     public func issueCode(
         mccmnc: String, clientID: String, redirectURI: String, codeChallenge: String, nonce: String? = nil,
         scope: String = "openid", acr: String? = nil, context: String? = nil, user: String? = nil
     ) throws(Refusal) -> String {
-        var parameters = Parameters()
-        parameters.add("client_id", clientID)
-        parameters.add("redirect_uri", redirectURI)
-        parameters.add("response_type", "code")
-        parameters.add("scope", scope)
-        parameters.add("code_challenge", codeChallenge)
-        parameters.add("code_challenge_method", "S256")
-        parameters.add("nonce", nonce)
-        parameters.add("acr_values", acr)
-        parameters.add("context", context)
+        let parameters = Parameters([
+            ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code"), ("scope", scope),
+            ("code_challenge", codeChallenge), ("code_challenge_method", "S256"), ("nonce", nonce),
+            ("acr_values", acr), ("context", context),
+        ])
         guard let site = withState({ $0.site(mccmnc) })
         else { throw .invalidRequest("The mccmnc is not one of this simulator's carriers.") }
         let request: AuthorizationRequest
@@ -44,7 +39,7 @@ extension CarrierSimulator {
         }
     }
 
-    /// Issues the code of a request that a user agreed to.
+    /// Issues the code of a request that a user approved.
     func approve(_ request: AuthorizationRequest, site: CarrierSite, userID: String?) throws(Refusal) -> String {
         guard let user = site.carrier.user(userID ?? request.hintedUserID)
         else { throw Refusal("user_not_found", "The carrier has no such user.") }
@@ -54,7 +49,7 @@ extension CarrierSimulator {
         return code
     }
 
-    /// A `login_hint_token`: opaque to the relying party, and good for an authorization request at the carrier.
+    /// A `login_hint_token`, opaque to the relying party and valid at this carrier's authorization endpoint.
     func makeLoginHint(_ site: CarrierSite, userID: String) -> String? {
         guard let user = site.carrier.user(userID) else { return nil }
         let token = random.token()

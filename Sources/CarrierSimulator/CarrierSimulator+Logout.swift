@@ -2,7 +2,7 @@ import HTTPTypes
 import Primitives
 
 extension CarrierSimulator {
-    /// Something that is wrong with a logout token. Its raw value is its name on the wire.
+    /// A defect of a logout token. The raw value is its wire name.
     public enum LogoutDefect: String, Sendable, CaseIterable {
         case algNone = "alg-none"
         /// HS256 by the client's secret.
@@ -26,16 +26,18 @@ extension CarrierSimulator {
         case otherEvent = "other-event"
         case eventNotObject = "event-not-object"
         case withNonce = "with-nonce"
-        case nobody = "no-sub-no-sid"
+        case noSubject = "no-sub-no-sid"
         case emptySession = "empty-sid"
     }
 
     static let logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
-    /// A logout token (OpenID Connect Back-Channel Logout section 2.4) of a provider.
+    /// Makes a logout token of a provider (OpenID Connect Back-Channel Logout section 2.4).
     /// - Parameters:
-    ///   - user: The id of the user whose sessions are over; nil to name nobody.
-    ///   - sessionID: The `sid` of the session that is over; nil to name none.
+    ///   - user: The id of the user whose sessions end; nil leaves `sub` out.
+    ///   - sessionID: The `sid` of the session that ends; nil leaves it out.
+    /// - Returns: The token in compact form.
+    /// - Throws: ``Refusal`` with `not_found` for an unknown provider or client.
     public func logoutToken(
         of provider: String, clientID: String, user: String? = nil, sessionID: String? = nil,
         defect: LogoutDefect? = nil
@@ -45,72 +47,40 @@ extension CarrierSimulator {
         }
         let keys = CarrierKeys(site: site, pool: keyPool)
         let (key, now) = (try await keys.signing(), clock.now())
-        var draft = IDTokenDraft(
-            header: ["typ": "logout+jwt", "alg": .text(key.algorithm), "kid": .text(key.keyID)],
+        var draft = TokenDraft(
+            .logoutToken, type: "logout+jwt",
             claims: [
-                "iss": .text(site.issuer), "aud": .text(clientID), "iat": .number(now.secondsSinceEpoch),
-                "exp": .number(now.advanced(bySeconds: 120).secondsSinceEpoch), "jti": .text(random.token(bytes: 16)),
+                "iss": .string(site.issuer), "aud": .string(clientID), "iat": .time(now),
+                "exp": .time(now.advanced(bySeconds: 120)), "jti": .string(random.token(bytes: 16)),
                 "events": [Self.logoutEvent: [:]],
             ], key: key, now: now)
         draft.claims["sub"] = user.map {
-            .text(Subject.identifier(mccmnc: provider, clientID: clientID, userID: $0))
+            .string(Subject.identifier(mccmnc: provider, clientID: clientID, userID: $0))
         }
-        draft.claims["sid"] = sessionID.map(JSON.text)
+        draft.claims["sid"] = .string(sessionID)
         if let defect {
             if defect == .notJWT { return "a logout token that is none" }
-            draft.spoil(defect, stranger: try await keys.stranger(), secret: client.secret)
+            draft.apply(
+                defect.rawValue,
+                .init(site: site, unpublishedKey: try await keys.unpublished(), secret: client.secret))
         }
         return try draft.serialized()
     }
 
     /// Posts a logout token to a relying party on this machine, as a provider does.
-    /// - Returns: The status of the answer.
+    /// - Parameter url: `http` on 127.0.0.1, with a port.
+    /// - Returns: The status of the response.
+    /// - Throws: ``Refusal`` for another URL; ``NotificationFailure`` if there is no response.
     @discardableResult
     public func sendLogout(_ token: String, to url: String) async throws -> Int {
         guard let url = NotificationURL(url) else {
-            throw Refusal("invalid_request", "The url must be http on 127.0.0.1, with a port.")
+            throw Refusal.invalidRequest("The url must be http on 127.0.0.1, with a port.")
         }
         let form = "logout_token=" + FormCoding.encode(token)
         return try await NotificationSender.post(
             Array(form.utf8), as: "application/x-www-form-urlencoded", to: url)
     }
 
-    /// The `sid` of the ID token that a provider issued last.
+    /// The `sid` of the ID token that a provider issued last; nil if it has issued none.
     public func latestSessionID(at provider: String) -> String? { withState { $0.latestSessionIDs[provider] } }
-}
-
-extension IDTokenDraft {
-    mutating func spoil(_ defect: CarrierSimulator.LogoutDefect, stranger: SigningKey, secret: Secret) {
-        switch defect {
-        case .algNone:
-            header = ["alg": "none"]
-            signature = .empty
-        case .hs256BySecret:
-            header["alg"] = "HS256"
-            signature = .hmac(key: Array(secret.exposed.utf8))
-        case .badSignature: signature = .changed
-        case .strangerKey: key = stranger
-        case .idTokenType: header["typ"] = "at+jwt"
-        case .critical: header["crit"] = ["exp"]
-        case .notJWT: break
-        case .otherIssuer: claims["iss"] = "https://example.org"
-        case .missingIssuer: claims["iss"] = nil
-        case .otherAudience: claims["aud"] = "another-client"
-        case .extraAudience: claims["aud"] = .array([claims["aud"] ?? .null, "another-client"])
-        case .missingIssuedAt: claims["iat"] = nil
-        case .old: claims["iat"] = moment(plus: -86_400)
-        case .future: claims["iat"] = moment(plus: 3600)
-        case .expired: claims["exp"] = moment(plus: -61)
-        case .notYetValid: claims["nbf"] = moment(plus: 3600)
-        case .missingID: claims["jti"] = nil
-        case .noEvent: claims["events"] = nil
-        case .otherEvent: claims["events"] = ["http://schemas.openid.net/event/foobar": [:]]
-        case .eventNotObject: claims["events"] = [CarrierSimulator.logoutEvent: true]
-        case .withNonce: claims["nonce"] = "n-1"
-        case .nobody:
-            claims["sub"] = nil
-            claims["sid"] = nil
-        case .emptySession: claims["sid"] = ""
-        }
-    }
 }

@@ -2,9 +2,9 @@ import HTTPServer
 public import Primitives
 import Synchronization
 
-/// Mobile carriers to sign in with where there are none: discovery by network code, an authorization page, and each
-/// carrier's token, key and userinfo endpoints, in ZenKey's forms. Beside them, OpenID providers that are
-/// no carriers, and a provider that speaks OAuth 2 only.
+/// Simulated mobile carriers: discovery by network code, an authorization page, and each carrier's token, key and
+/// userinfo endpoints, in ZenKey's forms. Also OpenID providers that are not carriers, and a provider that has only
+/// OAuth 2.
 ///
 /// ```swift
 /// let simulator = CarrierSimulator(clients: [.init(id: "shop", secret: Secret("…"), redirectURIs: ["app:/back"])])
@@ -13,10 +13,10 @@ import Synchronization
 ///     mccmnc: "310010", clientID: "shop", redirectURI: "app:/back", codeChallenge: challenge, nonce: "n-1")
 /// ```
 ///
-/// A carrier does what the standards say until it is given a ``Fault``. Nothing here is for real users: whoever
-/// reaches the simulator can sign in as anybody.
+/// A carrier follows the specifications until it has a ``Fault``. The simulator is for development and tests: it signs
+/// in anyone who reaches it, as any user.
 public final class CarrierSimulator: Sendable {
-    /// Waits. Tests give one that only notes for how long it was asked to.
+    /// Waits. A test can pass a function that only records the duration.
     public typealias Pause = @Sendable (Duration) async throws -> Void
 
     let clients: [String: Client]
@@ -26,10 +26,11 @@ public final class CarrierSimulator: Sendable {
     let keyPool = KeyPool.shared
     private let state: Mutex<SimulatorState>
 
+    /// Makes a simulator that is not served yet.
     /// - Parameters:
-    ///   - carriers: of two with one network code, the later counts.
-    ///   - clients: of two with one id, the later counts.
-    ///   - pause: how the slow faults wait.
+    ///   - carriers: The last one of a network code counts.
+    ///   - clients: The last one of an id counts.
+    ///   - pause: How slow endpoints wait.
     public init(
         carriers: [Carrier] = Carrier.defaults + Carrier.otherProviders, clients: [Client], clock: WallClock = .system,
         random: RandomSource = .system, pause: @escaping Pause = { try await Task.sleep(for: $0) }
@@ -49,30 +50,30 @@ public final class CarrierSimulator: Sendable {
 }
 
 extension CarrierSimulator {
-    /// Where the simulator is reached, such as `http://127.0.0.1:8081`. Set it once the port is known; issuers and
-    /// endpoints begin with it.
+    /// The simulator's own URL, such as `http://127.0.0.1:8081`. Set it once the port is known; issuers and endpoints
+    /// begin with it.
     public var baseURL: String? {
         get { withState { $0.baseURL } }
         set { withState { $0.baseURL = newValue.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 } } }
     }
 
-    /// Where a relying party asks for a carrier's configuration, with `client_id` and `mccmnc`.
+    /// Where a relying party requests a carrier's configuration, with `client_id` and `mccmnc`.
     public var discoveryURL: String? { baseURL.map { $0 + "/.well-known/openid_configuration" } }
 
-    /// Where a relying party sends a browser whose carrier it does not know.
+    /// Where a relying party sends a browser to choose the carrier.
     public var discoveryUIURL: String? { baseURL.map { $0 + "/ui/discovery-ui" } }
 
-    /// Where a relying party sends a browser with an authorization request for whatever carrier it has.
+    /// Where a relying party sends a browser with an authorization request for any carrier.
     public var optimizedDiscoveryURL: String? { baseURL.map { $0 + "/v1/auth" } }
 
-    /// The carriers as they are now, in the order of their network codes; without providers that are none.
+    /// The present carriers, sorted by network code, without other providers.
     public var carriers: [Carrier] {
         withState { state in
             state.carriers.values.filter(\.isCarrier).sorted { $0.mccmnc < $1.mccmnc }
         }
     }
 
-    /// The issuer of a carrier or provider; nil if there is none of the name.
+    /// The issuer of a carrier or provider; nil if the name is unknown.
     public func issuer(of name: String) -> String? { withState { $0.site(name)?.issuer } }
 
     /// Changes a carrier while it runs. An unknown network code changes nothing.
@@ -84,21 +85,21 @@ extension CarrierSimulator {
         }
     }
 
-    /// Adds a carrier while the simulator runs, in place of one of its network code.
+    /// Adds a carrier while the simulator runs, or replaces the one of its network code.
     package func add(_ carrier: Carrier) {
         withState { $0.carriers[carrier.mccmnc] = carrier }
     }
 
-    /// Sets what a carrier does wrong from now on, in place of what it did wrong before.
+    /// Replaces a carrier's faults.
     public func setFaults(_ faults: Set<Fault>, for mccmnc: String) {
         update(mccmnc) { $0.faults = faults }
     }
 
-    /// Replaces a carrier's keys: the key set holds only the new one, and new tokens are signed by it.
+    /// Replaces a carrier's keys: the key set holds only the new key, which signs new tokens.
     public func rotateKeys(_ mccmnc: String) {
         withState { state in
             guard state.carriers[mccmnc] != nil else { return }
-            // Keys come from a pool that lives as long as the process; after 32 rotations they come round again.
+            // The pool keeps every key as long as the process lives; after 32 rotations the first key returns.
             state.keyGenerations[mccmnc] = ((state.keyGenerations[mccmnc] ?? 0) + 1) % 32
         }
     }
@@ -116,10 +117,10 @@ extension CarrierSimulator {
         }
     }
 
-    /// Makes the keys that carriers of a key ring sign with and publish, faults included, so that nothing waits for them.
+    /// Makes the keys of a key ring, those of faults included.
     package func prepareKeys(ofRing keyRing: String, generations: Int) async throws {
         var slots = [
-            KeyPool.Slot(mccmnc: keyRing, purpose: .weak), KeyPool.Slot(mccmnc: keyRing, purpose: .stranger),
+            KeyPool.Slot(mccmnc: keyRing, purpose: .weak), KeyPool.Slot(mccmnc: keyRing, purpose: .unpublished),
             KeyPool.Slot(mccmnc: keyRing, purpose: .signing(.es256)),
         ]
         for number in 0...1 { slots.append(.init(mccmnc: keyRing, purpose: .decoy(.rs256, number))) }
@@ -129,6 +130,6 @@ extension CarrierSimulator {
         for slot in slots { _ = try await keyPool.key(slot) }
     }
 
-    /// What came in so far.
+    /// The requests received so far.
     public var log: RequestLog { withState { $0.log } }
 }

@@ -1,6 +1,7 @@
+import HTTPServer
 import Primitives
 
-/// A carrier at the address where the simulator is reached.
+/// A carrier and the addresses of its endpoints.
 struct CarrierSite: Sendable {
     /// Without a slash at the end.
     let base: String
@@ -11,13 +12,8 @@ struct CarrierSite: Sendable {
     var mccmnc: String { carrier.mccmnc }
     var issuer: String { "\(base)/\(carrier.isCarrier ? "carriers" : "providers")/\(mccmnc)" }
     var authorizationEndpoint: String { issuer + "/authorize" }
-    var backchannelAuthenticationEndpoint: String { issuer + "/server-initiated" }
     var tokenEndpoint: String { issuer + "/token" }
-    var userInfoEndpoint: String { issuer + "/userinfo" }
-    var endSessionEndpoint: String { issuer + "/logout" }
-    var keysURL: String { issuer + "/jwks" }
-    var discoveryUI: String { base + "/ui/discovery-ui" }
-    /// An address no relying party should come to.
+    /// An address that no relying party may request.
     func canary(_ name: String) -> String { "\(issuer)/canary/\(name)" }
 
     func has(_ fault: CarrierSimulator.Fault) -> Bool { carrier.faults.contains(fault) }
@@ -26,10 +22,17 @@ struct CarrierSite: Sendable {
         KeyPool.Slot(mccmnc: carrier.keyRing ?? mccmnc, purpose: purpose, generation: keyGeneration)
     }
 
-    /// An object that an endpoint answers with, as tests want it.
-    func tampered(_ object: JSONMembers, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> JSONMembers {
+    /// An object of a response, after the edits of a test.
+    func edited(_ object: JSONMembers, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> JSONMembers {
         var object = object
         for edit in carrier.tampering.objects[endpoint] ?? [] { edit(&object) }
         return object
+    }
+
+    /// A response, after the edits of a test.
+    func edited(_ response: Response, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> Response {
+        var response = response
+        for edit in carrier.tampering.responses[endpoint] ?? [] { edit(&response) }
+        return response
     }
 }

@@ -2,10 +2,11 @@ public import HTTPServer
 public import Logging
 
 extension CarrierSimulator {
-    /// A simulator behind a server on a socket.
+    /// A simulator that a server on a socket serves.
     public struct Running: Sendable {
+        /// The simulator that is served.
         public let simulator: CarrierSimulator
-        /// The addresses bound, with their real ports.
+        /// The bound addresses, with their real ports.
         public let addresses: [SocketAddress]
         private let server: Server
 
@@ -15,15 +16,15 @@ extension CarrierSimulator {
             self.server = server
         }
 
-        /// Stops taking requests, finishes those under way, and closes what is left after `limit`.
+        /// Stops accepting requests, finishes the present ones, and closes the remaining connections after `limit`.
         public func shutdown(within limit: Duration = .seconds(1)) async {
             _ = await server.shutdown(within: limit)
         }
     }
 
-    /// Serves the simulator, and makes the first address bound its ``baseURL`` unless it has one.
+    /// Serves the simulator. The first bound address becomes its ``baseURL`` unless it has one.
     /// - Parameters:
-    ///   - host: whoever reaches it can sign in as anybody; so the loopback address, unless there is a good reason.
+    ///   - host: The loopback address by default, because the simulator signs in anyone who reaches it.
     ///   - port: 0 lets the system choose.
     /// - Throws: `ServerError` if the address cannot be bound.
     public func start(

@@ -8,7 +8,7 @@ import Testing
 struct ControlTests {
     let carriers = Harness()
 
-    @Test("Faults are set by a form, replaced by JSON, and cleared by nothing")
+    @Test("A form sets faults, JSON replaces them, and an empty request clears them")
     func setFaults() async throws {
         let path = "/carriers/310010/faults"
         let first = try await carriers.post(
@@ -23,7 +23,7 @@ struct ControlTests {
         #expect(try await carriers.post(path, []).object()["faults"]?.array == [])
     }
 
-    @Test("The list names every fault with its sentence")
+    @Test("The list contains every fault with its summary")
     func list() async throws {
         let known = try await carriers.get("/carriers/310410/faults").object()["known_faults"]?.object
         #expect(known?.members.map(\.name) == CarrierSimulator.Fault.allCases.map(\.rawValue))
@@ -31,7 +31,7 @@ struct ControlTests {
     }
 
     @Test(
-        "What cannot be set changes nothing",
+        "An invalid setting changes nothing",
         arguments: [
             [("faults", "token-500,no-such-fault")], [("faults", "token-500"), ("delay_seconds", "-1")],
             [("faults", "token-500"), ("delay_seconds", "99999999999999999999")],
@@ -51,34 +51,34 @@ struct ControlTests {
         #expect(try await carriers.post("/demo/codes", json: text).status == .badRequest)
     }
 
-    @Test("A demo code comes with all that a mobile client sends, and is good")
+    @Test("A demo code is valid and comes with all values that a mobile app sends")
     func demoCode() async throws {
-        let answer = try await carriers.post(
+        let response = try await carriers.post(
             "/demo/codes", json: #"{"client_id": "shop", "mccmnc": 310410, "context": "Pay", "acr_values": "a3"}"#
         ).object()
-        #expect(answer["mccmnc"]?.string == "310410")
-        #expect(answer["redirect_uri"]?.string == Harness.redirectURI)
-        #expect(answer["context"]?.string == "Pay" && answer["acr_values"]?.string == "a3")
+        #expect(response["mccmnc"]?.string == "310410")
+        #expect(response["redirect_uri"]?.string == Harness.redirectURI)
+        #expect(response["context"]?.string == "Pay" && response["acr_values"]?.string == "a3")
         let redeemed = try await carriers.redeem(
-            try answer["code"]?.string.required ?? "", at: "310410",
-            changing: ["code_verifier": answer["code_verifier"]?.string])
+            try response["code"]?.string.required ?? "", at: "310410",
+            changing: ["code_verifier": response["code_verifier"]?.string])
         let token = try SignedToken(try redeemed.object()["id_token"]?.string.required ?? "")
-        #expect(token.claims["nonce"]?.string == answer["nonce"]?.string)
+        #expect(token.claims["nonce"]?.string == response["nonce"]?.string)
         #expect(token.claims["context"]?.string == "Pay")
     }
 
-    @Test("A demo code for a challenge comes without a verifier")
+    @Test("A demo code for a code challenge comes without a code verifier")
     func demoCodeForChallenge() async throws {
-        let answer = try await carriers.post(
+        let response = try await carriers.post(
             "/demo/codes", [("client_id", "shop"), ("code_challenge", Harness.challenge), ("nonce", "n-9")]
         ).object()
-        #expect(answer["code_verifier"] == nil)
-        #expect(answer["nonce"]?.string == "n-9" && answer["mccmnc"]?.string == "310010")
-        #expect(try await carriers.redeem(try answer["code"]?.string.required ?? "").status == .ok)
+        #expect(response["code_verifier"] == nil)
+        #expect(response["nonce"]?.string == "n-9" && response["mccmnc"]?.string == "310010")
+        #expect(try await carriers.redeem(try response["code"]?.string.required ?? "").status == .ok)
     }
 
     @Test(
-        "A demo code obeys the rules of the authorization endpoint",
+        "A demo code follows the rules of the authorization endpoint",
         arguments: [
             ("client_id", "nobody", "unauthorized_client"),
             ("redirect_uri", "https://evil.example/", "invalid_request"),

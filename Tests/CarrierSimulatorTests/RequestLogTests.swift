@@ -8,7 +8,7 @@ import Testing
 struct RequestLogTests {
     let carriers = Harness()
 
-    @Test("Each kind of request is counted, for its carrier and in all")
+    @Test("The log counts each kind of request, for its carrier and in total")
     func counts() async throws {
         let token = try await carriers.signIn("310010")["access_token"]?.string ?? ""
         _ = try await carriers.signIn("310410")
@@ -19,12 +19,12 @@ struct RequestLogTests {
         let log = carriers.simulator.log
         #expect(log.tokenPosts("310010") == 1 && log.tokenPosts("310410") == 1 && log.tokenPosts() == 2)
         #expect(log.keyFetches("310010") == 1 && log.keyFetches("310410") == 0)
-        #expect(log.discoveries("310010") == 1 && log.discoveries() == 2)
-        #expect(log.userinfoCalls("310010") == 1 && log.userinfoCalls("310410") == 0)
-        #expect(log.canaryHits() == 0)
+        #expect(log.count(.discovery, "310010") == 1 && log.count(.discovery) == 2)
+        #expect(log.count(.userInfo, "310010") == 1 && log.count(.userInfo, "310410") == 0)
+        #expect(log.count(.canary) == 0)
     }
 
-    @Test("A request that was refused or spoilt is noted as well, with its parameters and credentials")
+    @Test("The log keeps refused requests too, with their parameters and credentials")
     func entries() async throws {
         carriers.simulator.setFaults([.token500], for: "310010")
         _ = try await carriers.redeem("a-code", changing: ["correlation_id": "c-1"])
@@ -33,20 +33,20 @@ struct RequestLogTests {
         #expect(entry.authorization?.hasPrefix("Basic ") == true)
     }
 
-    @Test("An entry in print names its parameters and keeps their values to itself")
+    @Test("A printed entry shows the names of its parameters, not their values")
     func description() async throws {
         _ = try await carriers.redeem("the-code")
         let text = "\(try carriers.simulator.log.last(.token).required)"
         #expect(text == "POST token 310010 [grant_type code redirect_uri code_verifier]")
     }
 
-    @Test("The log keeps the latest requests, counts all, and cuts long values")
+    @Test("The log keeps the latest requests, counts all of them, and truncates long values")
     func bounds() async throws {
         for _ in 0..<1500 { _ = try await carriers.get("/.well-known/openid_configuration?client_id=shop") }
         let long = String(repeating: "v", count: 3000)
         _ = try await carriers.get("/.well-known/openid_configuration?client_id=\(long)")
         let log = carriers.simulator.log
-        #expect(log.discoveries() == 1501)
+        #expect(log.count(.discovery) == 1501)
         #expect((512...1024).contains(log.entries.count))
         #expect(log.entries.last?["client_id"]?.count == 2048)
     }

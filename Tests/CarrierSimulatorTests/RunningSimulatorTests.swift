@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Simulator on a socket")
 struct RunningSimulatorTests {
-    @Test("Started on port 0, it knows its own address, answers there, and stops")
+    @Test("A simulator on port 0 knows its address, responds there, and stops")
     func roundTrip() async throws {
         let simulator = CarrierSimulator(clients: [.init(id: "shop", secret: Secret("x"), redirectURIs: ["app:/"])])
         let running = try simulator.start()
@@ -23,7 +23,7 @@ struct RunningSimulatorTests {
         await #expect(throws: RawClient.Failure.self) { _ = try await RawClient(port: port) }
     }
 
-    @Test("An address that was set before stays")
+    @Test("An existing base URL is kept")
     func ownBaseURL() async throws {
         let simulator = CarrierSimulator(clients: [])
         simulator.baseURL = "https://carriers.example"

@@ -1,90 +1,74 @@
 import HTTPServer
 import HTTPTypes
 
-/// A carrier's authorization endpoint, and what its page's two buttons do.
+/// A carrier's authorization endpoint, and the two buttons of its page.
 struct AuthorizationEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
     let simulator: CarrierSimulator
 
-    /// Shows what is asked for. With `prompt=none` there is no page: the network knows its subscriber's device, which
-    /// is enough for a1 and not for a3.
+    /// Shows the authorization page. With `prompt=none` there is no page: the network identifies the device, which
+    /// satisfies a1 but not a3.
     func show(_ request: Request) throws -> Response {
-        let site = try simulator.site(of: request)
-        return answer(request, site: site) { (parameters, authorization) throws(CarrierSimulator.Refusal) in
+        try respond(to: request) { (site, parameters, authorization) throws(Refusal) in
             if site.has(.authorizationServerError) {
-                throw CarrierSimulator.Refusal("server_error", "The carrier met an error of its own.")
+                throw Refusal("server_error", "The carrier had an internal error.")
             }
             guard authorization.prompt.contains("none") else {
                 return .page(AuthorizationPage.html(site: site, request: authorization, parameters: parameters))
             }
             guard authorization.terms.acr == "a1" else {
-                throw CarrierSimulator.Refusal("interaction_required", "The user must be asked for this acr.")
+                throw Refusal("interaction_required", "This acr requires the user's interaction.")
             }
-            return try approved(authorization, site: site, userID: nil, asJSON: false)
+            let code = try simulator.approve(authorization, site: site, userID: nil)
+            return .redirect(to: Self.response(.code(code), authorization.returning, site).location)
         }
     }
 
     /// `POST …/authorize/approve`: the parameters of the authorization request, and `user`. With
-    /// `Accept: application/json` it answers 200 with what a browser would be redirected with.
+    /// `Accept: application/json` it responds with 200 and the parameters of the redirect.
     func approve(_ request: Request) throws -> Response {
-        let site = try simulator.site(of: request)
-        return answer(request, site: site) { (parameters, authorization) throws(CarrierSimulator.Refusal) in
+        try respond(to: request) { (site, parameters, authorization) throws(Refusal) in
             if site.has(.authorizationDenied) { throw Self.denial }
+            let code = try simulator.approve(authorization, site: site, userID: parameters["user"])
+            let response = Self.response(.code(code), authorization.returning, site)
             let asJSON = request.headers[.accept]?.hasPrefix("application/json") ?? false
-            return try approved(authorization, site: site, userID: parameters["user"], asJSON: asJSON)
+            return asJSON ? .json(response.json) : .redirect(to: response.location)
         }
     }
 
     /// `POST …/authorize/deny`.
     func deny(_ request: Request) throws -> Response {
-        let site = try simulator.site(of: request)
-        return answer(request, site: site) { (_, _) throws(CarrierSimulator.Refusal) in throw Self.denial }
+        try respond(to: request) { (_, _, _) throws(Refusal) in throw Self.denial }
     }
 
-    private static let denial = CarrierSimulator.Refusal("access_denied", "The user said no.")
+    private static let denial = Refusal("access_denied", "The user denied the request.")
 
-    /// Reads the request and hands it on; what is refused on the way is shown or sent back as it must be.
-    private func answer(
-        _ request: Request, site: CarrierSite,
-        with body: (Parameters, AuthorizationRequest) throws(CarrierSimulator.Refusal) -> Response
-    ) -> Response {
+    /// Reads the request. The browser shows an error of the client or its redirect URI; other errors go to the relying
+    /// party.
+    private func respond(
+        to request: Request, with body: (CarrierSite, Parameters, AuthorizationRequest) throws(Refusal) -> Response
+    ) throws -> Response {
+        let site = try simulator.site(of: request)
+        let parameters = try Parameters(of: request)
+        simulator.note(
+            .authorization, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
         do throws(AuthorizationFailure) {
-            let parameters = try Self.parameters(of: request)
-            simulator.note(
-                .authorization, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
             let authorization = try simulator.authorizationRequest(parameters, site: site)
-            do throws(CarrierSimulator.Refusal) {
-                return try body(parameters, authorization)
+            do throws(Refusal) {
+                return try body(site, parameters, authorization)
             } catch {
                 throw .returned(error, authorization.returning)
             }
         } catch {
-            return refused(error, site: site)
+            guard case .returned(let refusal, let returning) = error else { throw error.refusal }
+            return .redirect(to: Self.response(.refusal(refusal), returning, site).location)
         }
     }
 
-    private static func parameters(of request: Request) throws(AuthorizationFailure) -> Parameters {
-        guard request.method == .post else { return Parameters(queryOf: request) }
-        do throws(CarrierSimulator.Refusal) {
-            return try Parameters(contentOf: request)
-        } catch {
-            throw .shown(error)
-        }
-    }
-
-    private func approved(
-        _ request: AuthorizationRequest, site: CarrierSite, userID: String?, asJSON: Bool
-    ) throws(CarrierSimulator.Refusal) -> Response {
-        let code = try simulator.approve(request, site: site, userID: userID)
-        let answer = AuthorizationResponse(returning: request.returning, site: site, outcome: .code(code))
-        return asJSON ? .json(answer.json) : .redirect(to: answer.location)
-    }
-
-    private func refused(_ failure: AuthorizationFailure, site: CarrierSite) -> Response {
-        switch failure {
-        case .shown(let refusal): .page(RefusalPage.html(refusal), status: .badRequest)
-        case .returned(let refusal, let returning):
-            .redirect(
-                to: AuthorizationResponse(returning: returning, site: site, outcome: .refusal(refusal)).location)
-        }
+    private static func response(
+        _ outcome: AuthorizationResponse.Outcome, _ returning: ReturnAddress, _ site: CarrierSite
+    ) -> AuthorizationResponse {
+        AuthorizationResponse(returning: returning, site: site, outcome: outcome)
     }
 }

@@ -1,8 +1,11 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 
-/// Finds the OpenID configuration of a network's carrier, as ZenKey's discovery issuer does.
+/// Returns the OpenID configuration of a network's carrier, as ZenKey's discovery issuer does.
 struct DiscoveryEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
     let simulator: CarrierSimulator
 
     /// `GET /.well-known/openid_configuration?client_id&mccmnc`.
@@ -10,49 +13,56 @@ struct DiscoveryEndpoint: Sendable {
         let parameters = Parameters(queryOf: request)
         let site = parameters["mccmnc"].flatMap { mccmnc in simulator.carrierSite(mccmnc) }
         simulator.note(.discovery, request, mccmnc: site?.mccmnc)
+        let response: Response
+        do {
+            response = try await self.response(to: parameters, site)
+        } catch let refusal as Refusal {
+            response = refusal.response
+        }
+        return site?.edited(response, at: .discovery) ?? response
+    }
+
+    private func response(to parameters: Parameters, _ site: CarrierSite?) async throws -> Response {
         guard let clientID = parameters["client_id"], simulator.clients[clientID] != nil else {
-            return Self.error(.unauthorized, "unauthorized_client", "The client_id is missing or unknown.")
+            throw Refusal("unauthorized_client", "The client_id is missing or unknown.", status: .unauthorized)
         }
-        guard let mccmnc = parameters["mccmnc"], parameters["prompt"] != "true" else { return askTheUser(.ok) }
-        guard Self.isWellFormed(mccmnc) else {
-            return Self.error(.badRequest, "invalid_request", "The mccmnc is not 5 or 6 digits.")
+        guard let mccmnc = parameters["mccmnc"], parameters["prompt"] != "true" else { return userUnsupported(.ok) }
+        guard (5...6).contains(mccmnc.utf8.count), mccmnc.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw Refusal.invalidRequest("The mccmnc is not 5 or 6 digits.")
         }
-        guard let site else { return askTheUser(.notFound) }
-        return try await answer(for: site)
+        guard let site else { return userUnsupported(.notFound) }
+        return try await configuration(of: site)
     }
 
     /// `GET {issuer}/.well-known/openid-configuration` (OpenID Connect Discovery section 4).
     func respondWithConfiguration(to request: Request) async throws -> Response {
         let site = try simulator.site(of: request)
         simulator.note(.configuration, request, mccmnc: site.mccmnc)
-        guard site.carrier.hasIDTokens else { throw HTTPError(.notFound, code: "not_found", message: "There is none.") }
-        return try await answer(for: site)
-    }
-
-    private func answer(for site: CarrierSite) async throws -> Response {
-        if let broken = try await site.disturb(.discovery, pause: simulator.pause) { return broken }
-        if site.has(.discoveryErrorRedirectURI) { return askTheUser(.ok) }
-        if site.has(.discoveryErrorDescription) {
-            return Self.error(.ok, "temporarily_unavailable", "The carrier cannot be asked at present.")
+        guard site.carrier.hasIDTokens else {
+            throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.")
         }
-        // Ten days, as the live service says.
+        return try await configuration(of: site)
+    }
+
+    private func configuration(of site: CarrierSite) async throws -> Response {
+        if let replacement = try await site.replacement(
+            "discovery-", redirectStatus: .found, pause: simulator.pause)
+        {
+            return replacement
+        }
+        if site.has(.discoveryErrorRedirectURI) { return userUnsupported(.ok) }
+        if site.has(.discoveryErrorDescription) {
+            throw Refusal("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
+        }
+        // The live service allows ten days.
         return .json(
-            site.tampered(ProviderMetadata(site: site).document, at: .discovery), cacheControl: "max-age=864000")
+            site.edited(ProviderMetadata.document(of: site), at: .discovery), cacheControl: "max-age=864000")
     }
 
-    /// The carrier is not known from the request: a page where a person picks it is.
-    private func askTheUser(_ status: HTTPResponse.Status) -> Response {
+    /// The request does not identify the carrier: the response names the page where a user chooses it.
+    private func userUnsupported(_ status: HTTPResponse.Status) -> Response {
         .json(
-            ["error": "user_unsupported", "redirect_uri": .text(simulator.discoveryUIURL ?? "/ui/discovery-ui")],
+            ["error": "user_unsupported", "redirect_uri": .string(simulator.discoveryUIURL ?? "/ui/discovery-ui")],
             status: status)
-    }
-
-    private static func error(_ status: HTTPResponse.Status, _ code: String, _ reason: String) -> Response {
-        CarrierSimulator.Refusal(code, reason, status: status).response()
-    }
-
-    static func isWellFormed(_ mccmnc: String) -> Bool {
-        (5...6).contains(mccmnc.utf8.count)
-            && mccmnc.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     }
 }

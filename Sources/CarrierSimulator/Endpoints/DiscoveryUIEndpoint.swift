@@ -1,47 +1,55 @@
 import HTTPServer
 import HTTPTypes
 
-/// The page on which a person says who their carrier is: `/ui/discovery-ui?client_id&redirect_uri&state`.
+/// The page where a user chooses their carrier, and what follows the choice: `/ui/discovery-ui` returns to the relying
+/// party; `/v1/auth`, ZenKey's optimized discovery, goes on to the carrier.
 struct DiscoveryUIEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
     let simulator: CarrierSimulator
 
-    func show(_ request: Request) -> Response {
-        simulator.note(.discoveryUI, request, mccmnc: nil)
+    /// `GET /ui/discovery-ui?client_id&redirect_uri&state`.
+    func show(_ request: Request) throws(Refusal) -> Response {
+        try page(for: request, .discoveryUI, action: "/ui/discovery-ui", codesPath: PhoneCodeEndpoint.path)
+    }
+
+    /// `GET /v1/auth` with an authorization request. The live service finds the carrier by the browser's network; the
+    /// simulator asks the user.
+    func showOptimized(_ request: Request) throws(Refusal) -> Response {
+        try page(for: request, .optimizedDiscovery, action: "/v1/auth")
+    }
+
+    /// `POST /ui/discovery-ui`: returns to the relying party with `mccmnc` and `state`. The device has the user's SIM.
+    func choose(_ request: Request) throws(Refusal) -> Response {
+        let (parameters, redirectURI, site) = try choice(request)
+        return .redirect(
+            to: FormCoding.url(redirectURI, adding: [("mccmnc", site.mccmnc), ("state", parameters["state"])]))
+    }
+
+    /// `POST /v1/auth`: goes to the carrier's authorization endpoint with the whole request.
+    func chooseOptimized(_ request: Request) throws(Refusal) -> Response {
+        let (parameters, _, site) = try choice(request)
+        let items = parameters.items.filter { $0.name != "mccmnc" }.map { (name: $0.name, value: $0.value as String?) }
+        return .redirect(to: FormCoding.url(site.authorizationEndpoint, adding: items))
+    }
+
+    private func page(
+        for request: Request, _ endpoint: CarrierSimulator.RequestLog.Endpoint, action: String,
+        codesPath: String? = nil
+    ) throws(Refusal) -> Response {
+        simulator.note(endpoint, request, mccmnc: nil)
         let parameters = Parameters(queryOf: request)
-        do throws(CarrierSimulator.Refusal) {
-            try check(parameters)
-        } catch {
-            return .page(RefusalPage.html(error), status: .badRequest)
-        }
+        _ = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
         return .page(
             DiscoveryPage.html(
-                carriers: simulator.carriers, parameters: parameters, action: "/ui/discovery-ui",
-                codesPath: PhoneCodeEndpoint.path))
+                carriers: simulator.carriers, parameters: parameters, action: action, codesPath: codesPath))
     }
 
-    /// Goes back to the relying party with `mccmnc` and `state`: this device has the user's SIM.
-    func choose(_ request: Request) -> Response {
-        do throws(CarrierSimulator.Refusal) {
-            let parameters = try Parameters(contentOf: request)
-            let returnURI = try check(parameters)
-            guard let site = parameters["mccmnc"].flatMap({ mccmnc in simulator.carrierSite(mccmnc) })
-            else { throw CarrierSimulator.Refusal.invalidRequest("Choose one of the carriers.") }
-            return .redirect(
-                to: FormCoding.url(
-                    returnURI,
-                    adding: [("mccmnc", site.mccmnc), ("state", parameters["state"])]))
-        } catch {
-            return .page(RefusalPage.html(error), status: .badRequest)
-        }
-    }
-
-    /// The redirect URI, if it is the client's.
-    @discardableResult
-    func check(_ parameters: Parameters) throws(CarrierSimulator.Refusal) -> String {
-        guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
-        else { throw .init("unauthorized_client", "The client_id is missing or unknown.") }
-        guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
-        else { throw .invalidRequest("The redirect_uri is missing or not registered for this client.") }
-        return redirectURI
+    private func choice(_ request: Request) throws(Refusal) -> (Parameters, redirectURI: String, CarrierSite) {
+        let parameters = try Parameters(contentOf: request)
+        let redirectURI = try CarrierSimulator.Client.registered(parameters, in: simulator.clients).redirectURI
+        guard let site = parameters["mccmnc"].flatMap({ simulator.carrierSite($0) })
+        else { throw Refusal.invalidRequest("Choose one of the carriers.") }
+        return (parameters, redirectURI, site)
     }
 }

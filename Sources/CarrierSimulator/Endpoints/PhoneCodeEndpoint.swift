@@ -2,55 +2,51 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// The discovery UI's road for devices without the user's SIM: the device shows a code and waits, and the user takes the code
-/// to the phone (`/phone` plays its carrier's app), which says who they are.
+/// The discovery UI for devices without the user's SIM: the device shows a code and waits; the user types the code on
+/// the phone, where `/phone` simulates the carrier's app, and the phone identifies the user.
 struct PhoneCodeEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
     static let path = "/ui/discovery-ui/codes"
     static let phonePath = "/phone"
 
     let simulator: CarrierSimulator
 
-    /// `POST /ui/discovery-ui/codes`: makes a code for a sign-in, and sends the browser where it waits.
-    func start(_ request: Request) -> Response {
-        do throws(CarrierSimulator.Refusal) {
-            let parameters = try Parameters(contentOf: request)
-            try DiscoveryUIEndpoint(simulator: simulator).check(parameters)
-            let handle = simulator.random.token()
-            let now = simulator.clock.now()
-            simulator.withState { $0.keep(parameters, under: handle, random: simulator.random, now: now) }
-            return .redirect(to: "\(Self.path)/\(handle)")
-        } catch {
-            return .page(RefusalPage.html(error), status: .badRequest)
-        }
-    }
-
-    /// `GET /ui/discovery-ui/codes/{handle}`: shows the code until the phone has answered; then goes back to the relying party,
-    /// once, with `mccmnc`, `state` and `login_hint_token`, or with the user's no.
-    func wait(_ request: Request) -> Response {
+    /// `POST /ui/discovery-ui/codes`: makes a code and sends the browser to the page that waits.
+    func start(_ request: Request) throws(Refusal) -> Response {
+        let parameters = try Parameters(contentOf: request)
+        _ = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
+        let handle = simulator.random.token()
         let now = simulator.clock.now()
-        guard let handle = request.parameters["handle"], let code = simulator.withState({ $0.phoneCodes[handle] })
-        else {
-            return .page(RefusalPage.html(.invalidRequest("There is no such code.")), status: .notFound)
-        }
-        switch code.answer {
-        case .awaited where now < code.expiresAt: return .page(PhoneCodePage.waiting(code))
-        case .awaited: return .page(PhoneCodePage.expired(code), status: .gone)
-        case .delivered:
-            return .page(RefusalPage.html(.invalidRequest("This code was used.")), status: .gone)
-        case .approved(let mccmnc, let userID):
-            guard let site = simulator.carrierSite(mccmnc) else { break }
-            return deliver(
-                handle, code,
-                [("mccmnc", mccmnc), ("login_hint_token", simulator.makeLoginHint(site, userID: userID))])
-        case .denied:
-            return deliver(
-                handle, code,
-                [("error", "access_denied"), ("error_description", "The user said no on the phone.")])
-        }
-        return .page(RefusalPage.html(.invalidRequest("The carrier is gone.")), status: .badRequest)
+        simulator.withState { $0.keep(parameters, under: handle, random: simulator.random, now: now) }
+        return .redirect(to: "\(Self.path)/\(handle)")
     }
 
-    /// `GET /phone`: asks for the number; with one that waits, who is asked and for what.
+    /// `GET /ui/discovery-ui/codes/{handle}`: shows the code until the phone responds, then returns to the relying
+    /// party once: with `mccmnc`, `state` and `login_hint_token`, or with `access_denied`.
+    func wait(_ request: Request) throws(Refusal) -> Response {
+        guard let handle = request.parameters["handle"], let code = simulator.withState({ $0.phoneCodes[handle] })
+        else { throw Refusal.invalidRequest("There is no such code.", status: .notFound) }
+        let parameters: [(name: String, value: String?)]
+        switch code.status {
+        case .pending where simulator.clock.now() < code.expiresAt: return .page(PhoneCodePage.waiting(code))
+        case .pending: return .page(PhoneCodePage.expired(code), status: .gone)
+        case .returned: throw Refusal.invalidRequest("This code was used.", status: .gone)
+        case .approved(let mccmnc, let userID):
+            guard let site = simulator.carrierSite(mccmnc)
+            else { throw Refusal.invalidRequest("The carrier no longer exists.") }
+            let hint = simulator.makeLoginHint(site, userID: userID)
+            parameters = [("mccmnc", mccmnc), ("login_hint_token", hint)]
+        case .denied:
+            parameters = [("error", "access_denied"), ("error_description", "The user refused on the phone.")]
+        }
+        simulator.withState { $0.phoneCodes.update(handle, code.with(.returned)) }
+        return .redirect(
+            to: FormCoding.url(
+                code.parameters["redirect_uri"] ?? "", adding: parameters + [("state", code.parameters["state"])]))
+    }
+
+    /// `GET /phone`: asks for the number; with a number that waits, asks the user to decide.
     func showPhone(_ request: Request) -> Response {
         guard let typed = Parameters(queryOf: request)["number"] else {
             return .page(PhoneCodePage.phone(problem: nil))
@@ -59,30 +55,24 @@ struct PhoneCodeEndpoint: Sendable {
         return .page(PhoneCodePage.question(code, carriers: simulator.carriers))
     }
 
-    /// `POST /phone` with `number`, `subscriber` (mccmnc, a dash, and the id of a user) and `decision`: `approve` or `deny`.
-    func answer(_ request: Request) -> Response {
-        do throws(CarrierSimulator.Refusal) {
-            let parameters = try Parameters(contentOf: request)
-            guard let (handle, waiting) = parameters["number"].flatMap({ self.waiting($0) }) else {
-                return unknownNumber
-            }
-            let answered: PhoneCode
-            switch parameters["decision"] {
-            case "deny": answered = waiting.answered(.denied)
-            case "approve": answered = waiting.answered(try approval(by: parameters["subscriber"] ?? ""))
-            default: throw .invalidRequest("The decision is approve or deny.")
-            }
-            simulator.withState { $0.phoneCodes.update(handle, answered) }
-            return .page(PhoneCodePage.done(answered))
-        } catch {
-            return .page(RefusalPage.html(error), status: .badRequest)
+    /// `POST /phone` with `number`, `subscriber` (mccmnc, a dash, a user's id) and `decision`: `approve` or `deny`.
+    func decide(_ request: Request) throws(Refusal) -> Response {
+        let parameters = try Parameters(contentOf: request)
+        guard let (handle, waiting) = parameters["number"].flatMap({ self.waiting($0) }) else { return unknownNumber }
+        let decided: PhoneCode
+        switch parameters["decision"] {
+        case "deny": decided = waiting.with(.denied)
+        case "approve": decided = waiting.with(try approval(by: parameters["subscriber"] ?? ""))
+        default: throw .invalidRequest("The decision is approve or deny.")
         }
+        simulator.withState { $0.phoneCodes.update(handle, decided) }
+        return .page(PhoneCodePage.done(decided))
     }
 
-    private func approval(by subscriber: String) throws(CarrierSimulator.Refusal) -> PhoneCode.Answer {
+    private func approval(by subscriber: String) throws(Refusal) -> PhoneCode.Status {
         let parts = subscriber.split(separator: "-", maxSplits: 1).map { String($0) }
         guard parts.count == 2, let site = simulator.carrierSite(parts[0]), site.carrier.user(parts[1]) != nil
-        else { throw .invalidRequest("Choose whose phone it is.") }
+        else { throw .invalidRequest("Choose the owner of the phone.") }
         return .approved(mccmnc: parts[0], userID: parts[1])
     }
 
@@ -98,15 +88,7 @@ struct PhoneCodeEndpoint: Sendable {
 
     private var unknownNumber: Response {
         .page(
-            PhoneCodePage.phone(problem: "No sign-in waits under this number. Look at the other screen again."),
+            PhoneCodePage.phone(problem: "No sign-in waits for this number. Check the number on the other screen."),
             status: .notFound)
-    }
-
-    private func deliver(_ handle: String, _ code: PhoneCode, _ answer: [(String, String?)]) -> Response {
-        simulator.withState { $0.phoneCodes.update(handle, code.answered(.delivered)) }
-        return .redirect(
-            to: FormCoding.url(
-                code.parameters["redirect_uri"] ?? "",
-                adding: (answer + [("state", code.parameters["state"])]).map { (name: $0.0, value: $0.1) }))
     }
 }

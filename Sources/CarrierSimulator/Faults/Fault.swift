@@ -1,8 +1,9 @@
 extension CarrierSimulator {
-    /// Something a carrier can be told to do wrong, or in a way that is right but seldom seen. Its raw value is its
-    /// name on the command line and on the wire; ``summary`` says what it does.
+    /// A defect of a carrier, or a correct but rare behaviour. Its raw value is its name on the command line and on the
+    /// wire; ``summary`` describes it. The name begins with what the fault changes (`id-token-`, `token-`) and ends
+    /// with the defect, which other parts may share.
     ///
-    /// Several at once work together where they touch different things.
+    /// Faults that change different things combine.
     public enum Fault: String, Sendable, CaseIterable {
         // The authorization response.
         case authorizationDenied = "authorization-denied"
@@ -12,7 +13,7 @@ extension CarrierSimulator {
         case authorizationOtherState = "authorization-other-state"
         case authorizationMissingState = "authorization-missing-state"
 
-        // What the ID token says.
+        // The claims of the ID token.
         case idTokenOtherIssuer = "id-token-other-issuer"
         case idTokenNeighbourIssuer = "id-token-neighbour-issuer"
         case idTokenMissingIssuer = "id-token-missing-issuer"
@@ -45,7 +46,7 @@ extension CarrierSimulator {
         case idTokenDuplicateClaim = "id-token-duplicate-claim"
         case idTokenUnsolicitedClaims = "id-token-unsolicited-claims"
 
-        // How the ID token is signed and written.
+        // The signature and the form of the ID token.
         case idTokenBadSignature = "id-token-bad-signature"
         case idTokenNoSignature = "id-token-no-signature"
         case idTokenAlgNone = "id-token-alg-none"
@@ -68,7 +69,7 @@ extension CarrierSimulator {
         case idTokenFiveParts = "id-token-five-parts"
         case idTokenTwoParts = "id-token-two-parts"
 
-        // What a port token says, who signed it, and how the ID token shows it.
+        // The port token, and how the ID token shows it.
         case portTokenOtherIssuer = "port-token-other-issuer"
         case portTokenLookalikeIssuer = "port-token-lookalike-issuer"
         case portTokenMissingIssuer = "port-token-missing-issuer"
@@ -122,8 +123,8 @@ extension CarrierSimulator {
         case tokenMissingExpiresIn = "token-missing-expires-in"
         case tokenReusableCode = "token-reusable-code"
 
-        // Server-initiated sign-in: the carrier's endpoint, and what it tells at ours.
-        case serverInitiated500 = "server-initiated-500"
+        // The backchannel authentication endpoint, and the notification of the relying party.
+        case backchannel500 = "server-initiated-500"
         case backchannelSlow = "server-initiated-slow"
         case backchannelNotJSON = "server-initiated-not-json"
         case backchannelRedirect = "server-initiated-redirect"
@@ -147,7 +148,7 @@ extension CarrierSimulator {
         case userInfoMissingSubject = "userinfo-missing-subject"
         case userInfoSubjectArray = "userinfo-subject-array"
 
-        // Refreshes, and what a provider has for its users.
+        // Refreshes and resources.
         case refreshInvalidGrant = "refresh-invalid-grant"
         case resource401 = "resource-401"
         case resource500 = "resource-500"

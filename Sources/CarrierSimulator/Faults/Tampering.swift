@@ -1,20 +1,18 @@
 package import HTTPServer
 
 extension CarrierSimulator {
-    /// What tests make of a carrier's messages where no ``Fault`` has a name for it: edits, made in their order after
-    /// those of the faults.
+    /// Edits of a carrier's messages for which there is no ``Fault``. They apply in order, after the faults.
     package struct Tampering: Sendable {
         package typealias Edit<Value> = @Sendable (inout Value) -> Void
 
-        /// Of the ID token before it is signed.
-        package var idTokens: [Edit<IDTokenDraft>] = []
-        /// Of its compact form.
+        /// Edits of the ID token before it is signed.
+        package var idTokens: [Edit<TokenDraft>] = []
+        /// Edits of the ID token's compact form.
         package var compactForms: [Edit<String>] = []
-        /// Of the object that an endpoint answers with, where it answers with what it should: metadata, key set, tokens
-        /// or claims.
+        /// Edits of the object of a successful response: metadata, key set, tokens or claims.
         package var objects: [RequestLog.Endpoint: [Edit<JSONMembers>]] = [:]
-        /// Of an endpoint's answer, whatever it is.
-        package var answers: [RequestLog.Endpoint: [Edit<Response>]] = [:]
+        /// Edits of any response of an endpoint.
+        package var responses: [RequestLog.Endpoint: [Edit<Response>]] = [:]
 
         package init() {}
     }

@@ -1,4 +1,4 @@
-/// The page on which a user of a carrier sees what is asked for, and says yes or no.
+/// The page where a user sees a request and approves or denies it.
 enum AuthorizationPage {
     static func html(site: CarrierSite, request: AuthorizationRequest, parameters: Parameters) -> HTML {
         let terms = request.terms
@@ -15,7 +15,7 @@ enum AuthorizationPage {
             \(users(site.carrier.users, chosen: request.hintedUserID))
             </fieldset>
             <section aria-labelledby="asked">
-            <h2 id="asked">\(terms.clientID) asks for</h2>
+            <h2 id="asked">\(terms.clientID) requests</h2>
             <ul>
             \(terms.scopes.map { "<li>\(Scopes.meaning(of: $0))</li>\n" as HTML })
             </ul>
@@ -26,7 +26,7 @@ enum AuthorizationPage {
             <button type="submit" formaction="\(site.authorizationEndpoint)/deny">Deny</button>
             </div>
             </form>
-            <p class="note">You go back to <code>\(terms.redirectURI)</code></p>
+            <p class="note">You return to <code>\(terms.redirectURI)</code></p>
             """)
     }
 
@@ -55,7 +55,7 @@ enum AuthorizationPage {
 
     private static func proof(_ acr: String) -> String {
         acr == "a1"
-            ? "Having this device at hand is proof enough (a1)."
-            : "A real carrier would now ask for your PIN, finger or face (a3). Here, choosing is enough."
+            ? "This device is sufficient proof (a1)."
+            : "A real carrier would now require your PIN, fingerprint or face (a3). Here, a choice is enough."
     }
 }

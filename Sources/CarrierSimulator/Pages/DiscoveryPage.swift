@@ -1,16 +1,20 @@
-/// The page on which a person says who their carrier is.
+/// The page where a user chooses their carrier.
 enum DiscoveryPage {
     /// - Parameters:
-    ///   - action: Where the choice is posted to.
-    ///   - codesPath: Where a device without the user's SIM gets a code for the phone; nil where it cannot.
+    ///   - action: The address of the form.
+    ///   - codesPath: The address that makes a code for a device without the user's SIM; nil for none.
     static func html(
         carriers: [CarrierSimulator.Carrier], parameters: Parameters, action: String, codesPath: String? = nil
     ) -> HTML {
-        Page.html(
+        let codes: HTML =
+            codesPath.map {
+                "<button type=\"submit\" formaction=\"\($0)\" formnovalidate>My phone is elsewhere</button>"
+            } ?? ""
+        return Page.html(
             title: "Choose your carrier",
             """
             <h1>Who is your carrier?</h1>
-            <p>The app does not know yet which network your phone belongs to.</p>
+            <p>The app does not know your mobile network yet.</p>
             <form method="post" action="\(action)">
             \(Page.hiddenFields(parameters, except: ["mccmnc"]))
             <fieldset>
@@ -19,7 +23,7 @@ enum DiscoveryPage {
             </fieldset>
             <div class="actions">
             <button class="primary" type="submit">Continue</button>
-            \(codesPath.map { "<button type=\"submit\" formaction=\"\($0)\" formnovalidate>My phone is elsewhere</button>" as HTML } ?? "")
+            \(codes)
             </div>
             </form>
             """)

@@ -1,5 +1,4 @@
-/// Markup. Text that is put into it is escaped, unless it is markup itself: an unescaped value cannot be written by
-/// forgetting something.
+/// Markup. Interpolated text is escaped; interpolated markup is not.
 ///
 /// ```swift
 /// let greeting: HTML = "<p>Hello, \(name)</p>"
@@ -7,7 +6,7 @@
 struct HTML: Sendable {
     private(set) var source: String
 
-    /// The characters that have a meaning in text or in a quoted attribute become references.
+    /// The text with character references in place of the characters that have a meaning in text or attributes.
     static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count)

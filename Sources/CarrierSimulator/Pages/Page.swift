@@ -1,6 +1,6 @@
-/// The frame around every page.
+/// The layout of every page.
 enum Page {
-    /// - Parameter refreshedEvery: After how many seconds the browser asks for the page again; nil for never.
+    /// - Parameter seconds: How often the browser reloads the page; nil for never.
     static func html(title: String, refreshedEvery seconds: Int? = nil, _ content: HTML) -> HTML {
         """
         <!doctype html>
@@ -17,14 +17,14 @@ enum Page {
         <main>
         \(content)
         </main>
-        <footer>A simulated carrier, for development. Nobody here is real.</footer>
+        <footer>A simulated carrier, for development. No person here is real.</footer>
         </body>
         </html>
 
         """
     }
 
-    /// Values that a form sends along unseen.
+    /// Hidden fields of a form.
     static func hiddenFields(_ parameters: Parameters, except names: Set<String> = []) -> [HTML] {
         parameters.items.filter { !names.contains($0.name) }.map { item in
             "<input type=\"hidden\" name=\"\(item.name)\" value=\"\(item.value)\">\n"
@@ -32,16 +32,16 @@ enum Page {
     }
 }
 
-/// What a person sees where there is nobody to redirect to.
+/// The page of an error that no redirect can carry to the relying party.
 enum RefusalPage {
     static func html(_ refusal: CarrierSimulator.Refusal) -> HTML {
         Page.html(
-            title: "This cannot be answered",
+            title: "This request failed",
             """
-            <h1>This cannot be answered</h1>
+            <h1>This request failed</h1>
             <p>\(refusal.reason)</p>
-            <p class="note">The app that sent you here made a mistake. Go back to it and try again.
-            Its makers may want to know: <code>\(refusal.code)</code>.</p>
+            <p class="note">The request of the app that sent you here is invalid. Go back to the app and try again.
+            Error code for its developers: <code>\(refusal.code)</code>.</p>
             """)
     }
 }

@@ -1,28 +1,29 @@
-/// What the two screens show of a ``PhoneCode``: the waiting device, and the phone.
+/// The pages of a ``PhoneCode``, on the waiting device and on the phone.
 enum PhoneCodePage {
-    /// Looks again by itself, without a script.
-    static let secondsBetweenLooks = 3
+    /// How often the waiting page reloads itself.
+    static let secondsBetweenReloads = 3
 
     static func waiting(_ code: PhoneCode) -> HTML {
         Page.html(
-            title: "Sign in with your phone", refreshedEvery: secondsBetweenLooks,
+            title: "Sign in with your phone", refreshedEvery: secondsBetweenReloads,
             """
             <h1>Sign in with your phone</h1>
             <p>Open your carrier's app on the phone and type this number:</p>
             <p class="code">\(code.shownNumber)</p>
             \(code.picture.html)
-            <p>The phone must show the very same picture. If it shows another one, say no there.</p>
-            <p class="note">There is no phone here: <a href="\(PhoneCodeEndpoint.phonePath)" target="_blank">a page plays its
-            app</a>. This page goes on by itself; <a href="">look now</a>. The number is good for five minutes.</p>
+            <p>The phone must show the same picture. If it shows another picture, choose No there.</p>
+            <p class="note">The simulator has no phone: <a href="\(PhoneCodeEndpoint.phonePath)" target="_blank">this
+            page simulates its app</a>. This page reloads itself; <a href="">reload now</a>. The number is
+            valid for five minutes.</p>
             """)
     }
 
     static func expired(_ code: PhoneCode) -> HTML {
         Page.html(
-            title: "The number is no longer good",
+            title: "The number has expired",
             """
-            <h1>The number is no longer good</h1>
-            <p>The phone did not answer within five minutes.</p>
+            <h1>The number has expired</h1>
+            <p>The phone did not respond within five minutes.</p>
             <form method="post" action="\(PhoneCodeEndpoint.path)">
             \(Page.hiddenFields(code.parameters))
             <div class="actions"><button class="primary" type="submit">Show another number</button></div>
@@ -53,7 +54,7 @@ enum PhoneCodePage {
             <p class="carrier">Your phone</p>
             <h1>Sign in to <strong>\(code.parameters["client_id"] ?? "")</strong> on another device?</h1>
             \(code.picture.html)
-            <p>Say yes only if the other screen shows this picture, and is yours.</p>
+            <p>Choose Yes only if the other screen shows this picture and is yours.</p>
             <form method="post" action="\(PhoneCodeEndpoint.phonePath)">
             <input type="hidden" name="number" value="\(code.number)">
             <fieldset>
@@ -71,22 +72,23 @@ enum PhoneCodePage {
     private static func subscriber(
         _ carrier: CarrierSimulator.Carrier, _ user: CarrierSimulator.User, isFirst: Bool
     ) -> HTML {
-        """
-        <label class="choice">
-        <input type="radio" name="subscriber" value="\(carrier.mccmnc)-\(user.id)"\(isFirst ? " checked" as HTML : "") required>
-        <span>\(user.name)<small>\(carrier.name), \(user.phoneNumber)</small></span>
-        </label>
+        let checked: HTML = isFirst ? " checked" : ""
+        return """
+            <label class="choice">
+            <input type="radio" name="subscriber" value="\(carrier.mccmnc)-\(user.id)"\(checked) required>
+            <span>\(user.name)<small>\(carrier.name), \(user.phoneNumber)</small></span>
+            </label>
 
-        """
+            """
     }
 
     static func done(_ code: PhoneCode) -> HTML {
-        let isApproved = code.answer != .denied
+        let isApproved = code.status != .denied
         return Page.html(
             title: "Look at the other screen",
             """
             <p class="carrier">Your phone</p>
-            <h1>\(isApproved ? "Thank you. The other screen goes on by itself." : "Nobody is signed in.")</h1>
+            <h1>\(isApproved ? "Thank you. The other screen continues." : "You are not signed in.")</h1>
             <p>You can close this page.</p>
             """)
     }

@@ -1,7 +1,7 @@
 import HTTPServer
 import HTTPTypes
 
-/// How the pages look, in light and in dark.
+/// The style sheet of the pages, light and dark.
 enum StyleSheet {
     static var response: Response {
         Response(
@@ -72,8 +72,8 @@ enum StyleSheet {
           background: #ffffff; border: 1px solid var(--line); border-radius: .75rem; }
         .field { display: block; font-weight: 600; }
         .field input {
-          display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit; color: var(--ink);
-          background: var(--sheet); border: 1px solid var(--faint); border-radius: .75rem;
+          display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit;
+          color: var(--ink); background: var(--sheet); border: 1px solid var(--faint); border-radius: .75rem;
         }
         [role=alert] { padding: .75rem 1rem; background: var(--tint); border-left: .25rem solid var(--accent); }
         :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }

@@ -1,13 +1,13 @@
 import Primitives
 
-// What the simulator's tables need besides: they keep the age of a value that is changed.
+// A change keeps the age of a value, because the simulator's tables count it from insertion.
 extension BoundedCache where Key == String {
     /// The values, oldest first.
     var all: [Value] { entries.map(\.value) }
 
     func keys(where isOne: (Value) -> Bool) -> [String] { entries.filter { isOne($0.value) }.map(\.key) }
 
-    /// Changes the value of a key that is there.
+    /// Changes the value of an existing key.
     mutating func update(_ key: String, _ value: Value) {
         if self[key] != nil { put(value, for: key) }
     }

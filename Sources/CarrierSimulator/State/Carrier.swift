@@ -1,14 +1,14 @@
 extension CarrierSimulator {
-    /// A mobile carrier, and the ways in which it differs from the others; or an OpenID provider that is none and is found
+    /// A mobile carrier and the ways in which carriers differ; or an OpenID provider that is not a carrier and is found
     /// by its issuer.
     public struct Carrier: Sendable {
-        /// How the ID tokens of a carrier are signed (RFC 7518 section 3.1).
+        /// The signing algorithm of a carrier's ID tokens (RFC 7518 section 3.1).
         public enum SigningAlgorithm: String, Sendable, CaseIterable {
             case rs256 = "RS256"
             case es256 = "ES256"
         }
 
-        /// The two forms in which carriers answer at the userinfo endpoint.
+        /// The form of a carrier's userinfo responses.
         public enum UserInfoShape: Sendable, CaseIterable {
             /// `"name": "Jane Doe", "email_verified": "true"`.
             case flat
@@ -16,52 +16,58 @@ extension CarrierSimulator {
             case nested
         }
 
-        /// What a carrier calls a code verifier that does not belong to the code's challenge.
+        /// A carrier's error for a code verifier that does not match the code challenge.
         public enum WrongVerifierError: String, Sendable, CaseIterable {
             /// RFC 7636 section 4.6.
             case invalidGrant = "invalid_grant"
             case requestDenied = "request_denied"
         }
 
-        /// Mobile country code and network code: 5 or 6 digits. Of a provider that is no carrier, its name in paths.
+        /// The mobile country code and network code, 5 or 6 digits; for other providers, the name in paths.
         public var mccmnc: String
-        /// If it is none, discovery by network does not know it, and it knows no ZenKey parameters.
-        public var isCarrier = true
-        /// If it has none, it speaks OAuth 2 only, and its user endpoint says who somebody is, in Zoom's form.
-        public var hasIDTokens = true
+        /// Whether it is a carrier. Other providers have no discovery by network and no ZenKey parameters.
+        public var isCarrier: Bool
+        /// Whether it issues ID tokens. A provider without them has only OAuth 2, and a user endpoint in Zoom's form.
+        public var hasIDTokens: Bool
+        /// The name that pages show.
         public var name: String
-        /// The first one signs in where nobody is named.
+        /// The users. The first one signs in where a call names none.
         public var users: [User]
+        /// The signing algorithm of ID tokens.
         public var signingAlgorithm: SigningAlgorithm
+        /// The form of userinfo responses.
         public var userInfoShape: UserInfoShape
+        /// The error for a wrong code verifier.
         public var wrongVerifierError: WrongVerifierError
         /// Whether ID tokens have `at_hash` (OpenID Connect Core section 3.1.3.6).
         public var includesAccessTokenHash: Bool
         /// Whether `expires_in` is written as a string.
         public var writesExpiresInAsText: Bool
-        /// What the carrier lists in `token_endpoint_auth_methods_supported`, and takes.
+        /// The accepted methods of client authentication, listed in `token_endpoint_auth_methods_supported`.
         public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
-        /// What the carrier does wrong at present.
+        /// The present faults.
         public var faults: Set<Fault> = []
-        /// The OAuth error with which the token endpoint refuses whatever comes; nil to look at it.
+        /// The OAuth error with which the token endpoint refuses every request; nil for none.
         public var tokenRefusal: String?
-        /// How many seconds its access tokens hold.
+        /// The lifetime of access tokens, in seconds.
         public var accessTokenLifetime: Int64 = 600
-        /// Whether a refresh spends the refresh token and brings the next one; otherwise the first stays good. Carriers
-        /// take none.
+        /// Whether a refresh replaces the refresh token; otherwise the first one stays valid. Carriers accept no
+        /// refresh tokens.
         public var rotatesRefreshTokens = true
-        /// How long the slow faults wait.
+        /// How long slow endpoints wait.
         public var delay: Duration = .seconds(30)
-        /// What tests make of its messages besides.
+        /// The edits of a test.
         package var tampering = Tampering()
-        /// The network code of the carrier whose keys this one has too, so that tests with many carriers wait for
-        /// few keys to be made; nil for keys of its own.
+        /// The network code of the carrier whose keys this one shares, because making keys is slow in tests with many
+        /// carriers; nil for keys of its own.
         package var keyRing: String?
 
+        /// A carrier without faults.
         public init(
             mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,
             userInfoShape: UserInfoShape = .nested, wrongVerifierError: WrongVerifierError = .invalidGrant,
-            includesAccessTokenHash: Bool = false, writesExpiresInAsText: Bool = false
+            includesAccessTokenHash: Bool = false, writesExpiresInAsText: Bool = false, isCarrier: Bool = true,
+            hasIDTokens: Bool = true
         ) {
             self.mccmnc = mccmnc
             self.name = name
@@ -71,9 +77,11 @@ extension CarrierSimulator {
             self.wrongVerifierError = wrongVerifierError
             self.includesAccessTokenHash = includesAccessTokenHash
             self.writesExpiresInAsText = writesExpiresInAsText
+            self.isCarrier = isCarrier
+            self.hasIDTokens = hasIDTokens
         }
 
-        /// Four invented carriers on network codes that are in use, between them every variation above.
+        /// Four invented carriers on real network codes, which cover every variation above.
         public static let defaults = [
             Carrier(mccmnc: "310010", name: "Northwind Mobile"),
             Carrier(
@@ -85,28 +93,16 @@ extension CarrierSimulator {
                 includesAccessTokenHash: true),
         ]
 
-        /// Two OpenID providers that are no carriers, and one that has no ID tokens; they know the same people.
+        /// Two OpenID providers that are not carriers, and one without ID tokens, with the same users.
         public static let otherProviders = [
-            openIDProvider("acme", name: "Acme Accounts"),
-            openIDProvider("globex", name: "Globex ID", signingAlgorithm: .es256), meetings,
+            Carrier(
+                mccmnc: "acme", name: "Acme Accounts", userInfoShape: .flat, includesAccessTokenHash: true,
+                isCarrier: false),
+            Carrier(
+                mccmnc: "globex", name: "Globex ID", signingAlgorithm: .es256, userInfoShape: .flat,
+                includesAccessTokenHash: true, isCarrier: false),
+            Carrier(mccmnc: "meetings", name: "Meetings", isCarrier: false, hasIDTokens: false),
         ]
-
-        private static let meetings = {
-            var provider = Carrier(mccmnc: "meetings", name: "Meetings")
-            provider.isCarrier = false
-            provider.hasIDTokens = false
-            return provider
-        }()
-
-        private static func openIDProvider(
-            _ id: String, name: String, signingAlgorithm: SigningAlgorithm = .rs256
-        ) -> Carrier {
-            var provider = Carrier(
-                mccmnc: id, name: name, signingAlgorithm: signingAlgorithm, userInfoShape: .flat,
-                includesAccessTokenHash: true)
-            provider.isCarrier = false
-            return provider
-        }
 
         func user(_ id: String?) -> User? {
             guard let id else { return users.first }

@@ -1,28 +1,31 @@
 public import Primitives
 
 extension CarrierSimulator {
-    /// A service provider registered with every carrier of the simulator.
+    /// A relying party registered with every carrier of the simulator.
     public struct Client: Sendable, Hashable {
+        /// The `client_id`.
         public var id: String
+        /// The client secret.
         public var secret: Secret
-        /// The one way in which the client may prove who it is at token endpoints.
+        /// The one method by which the client may authenticate at token endpoints.
         public var authentication = Authentication.clientSecretBasic
-        /// Compared byte by byte with what a request asks for (RFC 9700 section 2.1). One that begins with
-        /// `http://127.0.0.1/` stands for every port of that address (RFC 8252 section 7.3).
+        /// The registered redirect URIs, compared byte by byte (RFC 9700 section 2.1). One that begins with
+        /// `http://127.0.0.1/` matches every port of that address (RFC 8252 section 7.3).
         public var redirectURIs: [String]
-        /// The same, of where a browser is sent after a logout.
+        /// The registered redirect URIs of logouts, compared in the same way.
         public var postLogoutRedirectURIs: [String] = []
-        /// The public key, in PEM, that the client signs request objects for server-initiated sign-in with: RSA or
-        /// P-256. Nil if it has none registered.
+        /// The public key (RSA or P-256, in PEM) that verifies the client's request objects for backchannel
+        /// authentication; nil if none is registered.
         public var publicKeyPEM: String?
 
+        /// A client that authenticates with `client_secret_basic`.
         public init(id: String, secret: Secret, redirectURIs: [String]) {
             self.id = id
             self.secret = secret
             self.redirectURIs = redirectURIs
         }
 
-        /// How a client proves who it is (OpenID Connect Core section 9).
+        /// How a client authenticates (OpenID Connect Core section 9).
         public enum Authentication: Sendable, Hashable {
             case clientSecretBasic
             case clientSecretPost
@@ -30,7 +33,7 @@ extension CarrierSimulator {
             /// JWT must name it.
             case privateKeyJWT(publicKeyPEM: String, keyID: String? = nil)
 
-            /// As metadata lists it.
+            /// The method's name in provider metadata.
             public var name: String {
                 switch self {
                 case .clientSecretBasic: "client_secret_basic"
@@ -38,6 +41,17 @@ extension CarrierSimulator {
                 case .privateKeyJWT: "private_key_jwt"
                 }
             }
+        }
+
+        /// The client of a request, and its redirect URI if it is registered.
+        static func registered(
+            _ parameters: Parameters, in clients: [String: Client]
+        ) throws(Refusal) -> (client: Client, redirectURI: String) {
+            guard let client = parameters["client_id"].flatMap({ clients[$0] })
+            else { throw Refusal("unauthorized_client", "The client_id is missing or unknown.") }
+            guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
+            else { throw .invalidRequest("The redirect_uri is missing or not registered for this client.") }
+            return (client, redirectURI)
         }
 
         func allows(_ redirectURI: String) -> Bool { Self.list(redirectURIs, allows: redirectURI) }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What a relying party asked for, and an authorization code stands for.
+/// What a relying party asked for in an authorization request.
 struct GrantTerms: Sendable {
     let clientID: String
     let redirectURI: String
@@ -11,20 +11,21 @@ struct GrantTerms: Sendable {
     let context: String?
 }
 
-/// What a user agreed to.
+/// What a user agreed to. An authorization code and its tokens stand for it.
 struct Grant: Sendable {
     let mccmnc: String
     let terms: GrantTerms
     let user: CarrierSimulator.User
     let approvedAt: Timestamp
-    /// Set once the code was redeemed: the access token that it brought.
+    /// The access token issued for the code; nil until the code is redeemed.
     var accessToken: String?
     var isRedeemed = false
 
-    /// Codes live for ten minutes at most (RFC 6749 section 4.1.2).
+    /// Seconds. RFC 6749 section 4.1.2 allows ten minutes at most.
     static let codeLifetime: Int64 = 300
-    /// Of ID tokens and access tokens alike.
+    /// Of ID tokens and access tokens, in seconds.
     static let tokenLifetime: Int64 = 600
 
     var expiresAt: Timestamp { approvedAt.advanced(bySeconds: Self.codeLifetime) }
+    var subject: String { Subject.identifier(mccmnc: mccmnc, clientID: terms.clientID, userID: user.id) }
 }

@@ -1,19 +1,19 @@
 import Dispatch
 import Glibc
 
-/// Why a notification was not answered.
+/// Why a notification has no response.
 public enum NotificationFailure: String, Error, Sendable {
     case noConnection
     case notSent
     case noResponse
 }
 
-/// Posts to a relying party on this machine, over a connection of its own, with blocking calls on a queue of theirs.
+/// Posts to a relying party on this machine, over a new connection, with blocking calls on a queue of their own.
 enum NotificationSender {
     private static let queue = DispatchQueue(label: "carrier-simulator.notifications", attributes: .concurrent)
     private static let seconds = 10
 
-    /// - Returns: The status of the answer.
+    /// - Returns: The status of the response.
     static func post(
         _ body: [UInt8], as type: String = "application/json", bearing token: String? = nil, to url: NotificationURL
     ) async throws -> Int {
@@ -29,15 +29,15 @@ enum NotificationSender {
     }
 
     private static func exchange(_ bytes: [UInt8], port: UInt16) throws(NotificationFailure) -> Int {
-        let descriptor = try connected(to: port)
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .noConnection }
         defer { close(descriptor) }
+        try connect(descriptor, to: port)
         try send(bytes, to: descriptor)
         return try status(from: descriptor)
     }
 
-    private static func connected(to port: UInt16) throws(NotificationFailure) -> CInt {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .noConnection }
+    private static func connect(_ descriptor: CInt, to port: UInt16) throws(NotificationFailure) {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
@@ -48,22 +48,18 @@ enum NotificationSender {
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else {
-            close(descriptor)
-            throw .noConnection
-        }
-        return descriptor
+        guard result == 0 else { throw .noConnection }
     }
 
     private static func send(_ bytes: [UInt8], to descriptor: CInt) throws(NotificationFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            // Without the flag a peer that has gone would end the process by a signal.
-            let count = rest.withUnsafeBytes { buffer in
-                Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
+            // Without the flag, SIGPIPE ends the process if the peer has closed the connection.
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .notSent }
@@ -73,15 +69,15 @@ enum NotificationSender {
 
     /// The three digits of the status line.
     private static func status(from descriptor: CInt) throws(NotificationFailure) -> Int {
-        var answer: [UInt8] = []
+        var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 512)
-        while answer.count < 12 {
+        while response.count < 12 {
             let count = read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .noResponse }
-            answer += chunk.prefix(count)
+            response += chunk.prefix(count)
         }
-        guard let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else { throw .noResponse }
+        guard let status = Int(String(decoding: response[9..<12], as: UTF8.self)) else { throw .noResponse }
         return status
     }
 }

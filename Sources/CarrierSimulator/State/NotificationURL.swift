@@ -1,4 +1,4 @@
-/// Where a relying party wants to be told: plain HTTP on 127.0.0.1, because the simulator never leaves this machine.
+/// A relying party's notification endpoint: plain HTTP on 127.0.0.1, because the simulator never leaves this machine.
 struct NotificationURL: Sendable, Hashable {
     let port: UInt16
     let path: String

@@ -1,40 +1,40 @@
 import Crypto
 import Primitives
 
-/// What a device without the user's SIM shows while it waits for a word from the phone that has one: a number to type, and a
-/// picture by which the user sees that the phone speaks of the same sign-in.
+/// A sign-in on a device without the user's SIM, which waits for the user's phone. The device shows a number to type on
+/// the phone, and a picture by which the user recognises the sign-in.
 struct PhoneCode: Sendable {
-    /// How long the phone has, in seconds.
+    /// How long the device waits, in seconds.
     static let lifetime: Int64 = 300
     static let digits = 6
 
-    enum Answer: Sendable, Hashable {
-        case awaited
+    enum Status: Sendable, Hashable {
+        case pending
         case approved(mccmnc: String, userID: String)
         case denied
-        /// The waiting device went back to the relying party with the answer.
-        case delivered
+        /// The device returned to the relying party.
+        case returned
     }
 
     let number: String
     let picture: Picture
-    /// What the device came to the discovery UI with.
+    /// The parameters of the discovery UI request.
     let parameters: Parameters
     let expiresAt: Timestamp
-    var answer = Answer.awaited
+    var status = Status.pending
 
-    /// The number as people read it aloud: two groups of three digits.
+    /// The number in two groups of three digits.
     var shownNumber: String { number.prefix(3) + " " + number.suffix(3) }
 
-    func answered(_ answer: Answer) -> PhoneCode {
+    func with(_ status: Status) -> PhoneCode {
         var code = self
-        code.answer = answer
+        code.status = status
         return code
     }
 
-    func isAwaited(at now: Timestamp) -> Bool { answer == .awaited && now < expiresAt }
+    func isPending(at now: Timestamp) -> Bool { status == .pending && now < expiresAt }
 
-    /// The digits of what a person typed, whatever stands between them.
+    /// The digits of what a user typed.
     static func number(typed text: String) -> String? {
         let digits = text.filter { ("0"..."9").contains($0) }
         return digits.count == Self.digits ? digits : nil
@@ -42,16 +42,16 @@ struct PhoneCode: Sendable {
 }
 
 extension PhoneCode {
-    /// Five by five cells, alike from left and right so that eyes take it in at once.
+    /// A picture of five by five cells, mirrored so that it is easy to recognise.
     struct Picture: Sendable, Hashable {
         static let side = 5
         private static let colours = ["#0b7a6b", "#2f6fde", "#a03fb8", "#c2410c", "#b0306a", "#5b6b16"]
 
         let colour: String
-        /// Rows of cells; true ones are drawn.
+        /// Rows of cells; true cells are drawn.
         let cells: [[Bool]]
 
-        /// - Parameter seed: The same picture comes of the same text.
+        /// - Parameter seed: Determines the picture.
         init(seed: String) {
             let bytes = Array(SHA256.hash(data: Array(seed.utf8)))
             colour = Self.colours[Int(bytes[0]) % Self.colours.count]
@@ -70,23 +70,23 @@ extension PhoneCode {
                 }
             }
             return """
-                <svg class="picture" viewBox="0 0 5 5" role="img" aria-label="The picture of this sign-in" fill="\(colour)"
-                shape-rendering="crispEdges">\(drawn)</svg>
+                <svg class="picture" viewBox="0 0 5 5" role="img" aria-label="The picture of this sign-in"
+                fill="\(colour)" shape-rendering="crispEdges">\(drawn)</svg>
                 """
         }
     }
 }
 
 extension SimulatorState {
-    /// The handle of the sign-in that waits under a number.
+    /// The handle of the pending sign-in of a number.
     func waitingHandle(number: String, at now: Timestamp) -> String? {
-        phoneCodes.keys { $0.number == number && $0.isAwaited(at: now) }.first
+        phoneCodes.keys { $0.number == number && $0.isPending(at: now) }.first
     }
 
-    /// Keeps a sign-in under a number that no other waiting one has.
+    /// Keeps a sign-in with a number that no other pending sign-in has.
     mutating func keep(_ parameters: Parameters, under handle: String, random: RandomSource, now: Timestamp) {
         let first = random.bytes(4).reduce(0) { $0 << 8 | Int($1) }
-        // There are a thousand at most, so a free one is near.
+        // At most a thousand numbers are taken, so a free one is near.
         let numbers = (0...phoneCodes.count).lazy.map { Self.number(first + $0) }
         let number = numbers.first { waitingHandle(number: $0, at: now) == nil } ?? Self.number(first)
         phoneCodes.put(

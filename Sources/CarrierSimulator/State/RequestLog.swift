@@ -1,37 +1,43 @@
 extension CarrierSimulator {
-    /// What came in: the latest requests with their parameters, and counts of all of them.
+    /// The latest requests with their parameters, and counts of all requests.
     ///
-    /// Tests read it to see what a relying party sent, and what it did not. It holds codes, verifiers and credentials;
-    /// printing an entry shows the names of its parameters only.
+    /// It holds codes, verifiers and credentials; printing an entry shows only the names of its parameters.
     public struct RequestLog: Sendable {
+        /// An endpoint of the simulator.
         public enum Endpoint: String, Sendable, CaseIterable {
-            case discovery, discoveryUI, configuration, authorization, serverInitiated, token, keys, userInfo, resource
-            case endSession, optimizedDiscovery
-            /// An address that only a relying party which trusts what it must not comes to: where a token endpoint
-            /// redirects to, where a token's `jku` points.
+            case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
+            case resource, endSession, optimizedDiscovery
+            /// An address that no relying party may request: the target of a redirect, or of a token's `jku`.
             case canary
         }
 
+        /// A decoded parameter of a query, a form or a JSON object.
         public struct Parameter: Sendable, Hashable {
+            /// The decoded name.
             public let name: String
+            /// The decoded value.
             public let value: String
         }
 
+        /// A request.
         public struct Entry: Sendable, CustomStringConvertible {
+            /// The endpoint that received it.
             public let endpoint: Endpoint
-            /// Nil where the request names no carrier of this simulator.
+            /// The carrier; nil if the request names no carrier of this simulator.
             public let mccmnc: String?
+            /// The HTTP method.
             public let method: String
-            /// Of the query, then of the form, decoded, in the order they came. Long values are cut.
+            /// The parameters of the query, then those of the form, in order. Long values are truncated.
             public let parameters: [Parameter]
             /// The `Authorization` field.
             public let authorization: String?
-            /// The fields by which traces are passed on, each as `name: value`.
+            /// The trace context fields, each as `name: value`.
             public let traceFields: [String]
 
             /// The value of the first parameter of a name.
             public subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
+            /// The method, the endpoint, the carrier, and the names of the parameters.
             public var description: String {
                 let names = parameters.map(\.name).joined(separator: " ")
                 return "\(method) \(endpoint.rawValue) \(mccmnc ?? "-") [\(names)]"
@@ -50,17 +56,16 @@ extension CarrierSimulator {
         public private(set) var entries: [Entry] = []
         private var counts: [Key: Int] = [:]
 
-        /// Requests of an endpoint since the start: of one carrier, or of all.
+        /// The number of requests at an endpoint since the start: of one carrier, or of all.
         public func count(_ endpoint: Endpoint, _ mccmnc: String? = nil) -> Int {
             if let mccmnc { return counts[Key(endpoint: endpoint, mccmnc: mccmnc)] ?? 0 }
             return counts.reduce(0) { $0 + ($1.key.endpoint == endpoint ? $1.value : 0) }
         }
 
+        /// The number of token requests.
         public func tokenPosts(_ mccmnc: String? = nil) -> Int { count(.token, mccmnc) }
+        /// The number of requests for a key set.
         public func keyFetches(_ mccmnc: String? = nil) -> Int { count(.keys, mccmnc) }
-        public func discoveries(_ mccmnc: String? = nil) -> Int { count(.discovery, mccmnc) }
-        public func userinfoCalls(_ mccmnc: String? = nil) -> Int { count(.userInfo, mccmnc) }
-        public func canaryHits() -> Int { count(.canary) }
 
         /// The latest request of an endpoint.
         public func last(_ endpoint: Endpoint, _ mccmnc: String? = nil) -> Entry? {
@@ -69,7 +74,7 @@ extension CarrierSimulator {
 
         mutating func add(_ entry: Entry) {
             counts[Key(endpoint: entry.endpoint, mccmnc: entry.mccmnc), default: 0] += 1
-            // Room is made for many at once, so that a busy log does not move its entries at each request.
+            // Removes many entries at once, so that a full log does not move its entries at each request.
             if entries.count == 2 * Self.keptEntries { entries.removeFirst(Self.keptEntries) }
             entries.append(entry)
         }

@@ -1,26 +1,26 @@
 import Primitives
 
-/// All that changes while the simulator runs.
+/// The mutable state of the simulator.
 struct SimulatorState: Sendable {
-    /// Where the simulator is reached, without a slash at the end; nil until it is known.
+    /// The simulator's own URL, without a slash at the end; nil until it is known.
     var baseURL: String?
     var carriers: [String: CarrierSimulator.Carrier]
     /// How often each carrier's keys were rotated.
     var keyGenerations: [String: Int] = [:]
-    /// Grants by authorization code, the redeemed ones too: a second use must be recognised.
+    /// Grants by authorization code. Redeemed ones stay, so that a second use is recognised.
     var grants = BoundedCache<String, Grant>(capacity: 10_000, age: .insertion)
-    /// Grants by access token, with the end of the token's life.
+    /// Grants by access token.
     var accessTokens = BoundedCache<String, AccessToken>(capacity: 10_000, age: .insertion)
-    /// Grants by refresh token, the spent ones too: a second use must be recognised.
+    /// Grants by refresh token. Spent ones stay, so that a second use is recognised.
     var refreshTokens = BoundedCache<String, RefreshToken>(capacity: 10_000, age: .insertion)
-    /// What `login_hint_token`s stand for.
+    /// Users by `login_hint_token`.
     var loginHints = BoundedCache<String, LoginHint>(capacity: 1000, age: .insertion)
-    /// Sign-ins on devices without a SIM, by what the waiting device knows them by.
+    /// Sign-ins on devices without a SIM, by the handle in the waiting page's URL.
     var phoneCodes = BoundedCache<String, PhoneCode>(capacity: 1000, age: .insertion)
-    /// The `jti`s of client assertions that were good, with their client: none is good twice.
+    /// The `jti`s of used client assertions, with their client and carrier.
     var assertionIDs = BoundedCache<String, Void>(capacity: 10_000, age: .insertion)
-    /// Server-initiated requests by their `auth_req_id`.
-    var serverInitiated = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
+    /// Backchannel authentication requests by `auth_req_id`.
+    var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
     /// The `sid` of each provider's latest ID token.
     var latestSessionIDs: [String: String] = [:]
     var log = CarrierSimulator.RequestLog()
@@ -29,11 +29,11 @@ struct SimulatorState: Sendable {
         let grant: Grant
         var expiresAt: Timestamp
         var isRevoked = false
-        /// That of the refresh token beside it; nil if none is taken.
+        /// The family of the refresh token issued with it; nil if there is none.
         var family: String?
     }
 
-    /// One of those that came one after the other from a single sign-in.
+    /// A refresh token. All refresh tokens of one sign-in are a family.
     struct RefreshToken: Sendable {
         let grant: Grant
         let family: String
@@ -46,16 +46,16 @@ struct SimulatorState: Sendable {
         let userID: String
     }
 
-    /// Takes the grant of a code, once.
-    /// - Parameter takesUsedCodes: Takes it as often as it comes.
+    /// Redeems a code once.
+    /// - Parameter acceptsUsedCodes: Whether a code is accepted any number of times.
     /// - Throws: `invalid_grant` for a code that is unknown, another client's or carrier's, used, or expired. A second
-    ///   use also ends the access token of the first (RFC 6749 section 4.1.2).
+    ///   use also revokes the access token of the first (RFC 6749 section 4.1.2).
     mutating func redeem(
-        code: String, clientID: String, mccmnc: String, now: Timestamp, takesUsedCodes: Bool
+        code: String, clientID: String, mccmnc: String, now: Timestamp, acceptsUsedCodes: Bool
     ) throws(CarrierSimulator.Refusal) -> Grant {
         guard var grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
         else { throw .init("invalid_grant", "The code is unknown.") }
-        if grant.isRedeemed, !takesUsedCodes {
+        if grant.isRedeemed, !acceptsUsedCodes {
             if let token = grant.accessToken { revoke(token) }
             throw .init("invalid_grant", "The code was used before.")
         }
@@ -65,7 +65,7 @@ struct SimulatorState: Sendable {
         return grant
     }
 
-    /// Keeps an access token and ties it to the code that brought it.
+    /// Keeps an access token and links it to its code.
     mutating func keep(
         accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?, now: Timestamp
     ) {
@@ -84,7 +84,7 @@ struct SimulatorState: Sendable {
 }
 
 extension SimulatorState {
-    /// A carrier with its address. Before the address is known, URLs begin with nothing.
+    /// A carrier with its addresses, which are relative until the base URL is known.
     func site(_ mccmnc: String) -> CarrierSite? {
         carriers[mccmnc].map {
             CarrierSite(base: baseURL ?? "", carrier: $0, keyGeneration: keyGenerations[mccmnc] ?? 0)

@@ -1,22 +1,30 @@
 extension CarrierSimulator {
-    /// A subscriber of a carrier: who signs in, and what the carrier knows about them.
+    /// A user of a carrier, and what the carrier knows about them.
     public struct User: Sendable, Hashable {
-        /// Picks the user in calls and forms. The `sub` is derived from it, and is another for each client.
+        /// Names the user in calls and forms. The `sub` is derived from it and differs for each client.
         public var id: String
+        /// The `given_name` claim.
         public var givenName: String
+        /// The `family_name` claim.
         public var familyName: String
+        /// The `email` claim.
         public var email: String
         /// In E.164 form, such as `+12025550123`.
         public var phoneNumber: String
+        /// The `street_address` of the `address` claim.
         public var streetAddress: String
+        /// The `locality` of the `address` claim.
         public var locality: String
+        /// The `region` of the `address` claim.
         public var region: String
+        /// The `postal_code` claim.
         public var postalCode: String
-        /// `YYYY-MM-DD`.
+        /// The `birthdate` claim, `YYYY-MM-DD`.
         public var birthdate: String
-        /// With which carriers the user was before, and so whose port tokens the carrier shows.
+        /// The user's accounts with former carriers, whose port tokens the carrier shows.
         public var formerAccounts: [FormerAccount] = []
 
+        /// A user without former accounts.
         public init(
             id: String, givenName: String, familyName: String, email: String, phoneNumber: String,
             streetAddress: String = "1 Harbor Street", locality: String = "Springfield", region: String = "OR",
@@ -34,9 +42,10 @@ extension CarrierSimulator {
             self.birthdate = birthdate
         }
 
+        /// The `name` claim.
         public var name: String { "\(givenName) \(familyName)" }
 
-        /// Two invented people with numbers and addresses that are reserved for fiction and examples.
+        /// Two invented users with phone numbers and addresses that are reserved for examples.
         public static let defaults = [
             User(
                 id: "jane", givenName: "Jane", familyName: "Doe", email: "jane.doe@example.com",

@@ -1,11 +1,11 @@
 import Primitives
 
-/// A carrier's keys: what signs, and what is published.
+/// A carrier's keys: the signing key and the published key set.
 struct CarrierKeys: Sendable {
     let site: CarrierSite
     let pool: KeyPool
 
-    /// The algorithm in use: the carrier's own, unless a fault is about RSA.
+    /// The carrier's own algorithm, unless a fault needs RSA.
     private var algorithm: CarrierSimulator.Carrier.SigningAlgorithm {
         site.has(.idTokenPS256) || site.has(.idTokenRS512) ? .rs256 : site.carrier.signingAlgorithm
     }
@@ -14,11 +14,10 @@ struct CarrierKeys: Sendable {
         try await pool.key(site.slot(site.has(.idTokenWeakKey) ? .weak : .signing(algorithm)))
     }
 
-    func stranger() async throws -> SigningKey {
-        try await pool.key(site.slot(.stranger))
-    }
+    /// A key that is not in the key set.
+    func unpublished() async throws -> SigningKey { try await pool.key(site.slot(.unpublished)) }
 
-    /// The key set (RFC 7517 section 5) as it is published under the carrier's present faults.
+    /// The key set (RFC 7517 section 5) with the carrier's present faults.
     func published() async throws -> JSONMembers {
         if site.has(.keysEmpty) { return ["keys": []] }
         let signing = try await signing()
@@ -30,11 +29,11 @@ struct CarrierKeys: Sendable {
                 try await decoy(algorithm, 1).publicJWK(keyID: nil),
             ]
         }
-        if site.has(.keysSharedKeyID) { keys = try await impostors(of: signing) + keys }
-        var entries = keys.map(JSON.object)
+        if site.has(.keysSharedKeyID) { keys = try await keysSharingID(of: signing) + keys }
+        var entries = keys.map(\.value)
         if site.has(.keysJunkEntries) { entries = Self.junk + entries + Self.junk }
         var set: JSONMembers = ["keys": .array(entries)]
-        if site.has(.keysHuge) { set["padding"] = .text(String(repeating: "p", count: 2 << 20)) }
+        if site.has(.keysHuge) { set["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
         return set
     }
 
@@ -44,7 +43,7 @@ struct CarrierKeys: Sendable {
     }
 
     /// An encryption key of each type and a signing key of the other type, all under the signing key's kid.
-    private func impostors(of signing: SigningKey) async throws -> [JSONMembers] {
+    private func keysSharingID(of signing: SigningKey) async throws -> [JSONMembers] {
         let other: CarrierSimulator.Carrier.SigningAlgorithm = algorithm == .rs256 ? .es256 : .rs256
         return [
             try await decoy(.rs256, 0).publicJWK(keyID: signing.keyID, use: "enc"),
@@ -53,7 +52,7 @@ struct CarrierKeys: Sendable {
         ]
     }
 
-    private static let junk: [JSON] = [
+    private static let junk: [JSONValue] = [
         .null, "a key", 7, [],
         [:],
         ["kty": "RSA", "use": "sig", "kid": "no-numbers"],
@@ -62,8 +61,8 @@ struct CarrierKeys: Sendable {
         ["kty": "EC", "use": "sig", "kid": "unknown-curve", "crv": "secp256k1", "x": "AA", "y": "AA"],
         [
             "kty": "EC", "use": "sig", "kid": "off-the-curve", "crv": "P-256",
-            "x": .text(Base64URL.encode([UInt8](repeating: 1, count: 32))),
-            "y": .text(Base64URL.encode([UInt8](repeating: 2, count: 32))),
+            "x": .string(Base64URL.encode([UInt8](repeating: 1, count: 32))),
+            "y": .string(Base64URL.encode([UInt8](repeating: 2, count: 32))),
         ],
         ["kty": "oct", "kid": "symmetric", "k": "c2VjcmV0"],
         ["kty": "OKP", "use": "sig", "kid": 42, "crv": "Ed25519", "x": "AA"],

@@ -1,57 +1,101 @@
 import Primitives
 
-/// Makes the ID tokens of a carrier, with its present faults.
+/// Issues the ID tokens of a carrier, with its present faults, and the port tokens in their `aka` claim.
 struct IDTokenIssuer: Sendable {
     let simulator: CarrierSimulator
     let site: CarrierSite
     let client: CarrierSimulator.Client
 
-    /// - Parameter requestID: Of the server-initiated request that the token is for (CIBA Core section 10.3.1).
+    /// - Parameter requestID: The `auth_req_id` of the backchannel authentication request that the token answers
+    ///   (CIBA Core section 10.3.1).
     func issue(
         for grant: Grant, accessToken: String, requestID: String? = nil, now: Timestamp
     ) async throws -> String {
         let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
-        var draft = IDTokenDraft(grant: grant, issuer: site.issuer, key: try await keys.signing(), now: now)
+        let key = try await keys.signing()
+        var draft = TokenDraft(.idToken, type: "JWT", claims: claims(of: grant, now: now), key: key, now: now)
         if site.carrier.includesAccessTokenHash {
-            draft.claims["at_hash"] = .text(IDTokenDraft.accessTokenHash(accessToken))
+            draft.claims["at_hash"] = .string(TokenDraft.accessTokenHash(accessToken))
         }
-        draft.claims["aka"] = try await PortTokenIssuer(simulator: simulator, site: site, client: client)
-            .claim(for: grant.user, now: now)
+        draft.claims["aka"] = try await portTokens(of: grant.user, now: now)
         if !site.carrier.isCarrier {
             let sessionID = Base64URL.encode(Digest.sha256(Array("session \(accessToken)".utf8)).prefix(16))
-            draft.claims["sid"] = .text(sessionID)
+            draft.claims["sid"] = .string(sessionID)
             simulator.withState { $0.latestSessionIDs[site.mccmnc] = sessionID }
         }
         if let requestID {
-            draft.claims["urn:openid:params:jwt:claim:auth_req_id"] = .text(
+            draft.claims["urn:openid:params:jwt:claim:auth_req_id"] = .string(
                 site.has(.idTokenOtherRequestID) ? "another-request" : requestID)
         }
-        let stranger = needsStranger ? try await keys.stranger() : draft.key
-        // In one order always, so that a token does not depend on how a set lies in memory.
-        for fault in site.carrier.faults.sorted(by: { $0.rawValue < $1.rawValue }) {
-            draft.changeClaims(fault, neighbour: neighbour, now: now)
-            draft.changeSignature(fault, site: site, stranger: stranger, secret: client.secret)
-        }
+        let needsUnpublishedKey = !site.carrier.faults.isDisjoint(
+            with: [.idTokenStrangerKey, .idTokenEmbeddedKey, .idTokenEmbeddedKeyURL])
+        let other = simulator.carriers.first { $0.mccmnc != site.mccmnc }?.mccmnc ?? "999990"
+        draft.apply(
+            site.carrier.faults, prefix: "id-token-",
+            .init(
+                site: site, otherIssuer: "\(site.base)/carriers/\(other)",
+                unpublishedKey: needsUnpublishedKey ? try await keys.unpublished() : key, secret: client.secret))
         for edit in site.carrier.tampering.idTokens { edit(&draft) }
-        var token = IDTokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
+        var token = TokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
         for edit in site.carrier.tampering.compactForms { edit(&token) }
         return token
     }
 
-    /// The carrier, after its keys were rotated if that is to happen just before signing.
+    private func claims(of grant: Grant, now: Timestamp) -> JSONMembers {
+        let terms = grant.terms
+        var claims: JSONMembers = [
+            "iss": .string(site.issuer), "sub": .string(grant.subject), "aud": .string(terms.clientID),
+            "exp": .time(now.advanced(bySeconds: Grant.tokenLifetime)), "iat": .time(now),
+            "auth_time": .time(grant.approvedAt), "acr": .string(terms.acr),
+        ]
+        claims["nonce"] = .string(terms.nonce)
+        claims["context"] = .string(terms.context)
+        return claims
+    }
+
+    /// The carrier, after its keys were rotated if a fault asks for that just before signing.
     private func currentSite() -> CarrierSite {
         guard site.has(.idTokenRotatedKey) else { return site }
         simulator.rotateKeys(site.mccmnc)
         return simulator.withState { $0.site(site.mccmnc) } ?? site
     }
+}
 
-    private var needsStranger: Bool {
-        !site.carrier.faults.isDisjoint(with: [.idTokenStrangerKey, .idTokenEmbeddedKey, .idTokenEmbeddedKeyURL])
+/// Port tokens, each signed by a user's former carrier and shown by the present one.
+extension IDTokenIssuer {
+    /// The value of `aka` for a user; nil if the user never had another carrier.
+    private func portTokens(of user: CarrierSimulator.User, now: Timestamp) async throws -> JSONValue? {
+        var tokens: [JSONValue] = []
+        for account in user.formerAccounts {
+            guard let former = simulator.withState({ $0.site(account.mccmnc) }) else { continue }
+            tokens.append(.string(try await portToken(account, former, now)))
+        }
+        guard let first = tokens.first else { return nil }
+        if site.has(.portTokenNotInArray) { return first }
+        if site.has(.portTokenNotText) { return ["token": first] }
+        if site.has(.portTokenAmongJunk) { return .array([.null, 7, "not a token", "e30.e30.e30", [:]] + tokens) }
+        if site.has(.portTokenAfterMany) { return .array(Array(repeating: "e30.e30.e30", count: 8) + tokens) }
+        return .array(tokens)
     }
 
-    /// Another carrier's issuer, or that of one that is not there.
-    private var neighbour: String {
-        let other = simulator.carriers.first { $0.mccmnc != site.mccmnc }?.mccmnc ?? "999990"
-        return "\(site.base)/carriers/\(other)"
+    private func portToken(
+        _ account: CarrierSimulator.FormerAccount, _ former: CarrierSite, _ now: Timestamp
+    ) async throws -> String {
+        let keys = CarrierKeys(site: former, pool: simulator.keyPool)
+        let subject = Subject.identifier(mccmnc: former.mccmnc, clientID: client.id, userID: account.userID)
+        var draft = TokenDraft(
+            .portToken, type: "port_token+jwt",
+            claims: [
+                "iss": .string(former.issuer), "sub": .string(subject),
+                "iat": .time(now.advanced(bySeconds: -account.age)), "aud": .string(client.id),
+            ], key: try await keys.signing(), now: now)
+        guard !site.carrier.faults.isEmpty else { return try draft.serialized() }
+        draft.apply(
+            site.carrier.faults, prefix: "port-token-",
+            .init(
+                site: site, unpublishedKey: try await keys.unpublished(),
+                presentKey: try await CarrierKeys(site: site, pool: simulator.keyPool).signing(),
+                secret: client.secret))
+        return site.has(.portTokenNotJWT) ? "a port token that is none" : try draft.serialized()
     }
 }

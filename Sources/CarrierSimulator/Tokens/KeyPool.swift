@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Makes keys when they are first asked for, each one once in the process.
+/// Makes each key at its first use, once in the process.
 ///
-/// Making an RSA key takes long enough to be felt in tests that start many simulators. These share their keys, which
-/// costs no test its meaning: two carriers, or two generations of one carrier's keys, never share one.
+/// Making an RSA key is slow, and tests start many simulators. All simulators share their keys; two carriers, or two
+/// generations of one carrier's keys, never share one.
 final class KeyPool: Sendable {
-    /// What a key is for.
+    /// The use of a key.
     struct Slot: Hashable, Sendable {
         enum Purpose: Hashable, Sendable {
             case signing(CarrierSimulator.Carrier.SigningAlgorithm)
-            /// Published beside the signing key, and never used to sign.
+            /// Published beside the signing key and never used to sign.
             case decoy(CarrierSimulator.Carrier.SigningAlgorithm, Int)
             /// An RSA key of 1024 bits.
             case weak
             /// A key that the carrier does not publish.
-            case stranger
+            case unpublished
         }
 
         let mccmnc: String
@@ -39,7 +39,7 @@ final class KeyPool: Sendable {
     private static func make(for purpose: Slot.Purpose) throws -> SigningKey {
         switch purpose {
         case .signing(.es256), .decoy(.es256, _): SigningKey.makeP256()
-        case .signing(.rs256), .decoy(.rs256, _), .stranger: try SigningKey.makeRSA()
+        case .signing(.rs256), .decoy(.rs256, _), .unpublished: try SigningKey.makeRSA()
         case .weak: try SigningKey.makeRSA(bits: 1024)
         }
     }

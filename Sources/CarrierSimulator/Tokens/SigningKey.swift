@@ -16,21 +16,21 @@ struct SigningKey: Sendable {
     }
 
     private let material: Material
-    /// The key's thumbprint (RFC 7638), so that two keys never share it by chance.
+    /// The key's thumbprint (RFC 7638), so that no two keys share it.
     let keyID: String
     /// `kty` and the numbers of the public key; no `kid`, `use` or `alg`.
     let publicNumbers: JSONMembers
-    /// The public key as SubjectPublicKeyInfo in PEM, as one finds it in a file.
+    /// The public key as SubjectPublicKeyInfo in PEM, as in a key file.
     let publicPEM: String
 
-    /// - Parameter bits: the modulus's length: 2048, or as few as 1024 for a key that must be refused.
+    /// - Parameter bits: The modulus's length: 2048, or 1024 for a key that must be refused.
     static func makeRSA(bits: Int = 2048) throws -> SigningKey {
         let key = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: bits))
         let primitives = try key.publicKey.getKeyPrimitives()
-        // In the order of RFC 7638 section 3.2, so that the thumbprint is that of the object as it stands.
+        // In the order of RFC 7638 section 3.2, so that the thumbprint is the hash of the serialized object.
         let numbers: JSONMembers = [
-            "e": .text(Base64URL.encode(primitives.publicExponent)), "kty": "RSA",
-            "n": .text(Base64URL.encode(primitives.modulus)),
+            "e": .string(Base64URL.encode(primitives.publicExponent)), "kty": "RSA",
+            "n": .string(Base64URL.encode(primitives.modulus)),
         ]
         return SigningKey(material: .rsa(key), numbers: numbers, publicPEM: key.publicKey.pemRepresentation)
     }
@@ -39,8 +39,8 @@ struct SigningKey: Sendable {
         let key = P256.Signing.PrivateKey()
         let point = key.publicKey.rawRepresentation
         let numbers: JSONMembers = [
-            "crv": "P-256", "kty": "EC", "x": .text(Base64URL.encode(point.prefix(32))),
-            "y": .text(Base64URL.encode(point.suffix(32))),
+            "crv": "P-256", "kty": "EC", "x": .string(Base64URL.encode(point.prefix(32))),
+            "y": .string(Base64URL.encode(point.suffix(32))),
         ]
         return SigningKey(material: .p256(key), numbers: numbers, publicPEM: key.publicKey.pemRepresentation)
     }
@@ -52,7 +52,7 @@ struct SigningKey: Sendable {
         self.publicPEM = publicPEM
     }
 
-    /// The name of the algorithm that fits the key (RFC 7518 section 3.1).
+    /// The key's algorithm (RFC 7518 section 3.1).
     var algorithm: String {
         switch material {
         case .rsa: "RS256"
@@ -60,17 +60,17 @@ struct SigningKey: Sendable {
         }
     }
 
-    /// The key as it stands in a key set.
-    /// - Parameter keyID: nil leaves `kid` out.
+    /// The key as a key set publishes it.
+    /// - Parameter keyID: Nil leaves `kid` out.
     func publicJWK(keyID: String?, use: String = "sig") -> JSONMembers {
         var key = publicNumbers
-        key["use"] = .text(use)
-        if use == "sig" { key["alg"] = .text(algorithm) }
-        if let keyID { key["kid"] = .text(keyID) }
+        key["use"] = .string(use)
+        if use == "sig" { key["alg"] = .string(algorithm) }
+        if let keyID { key["kid"] = .string(keyID) }
         return key
     }
 
-    /// Signs as RS256 or ES256, whichever the key is for, or as another RSA algorithm.
+    /// Signs with the key's own algorithm, or with another RSA algorithm.
     func signature(over bytes: [UInt8], algorithm: String) throws -> [UInt8] {
         switch material {
         case .rsa(let key):

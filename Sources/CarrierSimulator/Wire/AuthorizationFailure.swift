@@ -1,15 +1,15 @@
-/// Where the answer to an authorization request goes, and what goes back with it.
+/// Where the authorization response goes, and the request's values that it repeats.
 struct ReturnAddress: Sendable {
     let redirectURI: String
     let state: String?
     let correlationID: String?
 }
 
-/// Why an authorization request was refused, and who may be told.
+/// Why an authorization request was refused, and where the error goes.
 enum AuthorizationFailure: Error, Sendable {
-    /// The client or its redirect URI is in doubt: only the person at the browser is told (RFC 6749 section 4.1.2.1).
+    /// The client or its redirect URI is not trusted: the browser shows the error (RFC 6749 section 4.1.2.1).
     case shown(CarrierSimulator.Refusal)
-    /// The relying party is told by a redirect.
+    /// A redirect carries the error to the relying party.
     case returned(CarrierSimulator.Refusal, ReturnAddress)
 
     var refusal: CarrierSimulator.Refusal {

@@ -1,31 +1,31 @@
 import Primitives
 
-/// An authorization request that was found good: the code flow of OpenID Connect Core section 3.1.2.1 with PKCE
-/// (RFC 7636) required, and ZenKey's parameters.
+/// A valid authorization request of the code flow (OpenID Connect Core section 3.1.2.1) with PKCE (RFC 7636) required
+/// and ZenKey's parameters.
 struct AuthorizationRequest: Sendable {
     typealias Refusal = CarrierSimulator.Refusal
 
-    /// What the user is asked for, and the code will stand for.
     let terms: GrantTerms
     let returning: ReturnAddress
     let prompt: Set<String>
     /// The user that a `login_hint_token` of this carrier names.
     let hintedUserID: String?
 
-    static let maximumContextCharacters = 280
     static let maximumTextBytes = 2048
 
-    /// Reads a request to a carrier.
-    /// - Parameter hint: finds the user of a `login_hint_token`.
-    /// - Throws: ``AuthorizationFailure``, which says whether the relying party may be told by a redirect.
+    /// - Parameter hint: Finds the user of a `login_hint_token`.
+    /// - Throws: ``AuthorizationFailure``, which says whether a redirect carries the error to the relying party.
     static func parse(
         _ parameters: Parameters, clients: [String: CarrierSimulator.Client], hasIDTokens: Bool,
         hint: (String) -> String?
     ) throws(AuthorizationFailure) -> AuthorizationRequest {
-        guard let client = parameters["client_id"].flatMap({ clients[$0] })
-        else { throw .shown(Refusal("unauthorized_client", "The client_id is missing or unknown.")) }
-        guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
-        else { throw .shown(.invalidRequest("The redirect_uri is missing or not registered for this client.")) }
+        let client: CarrierSimulator.Client
+        let redirectURI: String
+        do {
+            (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: clients)
+        } catch {
+            throw .shown(error)
+        }
         let returning = ReturnAddress(
             redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"])
         do {
@@ -40,7 +40,7 @@ struct AuthorizationRequest: Sendable {
         _ parameters: Parameters, client: CarrierSimulator.Client, returning: ReturnAddress, hasIDTokens: Bool,
         hint: (String) -> String?
     ) throws(Refusal) -> AuthorizationRequest {
-        guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter stands more than once.") }
+        guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
         guard parameters.items.allSatisfy({ $0.value.utf8.count <= maximumTextBytes })
         else { throw .invalidRequest("A parameter is too long.") }
         guard parameters["response_type"] == "code"
@@ -49,7 +49,7 @@ struct AuthorizationRequest: Sendable {
         let terms = GrantTerms(
             clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
             nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: hasIDTokens),
-            acr: try acr(parameters), context: try context(parameters))
+            acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]))
         return AuthorizationRequest(
             terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hintedUserID)
     }
@@ -64,19 +64,17 @@ struct AuthorizationRequest: Sendable {
         return challenge
     }
 
-    /// The first of the levels asked for that carriers have; a3 if none is asked for.
-    private static func acr(_ parameters: Parameters) throws(Refusal) -> String {
-        guard let wanted = parameters["acr_values"] else { return "a3" }
-        guard
-            let level = wanted.split(separator: " ").map(String.init).first(where: ProviderMetadata.acrValues.contains)
+    /// The first supported level of `acr_values`; a3 if the parameter is missing.
+    static func acr(_ values: String?) throws(Refusal) -> String {
+        let levels = values?.split(separator: " ").map(String.init) ?? ["a3"]
+        guard let level = levels.first(where: ProviderMetadata.acrValues.contains)
         else { throw .invalidRequest("None of the acr_values is supported.") }
         return level
     }
 
-    private static func context(_ parameters: Parameters) throws(Refusal) -> String? {
-        guard let context = parameters["context"] else { return nil }
-        guard context.count <= maximumContextCharacters
-        else { throw .invalidRequest("The context has more than 280 characters.") }
+    /// - Throws: `invalid_request` for a `context` of more than 280 characters.
+    static func context(_ context: String?) throws(Refusal) -> String? {
+        guard (context?.count ?? 0) <= 280 else { throw .invalidRequest("The context has more than 280 characters.") }
         return context
     }
 
@@ -85,7 +83,7 @@ struct AuthorizationRequest: Sendable {
         guard prompt.isSubset(of: ["none", "login", "consent"])
         else { throw .invalidRequest("The prompt is unknown.") }
         guard !prompt.contains("none") || prompt.count == 1
-        else { throw .invalidRequest("A prompt of none stands alone.") }
+        else { throw .invalidRequest("A prompt of none excludes other values.") }
         return prompt
     }
 

@@ -1,5 +1,7 @@
-/// What a carrier sends back through the browser (RFC 6749 section 4.1.2, RFC 9207, and ZenKey's `mccmnc` and
-/// `correlation_id`).
+import Primitives
+
+/// An authorization response, which the browser carries to the relying party (RFC 6749 section 4.1.2, RFC 9207, and
+/// ZenKey's `mccmnc` and `correlation_id`).
 struct AuthorizationResponse: Sendable {
     enum Outcome: Sendable {
         case code(String)
@@ -13,12 +15,12 @@ struct AuthorizationResponse: Sendable {
     /// The redirect URI with the parameters added.
     var location: String { FormCoding.url(returning.redirectURI, adding: parameters) }
 
-    /// The same parameters as members of an object, with the `location` itself.
+    /// The same parameters as members of an object, with `redirect_uri` and `location`.
     var json: JSONMembers {
         var object = JSONMembers()
-        for parameter in parameters { object[parameter.name] = parameter.value.map(JSON.text) }
-        object["redirect_uri"] = .text(returning.redirectURI)
-        object["location"] = .text(location)
+        for parameter in parameters { object[parameter.name] = .string(parameter.value) }
+        object["redirect_uri"] = .string(returning.redirectURI)
+        object["location"] = .string(location)
         return object
     }
 

@@ -1,14 +1,14 @@
 import HTTPTypes
 import Primitives
 
-/// A sign-in that a relying party started, and the user has been asked about on their phone.
+/// A valid backchannel authentication request (ZenKey's server-initiated sign-in): the user is asked on their phone.
 struct BackchannelAuthenticationRequest: Sendable {
     typealias Refusal = CarrierSimulator.Refusal
 
-    /// Seconds within which the user may answer.
+    /// How long the user may take to respond, in seconds.
     static let lifetime: Int64 = 300
 
-    /// What the carrier calls it.
+    /// The `auth_req_id`.
     let id: String
     let mccmnc: String
     let terms: GrantTerms
@@ -16,11 +16,8 @@ struct BackchannelAuthenticationRequest: Sendable {
     let state: String?
     let notificationURL: NotificationURL
     let notificationToken: String
-    let startedAt: Timestamp
 
-    var expiresAt: Timestamp { startedAt.advanced(bySeconds: Self.lifetime) }
-
-    /// Reads what a relying party wants: a request object of the client, and in it all that matters.
+    /// Reads a request. Everything that matters is in the signed request object.
     init(
         _ parameters: Parameters, id: String, site: CarrierSite, clients: [String: CarrierSimulator.Client],
         now: Timestamp
@@ -32,48 +29,35 @@ struct BackchannelAuthenticationRequest: Sendable {
             throw Refusal("unsupported_response_type", "The response_type must be async_token.")
         }
         guard let text = parameters["request"] else { throw .invalidRequest("There is no request object.") }
-        let object = try ReceivedRequestObject(text)
-        try object.check(client: client, issuer: site.issuer, now: now)
-        guard object["response_type"] == "async_token" else {
-            throw .invalidObject("The request's response_type must be async_token.")
+        guard let object = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumRequestObjectBytes) else {
+            throw .invalidObject("The request is not a signed JWT.")
         }
+        try object.checkRequestObject(client: client, issuer: site.issuer, now: now)
         guard let redirectURI = object["redirect_uri"], client.allows(redirectURI) else {
             throw .invalidRequest("The redirect_uri is missing or not registered for this client.")
         }
         guard let token = object["client_notification_token"], token.utf8.count >= 22 else {
-            throw .invalidRequest("The client_notification_token is missing or can be guessed.")
+            throw .invalidRequest("The client_notification_token is missing or too short.")
         }
         guard let url = object["client_notification_endpoint"].flatMap(NotificationURL.init) else {
             throw .invalidRequest("The client_notification_endpoint is missing or cannot be reached.")
         }
         self.id = id
         mccmnc = site.mccmnc
-        terms = try Self.terms(object, clientID: client.id, redirectURI: redirectURI)
+        terms = GrantTerms(
+            clientID: client.id, redirectURI: redirectURI, codeChallenge: "", nonce: object["nonce"],
+            scopes: try Scopes.parse(object["scope"] ?? "", ofOpenID: true),
+            acr: try AuthorizationRequest.acr(object["acr_values"]),
+            context: try AuthorizationRequest.context(object["context"]))
         userID = try Self.user(object, client: client, site: site)
         state = object["state"]
         notificationURL = url
         notificationToken = token
-        startedAt = now
     }
 
-    private static func terms(
-        _ object: ReceivedRequestObject, clientID: String, redirectURI: String
-    ) throws(Refusal) -> GrantTerms {
-        let acr = object["acr_values"]?.split(separator: " ").map(String.init) ?? ["a3"]
-        guard let level = acr.first(where: ProviderMetadata.acrValues.contains) else {
-            throw .invalidRequest("None of the acr_values is supported.")
-        }
-        guard object["context"].map({ $0.count <= AuthorizationRequest.maximumContextCharacters }) ?? true else {
-            throw .invalidRequest("The context has more than 280 characters.")
-        }
-        return GrantTerms(
-            clientID: clientID, redirectURI: redirectURI, codeChallenge: "", nonce: object["nonce"],
-            scopes: try Scopes.parse(object["scope"] ?? "", ofOpenID: true), acr: level, context: object["context"])
-    }
-
-    /// The subscriber of a phone number, or of a subject that the client knows.
+    /// The user of a `login_hint`: a phone number, or the user's subject at this client.
     private static func user(
-        _ object: ReceivedRequestObject, client: CarrierSimulator.Client, site: CarrierSite
+        _ object: ReceivedJWS, client: CarrierSimulator.Client, site: CarrierSite
     ) throws(Refusal) -> String {
         guard let hint = object["login_hint"] else { throw Refusal("invalid_login_hint", "There is no login_hint.") }
         let user = site.carrier.users.first { user in

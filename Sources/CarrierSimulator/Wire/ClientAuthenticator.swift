@@ -8,8 +8,8 @@ import Primitives
     import Foundation
 #endif
 
-/// Finds out which client sends a token request: by the one way the client is registered for, and by one way only
-/// (RFC 6749 section 2.3, OpenID Connect Core section 9).
+/// Authenticates the client of a token request, by the one method the client is registered for (RFC 6749 section 2.3,
+/// OpenID Connect Core section 9).
 struct ClientAuthenticator: Sendable {
     typealias Client = CarrierSimulator.Client
     typealias Refusal = CarrierSimulator.Refusal
@@ -25,23 +25,24 @@ struct ClientAuthenticator: Sendable {
         case (true, false, false): return try clientOfBasic(request.headers[.authorization] ?? "", form)
         case (false, true, false): return try clientOfPost(form)
         case (false, false, true): return try clientOfAssertion(form)
-        case (false, false, false): throw .invalidClient("The client does not prove who it is.")
-        default: throw .invalidRequest("The client proves who it is in more than one way.")
+        case (false, false, false): throw .invalidClient("The client does not authenticate.")
+        default: throw .invalidRequest("The client authenticates by more than one method.")
         }
     }
 
-    /// HTTP Basic with id and secret form-encoded first (RFC 6749 section 2.3.1).
+    /// HTTP Basic with a form-encoded id and secret (RFC 6749 section 2.3.1).
     private func clientOfBasic(_ field: String, _ form: Parameters) throws(Refusal) -> Client {
-        // One of ZenKey's carriers refuses a second statement of the client, so every carrier here does.
+        // One of ZenKey's carriers refuses a client_id beside HTTP Basic, so every simulated carrier does.
         guard !form.has("client_id")
-        else { throw .invalidRequest("With HTTP Basic the form must not name the client too.") }
+        else { throw .invalidRequest("With HTTP Basic the form must not contain client_id.") }
         let words = field.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "basic", let bytes = Data(base64Encoded: String(words[1])),
             let text = String(validating: bytes, as: UTF8.self)
         else { throw .invalidClient("The Authorization field is not well-formed HTTP Basic.") }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        // Exactly one colon: those of an id or a secret are encoded.
-        guard parts.count == 2, let id = FormCoding.decode(parts[0]), let secret = FormCoding.decode(parts[1])
+        // Exactly one colon, because a colon in an id or a secret is encoded.
+        guard parts.count == 2, let id = PercentEncoding.decodeForm(parts[0].utf8),
+            let secret = PercentEncoding.decodeForm(parts[1].utf8)
         else { throw .invalidClient("The id and the secret are not form-encoded.") }
         return try registered(id, secret: secret, for: .clientSecretBasic)
     }
@@ -56,49 +57,49 @@ struct ClientAuthenticator: Sendable {
     private func clientOfAssertion(_ form: Parameters) throws(Refusal) -> Client {
         guard form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
         else { throw .invalidClient("The client_assertion_type is not jwt-bearer.") }
-        guard let text = form["client_assertion"], let assertion = ReceivedAssertion(text)
+        guard let text = form["client_assertion"],
+            let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes)
         else { throw .invalidClient("The client_assertion is not a signed JWT.") }
-        guard let id = assertion.subject, let client = simulator.clients[id],
+        guard let id = assertion.claims["sub"]?.string, let client = simulator.clients[id],
             form["client_id"].map({ $0.hasSameBytes(as: id) }) ?? true,
-            case .privateKeyJWT(let pem, let keyID) = client.authentication, isTaken(client.authentication)
+            case .privateKeyJWT(let pem, let keyID) = client.authentication, isAccepted(client.authentication)
         else { throw .invalidClient("The client is unknown or not registered for private_key_jwt.") }
         guard keyID == nil || keyID == assertion.keyID else { throw .invalidClient("The kid is not the client's.") }
         guard assertion.isSigned(byKeyInPEM: pem) else {
             throw .invalidClient("The client_assertion's signature is wrong.")
         }
-        if let fault = assertion.fault(audiences: [site.tokenEndpoint, site.issuer], now: simulator.clock.now()) {
-            throw .invalidClient("The client_assertion's \(fault.rawValue) is not as it must be.")
+        if let fault = assertion.assertionFault(
+            audiences: [site.tokenEndpoint, site.issuer], now: simulator.clock.now())
+        {
+            throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
         }
-        guard takeID(of: assertion, client) else { throw .invalidClient("The client_assertion's jti was used before.") }
+        guard recordID(of: assertion, client) else {
+            throw .invalidClient("The client_assertion's jti was used before.")
+        }
         return client
     }
 
-    private func registered(_ id: String, secret: String, for way: Client.Authentication) throws(Refusal) -> Client {
+    private func registered(_ id: String, secret: String, for method: Client.Authentication) throws(Refusal) -> Client {
         guard let client = simulator.clients[id], client.secret.exposed.hasSameBytesInConstantTime(as: secret),
-            client.authentication == way, isTaken(way)
+            client.authentication == method, isAccepted(method)
         else {
-            throw .invalidClient("The client is unknown, its secret is wrong, or it is not registered for \(way.name).")
+            throw .invalidClient(
+                "The client is unknown, its secret is wrong, or it is not registered for \(method.name).")
         }
         return client
     }
 
-    private func isTaken(_ way: Client.Authentication) -> Bool {
-        site.carrier.authenticationMethods.contains(way.name)
+    private func isAccepted(_ method: Client.Authentication) -> Bool {
+        site.carrier.authenticationMethods.contains(method.name)
     }
 
-    private func takeID(of assertion: ReceivedAssertion, _ client: Client) -> Bool {
-        guard let id = assertion.id else { return false }
+    private func recordID(of assertion: ReceivedJWS, _ client: Client) -> Bool {
+        guard let id = assertion.assertionID else { return false }
         let key = "\(site.mccmnc) \(client.id) \(id)"
         return simulator.withState { state in
             guard state.assertionIDs[key] == nil else { return false }
             state.assertionIDs.put((), for: key)
             return true
         }
-    }
-}
-
-extension CarrierSimulator.Refusal {
-    fileprivate static func invalidClient(_ reason: String) -> Self {
-        Self("invalid_client", reason, status: .unauthorized)
     }
 }

@@ -1,11 +1,6 @@
 import HTTPServer
 import HTTPTypes
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Primitives
 
 /// Named values of a query, a form or a flat JSON object.
 struct Parameters: Sendable {
@@ -13,8 +8,9 @@ struct Parameters: Sendable {
 
     var items: [Item] = []
 
-    init(_ items: [Item] = []) {
-        self.items = items
+    /// Leaves out the names without a value.
+    init(_ items: [(name: String, value: String?)] = []) {
+        self.items = items.compactMap { item in item.value.map { Item(name: item.name, value: $0) } }
     }
 
     init(_ query: Query) {
@@ -26,9 +22,9 @@ struct Parameters: Sendable {
         if let query = try? request.query { self.init(query) } else { self.init() }
     }
 
-    /// What stands in a request's content; nothing if it has none.
-    /// - Throws: `invalid_request` if it is neither a form nor a JSON object of texts, numbers, flags and lists of
-    ///   texts, or is malformed.
+    /// The parameters in a request's content; none if it is empty.
+    /// - Throws: `invalid_request` if the content is malformed, or neither a form nor a JSON object of strings,
+    ///   integers, booleans and lists of strings.
     init(contentOf request: Request) throws(CarrierSimulator.Refusal) {
         if request.body.isEmpty { return }
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
@@ -38,47 +34,48 @@ struct Parameters: Sendable {
             else { throw .invalidRequest("The form is malformed.") }
             self = Parameters(form)
         case "application/json"?:
-            guard let object = try? JSONDecoder().decode([String: Scalar].self, from: Data(request.body))
-            else { throw .invalidRequest("The content is not a JSON object of texts, numbers, flags and lists.") }
-            items = object.sorted { $0.key < $1.key }.map { Item(name: $0.key, value: $0.value.text) }
+            guard let object = (try? JSONValue(parsing: request.body))?.object
+            else { throw .invalidRequest("The content is not a JSON object.") }
+            for member in object.members {
+                guard let text = member.value.parameter else {
+                    throw .invalidRequest("A member is not a string, an integer, a boolean or a list of strings.")
+                }
+                items.append(Item(name: member.name, value: text))
+            }
         default:
             throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded or application/json.")
         }
     }
 
-    /// The value of a parameter that stands once and is not empty (RFC 6749 section 3.1: a parameter without a value
-    /// is treated as if it were left out).
+    /// The parameters of a request: the form's for POST, otherwise the query's.
+    init(of request: Request) throws(CarrierSimulator.Refusal) {
+        if request.method == .post { try self.init(contentOf: request) } else { self.init(queryOf: request) }
+    }
+
+    /// The value of a parameter that occurs once and is not empty (RFC 6749 section 3.1: a parameter without a value is
+    /// treated as if it were omitted).
     subscript(name: String) -> String? {
         let found = items.filter { $0.name == name }
         guard found.count == 1, let value = found.first?.value, !value.isEmpty else { return nil }
         return value
     }
 
-    /// Whether a name stands at all, with a value or without.
+    /// Whether a name occurs, with a value or without.
     func has(_ name: String) -> Bool { items.contains { $0.name == name } }
 
-    /// Whether a name stands more than once, which RFC 6749 section 3.1 forbids.
+    /// Whether a name occurs more than once, which RFC 6749 section 3.1 forbids.
     var hasRepeatedName: Bool { Set(items.map(\.name)).count != items.count }
-
-    mutating func add(_ name: String, _ value: String?) {
-        if let value { items.append(Item(name: name, value: value)) }
-    }
 }
 
-/// A JSON value that fits where a form has a text. A list of texts becomes one text with spaces between.
-private struct Scalar: Decodable {
-    let text: String
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self.text = text
-        } else if let number = try? container.decode(Int64.self) {
-            text = String(number)
-        } else if let flag = try? container.decode(Bool.self) {
-            text = flag ? "true" : "false"
-        } else {
-            text = try container.decode([String].self).joined(separator: " ")
+extension JSONValue {
+    /// The value as a form would carry it. The strings of a list are joined by spaces.
+    fileprivate var parameter: String? {
+        switch self {
+        case .string(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        case .array(let elements):
+            elements.contains { $0.string == nil } ? nil : elements.compactMap(\.string).joined(separator: " ")
+        default: integer.map { String($0) }
         }
     }
 }

@@ -8,15 +8,18 @@ import Primitives
     import Foundation
 #endif
 
-/// A JWS in compact form as a client sent it (RFC 7515 section 7.1), taken apart and not yet believed.
+/// A JWS in compact form as received (RFC 7515 section 7.1), parsed and not verified.
 struct ReceivedJWS: Sendable {
+    /// How far the clocks of client and carrier may differ, in seconds.
+    static let clockSkew: Int64 = 60
+
     let keyID: String?
     let claims: JSONObject
     private let algorithm: String
     private let signed: [UInt8]
     private let signature: [UInt8]
 
-    /// Nil if the text is no JWS in compact form with a header and claims in JSON, or needs an extension.
+    /// Nil if the text is no JWS in compact form with a header and claims in JSON, or has a `crit` header.
     init?(_ text: String, maximumBytes: Int) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard text.utf8.count <= maximumBytes, parts.count == 3,
@@ -32,7 +35,7 @@ struct ReceivedJWS: Sendable {
         signed = Array("\(parts[0]).\(parts[1])".utf8)
     }
 
-    /// By RS256 or ES256, as its header says.
+    /// Verifies RS256 or ES256, whichever the header names.
     func isSigned(byKeyInPEM pem: String) -> Bool {
         let digest = SHA256.hash(data: signed)
         switch algorithm {

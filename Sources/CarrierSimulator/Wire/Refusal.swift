@@ -1,12 +1,13 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 
 extension CarrierSimulator {
-    /// Why the simulator does not do what was asked, in OAuth's words (RFC 6749 sections 4.1.2.1 and 5.2).
+    /// An OAuth error of the simulator (RFC 6749 sections 4.1.2.1 and 5.2).
     public struct Refusal: Error, Sendable {
-        /// `invalid_request`, `invalid_grant` and the like.
+        /// The `error`, such as `invalid_request` or `invalid_grant`.
         public let code: String
-        /// For people. Repeats nothing of what was received.
+        /// The `error_description`. Repeats nothing of the request.
         public let reason: String
 
         var status: HTTPResponse.Status = .badRequest
@@ -17,14 +18,30 @@ extension CarrierSimulator {
             self.status = status
         }
 
-        static func invalidRequest(_ reason: String) -> Refusal { Refusal("invalid_request", reason) }
+        static func invalidRequest(_ reason: String, status: HTTPResponse.Status = .badRequest) -> Refusal {
+            Refusal("invalid_request", reason, status: status)
+        }
 
-        /// The refusal as an endpoint answers it: an object of `error` and `error_description`.
-        func response(headers: HTTPFields = [:]) -> Response {
+        static func invalidClient(_ reason: String) -> Refusal {
+            Refusal("invalid_client", reason, status: .unauthorized)
+        }
+
+        static let invalidToken = Refusal(
+            "invalid_token", "The access token is missing, unknown, expired or revoked.", status: .unauthorized)
+
+        /// An object of `error` and `error_description`, with the challenge of RFC 6749 section 5.2 or RFC 6750
+        /// section 3.
+        var response: Response {
             var response = Response.json(
-                ["error": .text(code), "error_description": .text(reason)], status: status)
-            response.headers.append(contentsOf: headers)
+                ["error": .string(code), "error_description": .string(reason)], status: status)
+            switch code {
+            case "invalid_client": response.headers[.wwwAuthenticate] = "Basic realm=\"token\""
+            case "invalid_token": response.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
+            default: break
+            }
             return response
         }
+
+        var page: Response { .page(RefusalPage.html(self), status: status) }
     }
 }

@@ -2,8 +2,6 @@ import HTTPServer
 import HTTPTypes
 
 extension Response {
-    /// A JSON answer.
-    /// - Parameter cacheControl: what stands in `Cache-Control`; by default the answer is not to be kept.
     static func json(
         _ object: JSONMembers, status: HTTPResponse.Status = .ok, cacheControl: String = "no-store"
     ) -> Response {
@@ -12,8 +10,7 @@ extension Response {
             body: object.serialized)
     }
 
-    /// A page. It loads its style sheet from here and nothing else, tells nobody where its reader came from, and is in
-    /// nobody's frame.
+    /// An HTML page. It loads only its style sheet, sends no referrer and cannot be framed.
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
@@ -25,17 +22,28 @@ extension Response {
         return Response(status: status, headers: headers, body: Array(page.source.utf8))
     }
 
-    /// Sends the browser elsewhere, with GET (RFC 9110 section 15.4.4).
+    /// A redirect, by default to a GET request (RFC 9110 section 15.4.4).
     static func redirect(to location: String, status: HTTPResponse.Status = .seeOther) -> Response {
         var headers: HTTPFields = [.location: location, .cacheControl: "no-store"]
         if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
         return Response(status: status, headers: headers)
     }
 
-    /// What a broken backend shows: a page where JSON was expected.
+    /// The HTML page of a broken backend.
     static func brokenPage(_ status: HTTPResponse.Status) -> Response {
         Response(
             status: status, contentType: "text/html; charset=utf-8",
             text: "<!doctype html><title>Something went wrong</title><p>Please try again later.</p>\n")
+    }
+
+    /// The response with permission for pages on this machine to read it. No other origin may.
+    func shared(withPageOf request: Request) -> Response {
+        var response = self
+        response.headers[.vary] = "Origin"
+        guard let origin = request.headers[.origin],
+            ["http://127.0.0.1:", "http://localhost:"].contains(where: origin.hasPrefix)
+        else { return response }
+        response.headers[.accessControlAllowOrigin] = origin
+        return response
     }
 }

@@ -1,6 +1,6 @@
-/// What a relying party may ask a carrier for, and how a person is told of it.
+/// The scopes of carriers.
 enum Scopes {
-    /// Names as ZenKey spells them, each with the words of the consent page.
+    /// ZenKey's names, each with the text of the consent page.
     static let known: [(name: String, meaning: String)] = [
         ("openid", "Proof that it is you"),
         ("name", "Your name"),
@@ -20,8 +20,8 @@ enum Scopes {
     static func meaning(of scope: String) -> String { known.first { $0.name == scope }?.meaning ?? scope }
 
     /// The scopes of a space-separated list, each once.
-    /// - Parameter ofOpenID: Otherwise there are others, and any will do.
-    /// - Throws: `invalid_scope` if `openid` is not among them, or one is unknown.
+    /// - Parameter ofOpenID: Whether only the known scopes are allowed; a provider without ID tokens allows any.
+    /// - Throws: `invalid_scope` if `openid` is missing or a scope is unknown.
     static func parse(_ text: String, ofOpenID: Bool) throws(CarrierSimulator.Refusal) -> [String] {
         var scopes: [String] = []
         for scope in text.split(separator: " ").map(String.init) where !scopes.contains(scope) {

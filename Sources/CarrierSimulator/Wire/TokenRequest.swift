@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// A token request (RFC 6749 section 4.1.3 with RFC 7636 section 4.5) of a client that proved who it is.
+/// A valid token request (RFC 6749 section 4.1.3, RFC 7636 section 4.5) of an authenticated client.
 struct TokenRequest: Sendable {
     typealias Refusal = CarrierSimulator.Refusal
 
@@ -13,20 +13,20 @@ struct TokenRequest: Sendable {
 
     init(_ request: Request, form: Parameters, authenticator: ClientAuthenticator) throws(Refusal) {
         client = try authenticator.client(of: request, form: form)
-        guard !form.hasRepeatedName else { throw .invalidRequest("A parameter stands more than once.") }
+        guard !form.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
         guard form["grant_type"] == "authorization_code"
         else { throw Refusal("unsupported_grant_type", "The grant_type must be authorization_code.") }
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
         guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("There is no redirect_uri.") }
         guard let verifier = form["code_verifier"] else { throw .invalidRequest("There is no code_verifier.") }
-        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(FormCoding.isUnreserved)
+        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(PercentEncoding.isUnreserved)
         else { throw .invalidRequest("The code_verifier is not 43 to 128 unreserved characters.") }
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = verifier
     }
 
-    /// Whether the verifier belongs to a code challenge (RFC 7636 section 4.6).
+    /// Whether the code verifier matches a code challenge (RFC 7636 section 4.6).
     func matches(codeChallenge: String) -> Bool {
         Digest.codeChallenge(of: codeVerifier) == codeChallenge
     }

@@ -1,89 +1,73 @@
 import Primitives
 
-/// What a carrier tells of a user: the claims of the scopes that were consented to, in the carrier's shape.
+/// A userinfo response: the claims of the granted scopes, in the carrier's shape.
 struct UserInfo: Sendable {
     let grant: Grant
     let site: CarrierSite
 
     private var user: CarrierSimulator.User { grant.user }
 
-    /// Of a provider without ID tokens, as Zoom's `users/me` has it.
-    private var account: JSONMembers {
-        var account: JSONMembers = [
-            "first_name": .text(user.givenName), "last_name": .text(user.familyName),
-            "display_name": .text(user.name), "email": .text(user.email), "type": .number(1),
-        ]
-        account["id"] = subject
-        return account
-    }
-
     var claims: JSONMembers {
         guard site.carrier.hasIDTokens else { return account }
-        var claims: JSONMembers = [:]
+        var claims = JSONMembers()
         claims["sub"] = subject
         for scope in grant.terms.scopes {
+            let attributes = attributes(of: scope)
             switch site.carrier.userInfoShape {
-            case .flat: addFlat(scope, to: &claims)
-            case .nested: addNested(scope, to: &claims)
+            case .flat:
+                for (name, value) in attributes { claims[name] = value.bool == true ? "true" : value }
+                // Carriers send these flags as strings.
+                if scope == "email" { claims["email_verified"] = "true" }
+                if scope == "phone" { claims["phone_number_verified"] = "true" }
+            case .nested:
+                // ZenKey's form, with an object for each scope's attribute.
+                guard let (_, value) = attributes.first else { continue }
+                let members = [("value", value)] + attributes.dropFirst()
+                claims[scope == "profile" ? "name" : scope] = JSONMembers(members: members).value
             }
         }
         return claims
     }
 
-    private var subject: JSON? {
-        if site.has(.userInfoMissingSubject) { return nil }
-        if site.has(.userInfoWrongSubject) { return .text("\(site.mccmnc)-somebody-else") }
-        let subject = JSON.text(
-            Subject.identifier(mccmnc: site.mccmnc, clientID: grant.terms.clientID, userID: user.id))
-        return site.has(.userInfoSubjectArray) ? .array([subject]) : subject
-    }
-
-    /// The form of OpenID Connect Core section 5.1, with the flags as strings that carriers send.
-    private func addFlat(_ scope: String, to claims: inout JSONMembers) {
-        switch scope {
-        case "name", "profile":
-            claims["name"] = .text(user.name)
-            claims["given_name"] = .text(user.givenName)
-            claims["family_name"] = .text(user.familyName)
-        case "email":
-            claims["email"] = .text(user.email)
-            claims["email_verified"] = "true"
-        case "phone":
-            claims["phone_number"] = .text(user.phoneNumber)
-            claims["phone_number_verified"] = "true"
-        case "address": claims["address"] = .object(address)
-        case "birthdate": claims["birthdate"] = .text(user.birthdate)
-        case "postal_code": claims["postal_code"] = .text(user.postalCode)
-        default: claims[scope] = answer(to: scope).map { .text($0 ? "true" : "false") }
-        }
-    }
-
-    /// ZenKey's form, with an object for each attribute.
-    private func addNested(_ scope: String, to claims: inout JSONMembers) {
-        switch scope {
-        case "name", "profile":
-            claims["name"] = [
-                "value": .text(user.name), "given_name": .text(user.givenName), "family_name": .text(user.familyName),
-            ]
-        case "email": claims["email"] = ["value": .text(user.email)]
-        case "phone": claims["phone"] = ["value": .text(user.phoneNumber)]
-        case "address": claims["address"] = ["value": .object(address)]
-        case "birthdate": claims["birthdate"] = ["value": .text(user.birthdate)]
-        case "postal_code": claims["postal_code"] = ["value": .text(user.postalCode)]
-        default: claims[scope] = answer(to: scope).map { ["value": .flag($0)] }
-        }
-    }
-
-    private var address: JSONMembers {
-        [
-            "formatted": .text("\(user.streetAddress)\n\(user.locality), \(user.region) \(user.postalCode)"),
-            "street_address": .text(user.streetAddress), "locality": .text(user.locality),
-            "region": .text(user.region), "postal_code": .text(user.postalCode), "country": "US",
+    /// The user endpoint of a provider without ID tokens, in the form of Zoom's `users/me`.
+    private var account: JSONMembers {
+        var account: JSONMembers = [
+            "first_name": .string(user.givenName), "last_name": .string(user.familyName),
+            "display_name": .string(user.name), "email": .string(user.email), "type": 1,
         ]
+        account["id"] = subject
+        return account
     }
 
-    /// Whether the user is of an age. Every invented user is grown up; `openid` asks for no claim.
-    private func answer(to scope: String) -> Bool? {
-        ["is_adult_18", "is_adult_21", "is_over_13"].contains(scope) ? true : nil
+    private var subject: JSONValue? {
+        if site.has(.userInfoMissingSubject) { return nil }
+        if site.has(.userInfoWrongSubject) { return .string("\(site.mccmnc)-another-subject") }
+        return site.has(.userInfoSubjectArray) ? .array([.string(grant.subject)]) : .string(grant.subject)
+    }
+
+    /// The claims of a scope (OpenID Connect Core section 5.1). Every simulated user is an adult.
+    private func attributes(of scope: String) -> [(name: String, value: JSONValue)] {
+        switch scope {
+        case "name", "profile":
+            [
+                ("name", .string(user.name)), ("given_name", .string(user.givenName)),
+                ("family_name", .string(user.familyName)),
+            ]
+        case "email": [("email", .string(user.email))]
+        case "phone": [("phone_number", .string(user.phoneNumber))]
+        case "address": [("address", address)]
+        case "birthdate": [("birthdate", .string(user.birthdate))]
+        case "postal_code": [("postal_code", .string(user.postalCode))]
+        case "is_adult_18", "is_adult_21", "is_over_13": [(scope, true)]
+        default: []
+        }
+    }
+
+    private var address: JSONValue {
+        [
+            "formatted": .string("\(user.streetAddress)\n\(user.locality), \(user.region) \(user.postalCode)"),
+            "street_address": .string(user.streetAddress), "locality": .string(user.locality),
+            "region": .string(user.region), "postal_code": .string(user.postalCode), "country": "US",
+        ]
     }
 }

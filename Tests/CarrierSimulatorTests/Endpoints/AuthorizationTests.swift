@@ -18,7 +18,7 @@ struct AuthorizationTests {
             "\(Self.endpoint)/approve", carriers.authorizationQuery(changing: changes), headers: headers)
     }
 
-    @Test("The page shows who asks, for what, and who can sign in; by GET and by POST")
+    @Test("The page shows the client, the requested scopes and the users, by GET and by POST")
     func page() async throws {
         let page = try await show(["context": "Pay 5.00 to the shop"])
         #expect(page.status == .ok)
@@ -29,7 +29,7 @@ struct AuthorizationTests {
         #expect(try await carriers.post(Self.endpoint, query).text == page.text)
     }
 
-    @Test("Approval redirects to the client with all a carrier sends, and the code is good")
+    @Test("Approval redirects to the client with all of the carrier's parameters and a valid code")
     func approval() async throws {
         let response = try await approve()
         #expect(response.status == .seeOther)
@@ -43,15 +43,15 @@ struct AuthorizationTests {
         #expect(try await carriers.redeem(try query["code"].required).status == .ok)
     }
 
-    @Test("Approval answers JSON to whoever asks for it")
+    @Test("Approval responds with JSON if the request accepts JSON")
     func approvalAsJSON() async throws {
-        let answer = try await approve(headers: [.accept: "application/json"]).object()
-        #expect(answer["state"]?.string == "s&1")
-        #expect(answer["redirect_uri"]?.string == Harness.redirectURI)
-        #expect(try await carriers.redeem(try answer["code"]?.string.required ?? "").status == .ok)
+        let response = try await approve(headers: [.accept: "application/json"]).object()
+        #expect(response["state"]?.string == "s&1")
+        #expect(response["redirect_uri"]?.string == Harness.redirectURI)
+        #expect(try await carriers.redeem(try response["code"]?.string.required ?? "").status == .ok)
     }
 
-    @Test("The chosen user is the one who signs in; one who is not there is an error")
+    @Test("The chosen user signs in; an unknown user is an error")
     func users() async throws {
         func subject(_ user: String?) async throws -> String? {
             let code = try await approve(["user": user]).destination().query["code"].required
@@ -63,7 +63,7 @@ struct AuthorizationTests {
         #expect(try await approve(["user": "nobody"]).destination().query["error"] == "user_not_found")
     }
 
-    @Test("A redirect URI with a query keeps it")
+    @Test("A redirect URI keeps its query")
     func redirectURIWithQuery() async throws {
         let simulator = CarrierSimulator(
             clients: [.init(id: "shop", secret: Secret("x"), redirectURIs: ["https://shop.example/?a=b"])])
@@ -94,7 +94,7 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "A client or redirect URI in doubt is told to the person, and nothing is redirected",
+        "An unknown client or redirect URI gets a page and no redirect",
         arguments: [
             Row(title: "no client", changes: ["client_id": nil]),
             Row(title: "an unknown client", changes: ["client_id": "nobody"]),
@@ -111,10 +111,11 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "A request that is wrong otherwise is sent back, from the page and from the approval",
+        "Another invalid request redirects with the error, from the page and from the approval",
         arguments: [
             Row(
-                title: "another response type", changes: ["response_type": "token"], error: "unsupported_response_type"),
+                title: "another response type", changes: ["response_type": "token"],
+                error: "unsupported_response_type"),
             Row(title: "no response type", changes: ["response_type": nil], error: "unsupported_response_type"),
             Row(title: "a scope without openid", changes: ["scope": "name"], error: "invalid_scope"),
             Row(title: "no scope", changes: ["scope": nil], error: "invalid_scope"),
@@ -144,7 +145,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("A parameter that stands twice is refused")
+    @Test("A repeated parameter is refused")
     func repeated() async throws {
         let query = carriers.authorizationQuery() + [("nonce", "n-2")]
         #expect(
@@ -152,13 +153,13 @@ struct AuthorizationTests {
                 == "invalid_request")
     }
 
-    @Test("A context of 280 characters is accepted, however many bytes they are")
+    @Test("A context of 280 characters is accepted, independent of its bytes")
     func longestContext() async throws {
         #expect(try await show(["context": String(repeating: "é", count: 280)]).status == .ok)
     }
 
     @Test(
-        "The first level that carriers have is the token's acr",
+        "The first supported level is the token's acr",
         arguments: [(nil, "a3"), ("a1", "a1"), ("a2 a1 a3", "a1"), ("a3 a1", "a3")])
     func acr(wanted: String?, level: String) async throws {
         let code = try await approve(["acr_values": wanted]).destination().query["code"].required
@@ -166,7 +167,7 @@ struct AuthorizationTests {
         #expect(try SignedToken(token ?? "").claims["acr"]?.string == level)
     }
 
-    @Test("Without a page, the device is enough for a1 and not for a3")
+    @Test("Without a page, the device satisfies a1 and not a3")
     func promptNone() async throws {
         let silent = try await show(["prompt": "none", "acr_values": "a1"]).destination().query
         #expect(try await carriers.redeem(try silent["code"].required).status == .ok)
@@ -194,7 +195,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("A code made by a call obeys the same rules")
+    @Test("A code issued by a call follows the same rules")
     func issueCode() throws {
         func refusal(
             mccmnc: String = "310010", redirectURI: String = Harness.redirectURI, challenge: String = Harness.challenge,

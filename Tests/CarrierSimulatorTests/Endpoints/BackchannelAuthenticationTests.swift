@@ -6,12 +6,12 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Server-initiated sign-in")
+@Suite("Backchannel authentication")
 struct BackchannelAuthenticationTests {
     let carriers = Harness()
     static let path = "/carriers/310010/server-initiated"
 
-    /// A request object with some claims changed, or left out where they are nil.
+    /// A request object with some claims changed, or removed if nil.
     private func object(
         notificationURL: String = "http://127.0.0.1:9/told", changing changes: [String: String?] = [:],
         key: P256.Signing.PrivateKey = Harness.signingKey
@@ -22,7 +22,7 @@ struct BackchannelAuthenticationTests {
             "redirect_uri": "\"\(Harness.redirectURI)\"", "scope": "\"openid email\"",
             "login_hint": "\"+12025550123\"", "state": "\"s-1\"", "nonce": "\"n-1\"", "context": "\"Pay 5.00\"",
             "client_notification_endpoint": "\"\(notificationURL)\"",
-            "client_notification_token": "\"a-token-that-nobody-guesses\"",
+            "client_notification_token": "\"an-unguessable-notification-token\"",
         ]
         claims.merge(changes) { _, new in new }
         let payload = TokenText.object(claims.compactMap { name, json in json.map { (name: name, json: $0) } })
@@ -46,12 +46,12 @@ struct BackchannelAuthenticationTests {
         )
     }
 
-    @Test("A request object of the client is taken on; as a form too")
+    @Test("A request object of the client is accepted, in JSON and in a form")
     func takenOn() async throws {
-        let answer = try await start(try object())
-        #expect(answer.status == .ok)
-        let id = try answer.object()["auth_req_id"]?.string.required
-        #expect(try answer.object()["expires_in"]?.integer == 300)
+        let response = try await start(try object())
+        #expect(response.status == .ok)
+        let id = try response.object()["auth_req_id"]?.string.required
+        #expect(try response.object()["expires_in"]?.integer == 300)
         let form = try await carriers.post(
             Self.path,
             [("client_id", "shop"), ("response_type", "async_token"), ("request", try object())])
@@ -59,11 +59,11 @@ struct BackchannelAuthenticationTests {
         #expect(carriers.simulator.backchannelAuthenticationRequests(at: "310010").first == id)
         #expect(carriers.simulator.backchannelAuthenticationRequests(at: "310010").count == 2)
         #expect(carriers.simulator.backchannelAuthenticationRequests(at: "310410").isEmpty)
-        #expect(carriers.simulator.log.count(.serverInitiated, "310010") == 2)
+        #expect(carriers.simulator.log.count(.backchannelAuthentication, "310010") == 2)
     }
 
     @Test(
-        "One that is not in order is refused in OAuth's words",
+        "An invalid request object is refused with the OAuth error",
         arguments: [
             ("iss", "\"other\"", "invalid_request_object"), ("client_id", "\"other\"", "invalid_request_object"),
             ("aud", "\"https://carriers.example/carriers/310410\"", "invalid_request_object"),
@@ -78,13 +78,13 @@ struct BackchannelAuthenticationTests {
             ("login_hint", "\"+12025550000\"", "user_not_found"), ("acr_values", "\"a0\"", "invalid_request"),
         ] as [(String, String?, String)])
     func refused(claim: String, json: String?, error: String) async throws {
-        let answer = try await start(try object(changing: [claim: json]))
-        #expect(answer.status == .badRequest)
-        #expect(try answer.object()["error"]?.string == error)
+        let response = try await start(try object(changing: [claim: json]))
+        #expect(response.status == .badRequest)
+        #expect(try response.object()["error"]?.string == error)
         #expect(carriers.simulator.backchannelAuthenticationRequests(at: "310010").isEmpty)
     }
 
-    @Test("One that the client did not sign is refused")
+    @Test("A request object that the client did not sign is refused")
     func notSigned() async throws {
         let stranger = try object(key: P256.Signing.PrivateKey())
         #expect(try await start(stranger).object()["error"]?.string == "invalid_request_object")
@@ -94,7 +94,7 @@ struct BackchannelAuthenticationTests {
     }
 
     static let endpointCases: [EndpointFaultCase] = [
-        .broken(.serverInitiated500, .internalServerError),
+        .broken(.backchannel500, .internalServerError),
         .broken(.backchannelNotJSON, .ok),
         .redirected(.backchannelRedirect, .temporaryRedirect),
         .refused(.backchannelUserUnsupported, .badRequest, "user_unsupported"),
@@ -103,23 +103,23 @@ struct BackchannelAuthenticationTests {
         },
     ]
 
-    @Test("The endpoint's answer shows the fault", arguments: endpointCases)
+    @Test("The endpoint's response shows the fault", arguments: endpointCases)
     func fault(row: EndpointFaultCase) async throws {
         #expect(try !row.shows(try await start(try object())))
         carriers.simulator.setFaults([row.fault], for: "310010")
         #expect(try row.shows(try await start(try object())))
     }
 
-    @Test("A slow endpoint waits and then answers")
+    @Test("A slow endpoint waits and then responds")
     func slow() async throws {
         carriers.simulator.setFaults([.backchannelSlow], for: "310010")
         #expect(try await start(try object()).status == .ok)
         #expect(carriers.pauses.all == [.seconds(30)])
     }
 
-    // MARK: What the relying party is told
+    // MARK: Notifications
 
-    /// Has the carrier tell a relying party of a decision, with some faults; what came there.
+    /// Notifies a relying party of a decision, with some faults, and returns the received requests.
     private func told(
         _ decision: CarrierSimulator.Decision, _ faults: Set<CarrierSimulator.Fault> = []
     ) async throws -> [RawHTTPPeer.Request] {
@@ -128,10 +128,10 @@ struct BackchannelAuthenticationTests {
         }
         defer { peer.stop() }
         carriers.simulator.setFaults(faults, for: "310010")
-        let answer = try await start(try object(notificationURL: peer.url("/told?x=1")))
+        let response = try await start(try object(notificationURL: peer.url("/told?x=1")))
         if faults != [.notificationBeforeResponse] {
-            let id = try answer.object()["auth_req_id"]?.string.required ?? ""
-            let statuses = try await carriers.simulator.answer(id, decision)
+            let id = try response.object()["auth_req_id"]?.string.required ?? ""
+            let statuses = try await carriers.simulator.complete(id, decision)
             #expect(statuses.allSatisfy { $0 == 204 })
         }
         return peer.requests
@@ -141,12 +141,12 @@ struct BackchannelAuthenticationTests {
         try JSONValue(parsing: try request.required.body).object.required
     }
 
-    @Test("The relying party is told of an approval, with a token that it can check")
+    @Test("The relying party is notified of an approval, with a verifiable ID token")
     func approved() async throws {
         let requests = try await told(.approved)
         #expect(requests.count == 1)
         #expect(requests.first?.startLine == "POST /told?x=1 HTTP/1.1")
-        #expect(requests.first?.fields["authorization"] == "Bearer a-token-that-nobody-guesses")
+        #expect(requests.first?.fields["authorization"] == "Bearer an-unguessable-notification-token")
         let members = try members(requests.first)
         #expect(members["state"]?.string == "s-1")
         #expect(
@@ -163,7 +163,7 @@ struct BackchannelAuthenticationTests {
         #expect(try user.object()["sub"] == token.claims["sub"])
     }
 
-    @Test("and of a refusal, with the carrier's code and no token")
+    @Test("The relying party is notified of a refusal, with the carrier's error code and no token")
     func denied() async throws {
         let members = try members(try await told(.failed("authentication_timed_out")).first)
         #expect(members["error"]?.string == "authentication_timed_out")
@@ -182,7 +182,7 @@ struct BackchannelAuthenticationTests {
         #expect(requests.count == (fault == .notificationTwice ? 2 : 1))
         let members = try members(requests.first)
         let id = carriers.simulator.backchannelAuthenticationRequests(at: "310010").first
-        let isRight = requests.first?.fields["authorization"] == "Bearer a-token-that-nobody-guesses"
+        let isRight = requests.first?.fields["authorization"] == "Bearer an-unguessable-notification-token"
         #expect(isRight == (fault != .notificationWrongToken))
         #expect((members["auth_req_id"]?.string == id) == (fault != .notificationOtherID))
         #expect((members["state"]?.string == "s-1") == (fault != .notificationOtherState))
@@ -192,7 +192,7 @@ struct BackchannelAuthenticationTests {
         #expect((claim == id) == (fault != .idTokenOtherRequestID))
     }
 
-    @Test("A person at a shell decides too, and an unknown request is 404")
+    @Test("The user's decision can be posted, and an unknown request is 404")
     func controls() async throws {
         let peer = try RawHTTPPeer { connection in
             while connection.readRequest() != nil { connection.send("HTTP/1.1 401 Unauthorized\r\n\r\n") }

@@ -4,6 +4,7 @@ import CryptoExtras
 import HTTPServer
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -12,7 +13,7 @@ import Testing
     import Foundation
 #endif
 
-@Suite("How clients prove who they are to the simulator")
+@Suite("Client authentication")
 struct ClientAuthenticationTests {
     private static let key = P256.Signing.PrivateKey()
     private static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -26,7 +27,7 @@ struct ClientAuthenticationTests {
         carriers(.privateKeyJWT(publicKeyPEM: Self.key.publicKey.pemRepresentation, keyID: keyID))
     }
 
-    /// A good assertion, with some claims changed, or left out where they are nil. Values are JSON.
+    /// A valid assertion, with some claims changed, or removed if nil. Values are JSON.
     private func assertion(
         _ changes: [String: String?] = [:], header: String = #"{"alg":"ES256","typ":"JWT"}"#,
         key: P256.Signing.PrivateKey = key
@@ -54,7 +55,7 @@ struct ClientAuthenticationTests {
         try await redeem(carriers, ["client_assertion_type": Self.type, "client_assertion": assertion])
     }
 
-    @Test("A secret in the form is taken of a client that is registered so, and of no other")
+    @Test("client_secret_post is accepted only from clients registered for it")
     func post() async throws {
         let form: [String: String?] = ["client_id": "shop", "client_secret": Harness.secret]
         #expect(try await redeem(carriers(.clientSecretPost), form) == (200, nil))
@@ -69,7 +70,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    @Test("HTTP Basic is taken of no client that is registered for something else")
+    @Test("client_secret_basic is refused from clients registered for another method")
     func basic() async throws {
         let field = Forms.basic(id: Harness.clientID, secret: Harness.secret)
         #expect(try await redeem(carriers(.clientSecretBasic), [:], authorization: field) == (200, nil))
@@ -77,7 +78,7 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(keyed(), [:], authorization: field) == (401, "invalid_client"))
     }
 
-    @Test("A good assertion is taken, for the token endpoint or for the issuer")
+    @Test("A valid assertion is accepted, for the token endpoint or for the issuer")
     func good() async throws {
         for audience in [Self.tokenEndpoint, Harness.base + "/carriers/310010"] {
             #expect(try await redeem(keyed(), assertion: assertion(["aud": "\"\(audience)\""])) == (200, nil))
@@ -89,7 +90,7 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(keyed(), named) == (200, nil))
     }
 
-    @Test("An RSA key is good too")
+    @Test("An RSA key is accepted too")
     func rsa() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let carriers = carriers(.privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation))
@@ -104,18 +105,18 @@ struct ClientAuthenticationTests {
             ))
     }
 
-    @Test("An assertion is good once")
+    @Test("An assertion is valid once")
     func reuse() async throws {
         let carriers = keyed()
         let text = try assertion()
         #expect(try await redeem(carriers, assertion: text) == (200, nil))
         #expect(try await redeem(carriers, assertion: text) == (401, "invalid_client"))
-        // Another assertion with the same jti is no better.
+        // Another assertion with the same jti is refused too.
         #expect(try await redeem(carriers, assertion: assertion(["exp": "1800000050"])) == (401, "invalid_client"))
         #expect(try await redeem(carriers, assertion: assertion(["jti": #""id-2""#])) == (200, nil))
     }
 
-    @Test("An assertion that was refused does not use up its jti")
+    @Test("A refused assertion does not spend its jti")
     func refusedIDs() async throws {
         let carriers = keyed()
         #expect(try await redeem(carriers, assertion: assertion(["aud": #""x""#])) == (401, "invalid_client"))
@@ -123,7 +124,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "Every claim must be as it must be",
+        "An invalid claim is refused",
         arguments: [
             ("iss", nil), ("iss", #""other""#), ("sub", nil), ("sub", #""other""#), ("sub", #""nobody""#), ("aud", nil),
             ("aud", #""https://carriers.example/carriers/310410/token""#), ("aud", "[]"),
@@ -135,7 +136,7 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(keyed(), assertion: assertion([name: json])) == (401, "invalid_client"))
     }
 
-    @Test("An assertion ends")
+    @Test("An assertion expires")
     func expired() async throws {
         let carriers = keyed()
         let text = try assertion()
@@ -161,7 +162,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    @Test("A wrong type of assertion, none, or another client's name beside it is refused")
+    @Test("A wrong assertion type, a missing one, or another client_id is refused")
     func members() async throws {
         let good: [String: String?] = ["client_assertion_type": Self.type, "client_assertion": try assertion()]
         for (name, value) in [
@@ -173,7 +174,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    @Test("No request may prove it in two ways, right as each may be")
+    @Test("A request with two valid methods is refused")
     func both() async throws {
         let field = Forms.basic(id: Harness.clientID, secret: Harness.secret)
         let secret: [String: String?] = ["client_id": "shop", "client_secret": Harness.secret]
@@ -188,7 +189,7 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(keyed(), secret.merging(proof) { $1 }) == (400, "invalid_request"))
     }
 
-    @Test("A carrier takes only the methods that it lists")
+    @Test("A carrier accepts only the methods that it lists")
     func listed() async throws {
         let carriers = keyed()
         carriers.simulator.update("310010") { $0.authenticationMethods = ["client_secret_basic"] }

@@ -9,7 +9,7 @@ struct DiscoveryTests {
     let carriers = Harness()
     static let path = "/.well-known/openid_configuration"
 
-    @Test("A known network gets its carrier's metadata in ZenKey's form, to be kept for ten days")
+    @Test("A known network gets its carrier's metadata in ZenKey's form, cacheable for ten days")
     func metadata() async throws {
         let response = try await carriers.get("\(Self.path)?client_id=shop&mccmnc=310410")
         #expect(response.status == .ok)
@@ -29,7 +29,7 @@ struct DiscoveryTests {
         #expect(document["authorization_response_iss_parameter_supported"]?.bool == true)
     }
 
-    @Test("The issuer's own address has the same document")
+    @Test("The issuer serves the same document")
     func issuersOwn() async throws {
         let byNetwork = try await carriers.get("\(Self.path)?client_id=shop&mccmnc=311870")
         let byIssuer = try await carriers.get("/carriers/311870/.well-known/openid-configuration")
@@ -39,7 +39,7 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "Where the carrier cannot be told, a page to ask the user is named",
+        "If the carrier is unknown, the response names the page that asks the user",
         arguments: [
             ("client_id=shop&mccmnc=99999", HTTPResponse.Status.notFound), ("client_id=shop", .ok),
             ("client_id=shop&mccmnc=310010&prompt=true", .ok),
@@ -52,7 +52,7 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "A request that cannot be answered says why",
+        "An invalid request gets an error",
         arguments: [
             ("mccmnc=310010", HTTPResponse.Status.unauthorized), ("client_id=nobody&mccmnc=310010", .unauthorized),
             ("client_id=shop&mccmnc=3100", .badRequest), ("client_id=shop&mccmnc=31001a", .badRequest),
@@ -64,7 +64,7 @@ struct DiscoveryTests {
         #expect(try response.object()["error_description"] != nil)
     }
 
-    @Test("Keys that were rotated are replaced: a new token has a new key, and the old key is gone")
+    @Test("Rotation replaces the key: a new token has the new key, and the old key is removed")
     func rotation() async throws {
         let before = try await carriers.keySet("310010")
         let response = try await carriers.post("/carriers/310010/keys/rotate", [])
@@ -91,7 +91,7 @@ struct DiscoveryUITests {
         }
     }
 
-    @Test("The choice comes back to the client with its state, and with no hint from the phone itself")
+    @Test("The choice returns to the client with its state, and without a hint on the user's own phone")
     func choice() async throws {
         let response = try await carriers.post(Self.path, Self.query + [("mccmnc", "310410")])
         #expect(response.status == .seeOther)
@@ -102,7 +102,7 @@ struct DiscoveryUITests {
     }
 
     @Test(
-        "Nobody is sent to an address that is not the client's, or without a carrier",
+        "An unregistered redirect URI or an unknown carrier causes no redirect",
         arguments: [
             ("client_id", "nobody"), ("redirect_uri", "https://evil.example/"), ("mccmnc", "99999"), ("mccmnc", ""),
         ])

@@ -4,7 +4,7 @@ import HTTPTypes
 import Primitives
 import Testing
 
-/// The end-session endpoint of a provider, and the tokens that end sessions of a relying party.
+/// A provider's end-session endpoint and its logout tokens.
 struct LogoutEndpointTests {
     static let faults: [CarrierSimulator.Fault] = [.logoutOtherState, .logoutMissingState]
 
@@ -20,7 +20,7 @@ struct LogoutEndpointTests {
             "/providers/acme/logout", fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
-    @Test("A browser is sent back with its state, to a registered place only")
+    @Test("A browser returns with its state, only to a registered redirect URI")
     func endSession() async throws {
         #expect(try await logout().destination().query["state"] == "s&1")
         let get = try await carriers.get(
@@ -31,14 +31,14 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("The way back shows the fault", arguments: faults)
+    @Test("The redirect shows the fault", arguments: faults)
     func faulty(fault: CarrierSimulator.Fault) async throws {
         carriers.simulator.setFaults([fault], for: "acme")
         let state = try await logout().destination().query["state"]
         #expect(fault == .logoutMissingState ? state == nil : state != nil && state != "s&1")
     }
 
-    @Test("A logout token says what it must, signed by the provider's key")
+    @Test("A logout token has the required claims and the provider's signature")
     func token() async throws {
         let text = try await carriers.simulator.logoutToken(
             of: "acme", clientID: "shop", user: "jane", sessionID: "sid-1")
@@ -61,15 +61,15 @@ struct LogoutEndpointTests {
         #expect(Set(texts).count == texts.count)
     }
 
-    @Test("ID tokens of providers name the session; those of carriers do not")
+    @Test("ID tokens of providers have sid; those of carriers do not")
     func sessionIDs() async throws {
         #expect(carriers.simulator.latestSessionID(at: "acme") == nil)
         let code = try carriers.simulator.issueCode(
             mccmnc: "acme", clientID: "shop", redirectURI: Harness.redirectURI, codeChallenge: Harness.challenge)
         var headers = HTTPFields()
         headers[.authorization] = Forms.basic(id: Harness.clientID, secret: Harness.secret)
-        let answer = try await carriers.post("/providers/acme/token", carriers.tokenForm(code), headers: headers)
-        let token = try SignedToken(try answer.object()["id_token"]?.string ?? "")
+        let response = try await carriers.post("/providers/acme/token", carriers.tokenForm(code), headers: headers)
+        let token = try SignedToken(try response.object()["id_token"]?.string ?? "")
         #expect(token.claims["sid"]?.string == carriers.simulator.latestSessionID(at: "acme"))
         #expect(token.claims["sid"] != nil)
         let carriersToken = try await carriers.redeem(try carriers.code()).object()["id_token"]?.string

@@ -10,7 +10,8 @@ struct PageTests {
     static let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;"
     let carriers = Harness()
 
-    @Test("What the authorization request says is text on the page, never markup", arguments: ["context", "state"])
+    @Test(
+        "Parameters of the authorization request are text on the page, never markup", arguments: ["context", "state"])
     func authorizationPage(name: String) async throws {
         let query = carriers.authorizationQuery(changing: [name: Self.hostile])
         let page = try await carriers.get("/carriers/310010/authorize?\(Forms.encode(query))")
@@ -19,7 +20,7 @@ struct PageTests {
         #expect(page.text.contains(Self.escaped))
     }
 
-    @Test("A parameter of any name is text on the page")
+    @Test("The name of a parameter is text on the page")
     func parameterName() async throws {
         let query = carriers.authorizationQuery(changing: [Self.hostile: "x"])
         let page = try await carriers.get("/carriers/310010/authorize?\(Forms.encode(query))")
@@ -45,14 +46,14 @@ struct PageTests {
         }
     }
 
-    @Test("State on the discovery page is text")
+    @Test("The state on the discovery page is text")
     func discoveryPage() async throws {
         let query = Forms.encode(DiscoveryUITests.query.map { $0.0 == "state" ? ($0.0, Self.hostile) : $0 })
         let page = try await carriers.get("/ui/discovery-ui?\(query)")
         #expect(page.status == .ok && !page.text.contains("<script") && page.text.contains(Self.escaped))
     }
 
-    @Test("A refusal repeats nothing of what was sent")
+    @Test("A refusal repeats nothing of the request")
     func refusal() async throws {
         let query = Forms.encode(carriers.authorizationQuery(changing: ["redirect_uri": Self.hostile]))
         let page = try await carriers.get("/carriers/310010/authorize?\(query)")
@@ -66,7 +67,7 @@ struct PageTests {
         #expect(page.text.contains(#"<input type="hidden" name="code_challenge" value="\#(Harness.challenge)">"#))
     }
 
-    @Test("Pages load nothing from elsewhere, run nothing, and stand in no frame")
+    @Test("Pages load nothing from other origins, run no scripts, and cannot be framed")
     func policy() async throws {
         let query = Forms.encode(carriers.authorizationQuery())
         for target in ["/carriers/310010/authorize?\(query)", "/carriers/310010/authorize", "/"] {

@@ -2,10 +2,11 @@ import CarrierSimulator
 import HTTPServer
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
-/// The discovery UI's road for devices without the user's SIM: a code on the device, a word from the phone.
-@Suite("Codes for the phone")
+/// The discovery UI for devices without the user's SIM: a code on the device, a decision on the phone.
+@Suite("Phone codes")
 struct PhoneCodeTests {
     let carriers = Harness()
 
@@ -13,7 +14,7 @@ struct PhoneCodeTests {
         ("client_id", "shop"), ("redirect_uri", Harness.redirectURI), ("state", "s&1"),
     ]
 
-    /// A device that waits: where it looks for the answer, and the number that it shows.
+    /// A waiting device: the URL of its page, and the number on it.
     private func waitingDevice() async throws -> (target: String, number: String) {
         let started = try await carriers.post("/ui/discovery-ui/codes", Self.question)
         let target = try started.headers[.location].required
@@ -33,7 +34,7 @@ struct PhoneCodeTests {
         text.split(separator: "<svg").dropFirst().first?.split(separator: "</svg>").first
     }
 
-    @Test("The device shows a number and a picture, and the phone shows the same picture and who asks")
+    @Test("The device shows a number and a picture, and the phone shows the same picture and the client")
     func screens() async throws {
         let device = try await waitingDevice()
         #expect(device.number.count == 6)
@@ -48,7 +49,7 @@ struct PhoneCodeTests {
         #expect(picture(other) != picture(waiting))
     }
 
-    @Test("The phone's yes sends the device back once, with the user's own hint")
+    @Test("An approval on the phone returns the device once, with the user's login hint")
     func approved() async throws {
         let device = try await waitingDevice()
         #expect(try await answer(device.number).status == .ok)
@@ -67,7 +68,7 @@ struct PhoneCodeTests {
         #expect(try await carriers.get(device.target).status == .gone, "used")
     }
 
-    @Test("The phone's no sends the device back without a hint")
+    @Test("A refusal on the phone returns the device without a login hint")
     func denied() async throws {
         let device = try await waitingDevice()
         #expect(try await answer(device.number, ["decision": "deny"]).status == .ok)
@@ -76,7 +77,7 @@ struct PhoneCodeTests {
         #expect(query["login_hint_token"] == nil && query["mccmnc"] == nil)
     }
 
-    @Test("A number is good for five minutes and for one answer")
+    @Test("A number is valid for five minutes and for one decision")
     func lifetime() async throws {
         let device = try await waitingDevice()
         carriers.clock.advance(bySeconds: 299)
@@ -92,7 +93,7 @@ struct PhoneCodeTests {
     }
 
     @Test(
-        "What is no answer changes nothing",
+        "An invalid decision changes nothing",
         arguments: [
             ["number": "000"], ["number": ""], ["subscriber": "310410-nobody"], ["subscriber": "99999-ravi"],
             ["subscriber": ""], ["decision": "perhaps"], ["decision": ""],
@@ -105,7 +106,7 @@ struct PhoneCodeTests {
     }
 
     @Test(
-        "Codes are for the discovery UI's own requests", arguments: [("client_id", "nobody"), ("redirect_uri", "x:/")])
+        "A code requires a valid discovery UI request", arguments: [("client_id", "nobody"), ("redirect_uri", "x:/")])
     func strangers(name: String, value: String) async throws {
         let form = Self.question.map { $0.0 == name ? (name, value) : $0 }
         let response = try await carriers.post("/ui/discovery-ui/codes", form)

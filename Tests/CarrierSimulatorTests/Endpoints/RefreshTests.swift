@@ -2,14 +2,15 @@ import CarrierSimulator
 import HTTPServer
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
-/// Refreshes and resources of a provider that is no carrier.
+/// Refreshes and resources of a provider that is not a carrier.
 @Suite("Refreshes and resources")
 struct RefreshTests {
     let provider = Harness(carriers: CarrierSimulator.Carrier.defaults + CarrierSimulator.Carrier.otherProviders)
 
-    /// What a sign-in at a provider brings.
+    /// The token response of a sign-in at a provider.
     private func tokens(_ id: String = "meetings", user: String = "jane") async throws -> JSONObject {
         let code = try provider.simulator.issueCode(
             mccmnc: id, clientID: Harness.clientID, redirectURI: Harness.redirectURI,
@@ -35,7 +36,7 @@ struct RefreshTests {
 
     private func error(_ response: Response) throws -> String? { try response.object()["error"]?.string }
 
-    @Test("A refresh token brings the next tokens once; a second use ends them all")
+    @Test("A refresh token is valid once; a second use revokes all tokens of its sign-in")
     func rotation() async throws {
         let first = try await tokens()
         let shown = first["refresh_token"]?.string
@@ -49,14 +50,14 @@ struct RefreshTests {
         #expect(try await resource(access).status == .unauthorized)
     }
 
-    @Test("A provider that does not rotate takes the first one for ever")
+    @Test("Without rotation the first refresh token stays valid")
     func withoutRotation() async throws {
         provider.simulator.update("meetings") { $0.rotatesRefreshTokens = false }
         let shown = try await tokens()["refresh_token"]?.string
         for _ in 0..<2 { #expect(try await refresh(shown).object()["refresh_token"] == nil) }
     }
 
-    @Test("Other clients, other providers, carriers and strangers refresh nothing")
+    @Test("Other clients, other providers, carriers and unauthenticated requests cannot refresh")
     func refused() async throws {
         let shown = try await tokens()["refresh_token"]?.string
         let other = Forms.basic(id: "other", secret: "other-secret")
@@ -69,7 +70,7 @@ struct RefreshTests {
         #expect(try await refresh(shown).status == .ok, "none of that has spent it")
     }
 
-    @Test("Access tokens end when they should, and when they are told to; a user who takes back the grant ends all")
+    @Test("Access tokens expire on time and on demand; a user who revokes the grant ends all tokens")
     func ends() async throws {
         provider.simulator.update("meetings") { $0.accessTokenLifetime = 60 }
         let jane = try await tokens()
@@ -99,7 +100,7 @@ struct RefreshTests {
         .init(.resourceSlow) { $0.status == .ok },
     ]
 
-    @Test("The resource shows each fault", arguments: faults)
+    @Test("The resource endpoint shows each fault", arguments: faults)
     func resourceFaults(row: EndpointFaultCase) async throws {
         let access = try await tokens()["access_token"]?.string ?? ""
         let usual = try await resource(access)
@@ -111,7 +112,7 @@ struct RefreshTests {
         #expect(provider.pauses.all == (row.fault == .resourceSlow ? [.seconds(30)] : []))
     }
 
-    @Test("A provider can refuse refreshes alone")
+    @Test("A provider can refuse only refreshes")
     func refreshFault() async throws {
         provider.simulator.setFaults([.refreshInvalidGrant], for: "meetings")
         let shown = try await tokens()["refresh_token"]?.string

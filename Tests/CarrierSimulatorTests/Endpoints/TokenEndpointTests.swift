@@ -2,13 +2,14 @@ import CarrierSimulator
 import HTTPServer
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Token endpoint")
 struct TokenEndpointTests {
     let carriers = Harness()
 
-    @Test("A good request gets every member of a token response, and nothing may keep it")
+    @Test("A valid request gets every member of a token response, which is not cacheable")
     func goodRequest() async throws {
         let code = try carriers.code(scope: "openid email")
         let response = try await carriers.redeem(code, changing: ["correlation_id": "c-1"])
@@ -23,17 +24,17 @@ struct TokenEndpointTests {
         #expect(answer["refresh_token"]?.string?.count == 43)
     }
 
-    @Test("expires_in is a string where the carrier writes it so")
+    @Test("expires_in is a string if the carrier writes it as one")
     func expiresInAsText() async throws {
         #expect(try await carriers.signIn("310260")["expires_in"]?.string == "600")
     }
 
-    @Test("The ID token says what was asked for, at the time of the clock")
+    @Test("The ID token has the requested claims and the clock's time")
     func claims() async throws {
         let code = try carriers.code(context: "Pay 5.00")
         carriers.clock.advance(bySeconds: 20)
-        let answer = try await carriers.redeem(code).object()
-        let token = try SignedToken(try answer["id_token"]?.string.required ?? "")
+        let response = try await carriers.redeem(code).object()
+        let token = try SignedToken(try response["id_token"]?.string.required ?? "")
         #expect(token.header["typ"]?.string == "JWT")
         #expect(token.claims["iss"]?.string == "https://carriers.example/carriers/310010")
         #expect(token.claims["aud"]?.string == "shop")
@@ -66,15 +67,15 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("at_hash is the left half of the access token's hash, where the carrier has it")
+    @Test("at_hash is the left half of the access token's hash, if the carrier includes it")
     func accessTokenHash() async throws {
-        let answer = try await carriers.signIn("310260")
-        let token = try SignedToken(try answer["id_token"]?.string.required ?? "")
-        let hash = Digests.sha256(try answer["access_token"]?.string.required ?? "")
+        let response = try await carriers.signIn("310260")
+        let token = try SignedToken(try response["id_token"]?.string.required ?? "")
+        let hash = Digests.sha256(try response["access_token"]?.string.required ?? "")
         #expect(token.claims["at_hash"]?.string == Base64URL.encode(hash.prefix(16)))
     }
 
-    @Test("A subject differs from client to client and from carrier to carrier, and stays")
+    @Test("A subject is stable and differs between clients and between carriers")
     func pairwiseSubjects() async throws {
         func subject(_ mccmnc: String) async throws -> String? {
             try SignedToken(try await carriers.signIn(mccmnc)["id_token"]?.string.required ?? "").claims["sub"]?.string
@@ -82,11 +83,11 @@ struct TokenEndpointTests {
         let code = try carriers.simulator.issueCode(
             mccmnc: "310010", clientID: "other", redirectURI: "https://other.example/back",
             codeChallenge: Harness.challenge)
-        let answer = try await carriers.redeem(
+        let response = try await carriers.redeem(
             code, changing: ["redirect_uri": "https://other.example/back"],
             authorization: Forms.basic(id: "other", secret: "other-secret")
         ).object()
-        let others = try SignedToken(try answer["id_token"]?.string.required ?? "").claims["sub"]?.string
+        let others = try SignedToken(try response["id_token"]?.string.required ?? "").claims["sub"]?.string
         let first = try await subject("310010")
         #expect(try await subject("310010") == first)
         #expect(try await subject("310410")?.dropFirst(7) != first?.dropFirst(7))
@@ -101,7 +102,7 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "A request that is not as it must be is refused",
+        "An invalid request is refused",
         arguments: [
             Refused(title: "another grant type", changes: ["grant_type": "password"], error: "unsupported_grant_type"),
             Refused(title: "no code", changes: ["code": nil], error: "invalid_request"),
@@ -135,7 +136,7 @@ struct TokenEndpointTests {
         #expect(try response.object()["error"]?.string == row.error)
     }
 
-    @Test("Each carrier has its own name for a wrong verifier")
+    @Test("Each carrier has its own error for a wrong code verifier")
     func wrongVerifierNames() async throws {
         let response = try await carriers.redeem(
             try carriers.code("310410"), at: "310410",
@@ -143,7 +144,7 @@ struct TokenEndpointTests {
         #expect(try response.object()["error"]?.string == "request_denied")
     }
 
-    @Test("A parameter that stands twice is refused")
+    @Test("A repeated parameter is refused")
     func repeatedParameter() async throws {
         let form = carriers.tokenForm(try carriers.code()) + [("scope", "openid"), ("scope", "openid")]
         let response = try await carriers.post(
@@ -152,37 +153,37 @@ struct TokenEndpointTests {
         #expect(try response.object()["error"]?.string == "invalid_request")
     }
 
-    @Test("Content of another type than a form is refused")
+    @Test("Content that is not a form is refused")
     func otherContentType() async throws {
         let response = try await carriers.post("/carriers/310010/token", json: "{}")
         #expect(try response.object()["error"]?.string == "invalid_request")
     }
 
-    @Test("A code is good once; its second use also ends the access token of the first")
+    @Test("A code is valid once; a second use also revokes the access token of the first")
     func singleUse() async throws {
         let code = try carriers.code()
-        let answer = try await carriers.redeem(code).object()
-        let bearer: HTTPFields = [.authorization: "Bearer \(try answer["access_token"]?.string.required ?? "")"]
+        let response = try await carriers.redeem(code).object()
+        let bearer: HTTPFields = [.authorization: "Bearer \(try response["access_token"]?.string.required ?? "")"]
         #expect(try await carriers.get("/carriers/310010/userinfo", headers: bearer).status == .ok)
         #expect(try await carriers.redeem(code).object()["error"]?.string == "invalid_grant")
         #expect(try await carriers.get("/carriers/310010/userinfo", headers: bearer).status == .unauthorized)
     }
 
-    @Test("A code shown with a wrong verifier is spent")
+    @Test("A wrong code verifier spends the code")
     func wrongVerifierSpends() async throws {
         let code = try carriers.code()
         _ = try await carriers.redeem(code, changing: ["code_verifier": String(repeating: "v", count: 43)])
         #expect(try await carriers.redeem(code).object()["error"]?.string == "invalid_grant")
     }
 
-    @Test("A code lives for five minutes", arguments: [(299, true), (300, false)])
+    @Test("A code is valid for five minutes", arguments: [(299, true), (300, false)])
     func expiry(seconds: Int64, isGood: Bool) async throws {
         let code = try carriers.code()
         carriers.clock.advance(bySeconds: seconds)
         #expect(try await carriers.redeem(code).status == (isGood ? .ok : .badRequest))
     }
 
-    @Test("Of more than ten thousand codes the oldest gives way")
+    @Test("Beyond ten thousand codes, a new code replaces the oldest")
     func boundedCodes() async throws {
         let oldest = try carriers.code()
         let second = try carriers.code()
@@ -191,7 +192,7 @@ struct TokenEndpointTests {
         #expect(try await carriers.redeem(second).status == .ok)
     }
 
-    @Test("A code is worth nothing at another carrier or to another client, and is not spent by that")
+    @Test("Another carrier or another client cannot redeem a code and does not spend it")
     func otherCarrierAndClient() async throws {
         let code = try carriers.code()
         #expect(try await carriers.redeem(code, at: "310410").object()["error"]?.string == "invalid_grant")
@@ -201,11 +202,11 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "Clients that do not prove who they are get 401 and are told to use Basic",
+        "Unauthenticated clients get 401 with a Basic challenge",
         arguments: [
             nil, "Bearer abc", "Basic", "Basic ***", Forms.basic(encoded: "shop"),
             Forms.basic(id: "shop", secret: "wrong"), Forms.basic(id: "nobody", secret: Harness.secret),
-            // The secret as it is, not form-encoded: its colon makes three parts.
+            // The secret without form encoding: its colon makes three parts.
             Forms.basic(encoded: "shop:\(Harness.secret)"),
         ])
     func badClients(authorization: String?) async throws {

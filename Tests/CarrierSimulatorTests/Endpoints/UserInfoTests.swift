@@ -2,6 +2,7 @@ import CarrierSimulator
 import HTTPServer
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Userinfo endpoint")
@@ -9,11 +10,11 @@ struct UserInfoTests {
     let carriers = Harness()
 
     private func userInfo(_ mccmnc: String, scope: String) async throws -> (claims: JSONObject, subject: String?) {
-        let answer = try await carriers.redeem(try carriers.code(mccmnc, scope: scope), at: mccmnc).object()
-        let token = try SignedToken(try answer["id_token"]?.string.required ?? "")
+        let response = try await carriers.redeem(try carriers.code(mccmnc, scope: scope), at: mccmnc).object()
+        let token = try SignedToken(try response["id_token"]?.string.required ?? "")
         let claims = try await carriers.get(
             "/carriers/\(mccmnc)/userinfo",
-            headers: [.authorization: "Bearer \(answer["access_token"]?.string ?? "")"]
+            headers: [.authorization: "Bearer \(response["access_token"]?.string ?? "")"]
         ).object()
         return (claims, token.claims["sub"]?.string)
     }
@@ -37,7 +38,7 @@ struct UserInfoTests {
         ("is_over_13", ["sub", "is_over_13"], ["sub", "is_over_13"]),
     ]
 
-    @Test("A scope brings its own claims and no others, in both shapes", arguments: scopes)
+    @Test("A scope grants only its own claims, in both shapes", arguments: scopes)
     func scope(_ row: (scope: String, nested: [String], flat: [String])) async throws {
         let nested = try await userInfo("310010", scope: "openid \(row.scope)").claims
         let flat = try await userInfo("310410", scope: "openid \(row.scope)").claims
@@ -56,7 +57,7 @@ struct UserInfoTests {
         #expect(claims["is_adult_18"]?.object?["value"]?.bool == true)
     }
 
-    @Test("The flat shape has texts, and flags as texts")
+    @Test("The flat shape has strings, and flags as strings")
     func flatShape() async throws {
         let claims = try await userInfo("310410", scope: "openid name email phone address").claims
         #expect(claims["name"]?.string == "Jane Doe")
@@ -65,19 +66,19 @@ struct UserInfoTests {
         #expect(claims["address"]?.object?["locality"]?.string == "Springfield")
     }
 
-    @Test("The user that was chosen is the one that is told of")
+    @Test("The claims are those of the chosen user")
     func otherUser() async throws {
         let code = try carriers.simulator.issueCode(
             mccmnc: "310410", clientID: Harness.clientID, redirectURI: Harness.redirectURI,
             codeChallenge: Harness.challenge, scope: "openid name", user: "ravi")
-        let answer = try await carriers.redeem(code, at: "310410").object()
+        let response = try await carriers.redeem(code, at: "310410").object()
         let claims = try await carriers.get(
-            "/carriers/310410/userinfo", headers: [.authorization: "bearer \(answer["access_token"]?.string ?? "")"]
+            "/carriers/310410/userinfo", headers: [.authorization: "bearer \(response["access_token"]?.string ?? "")"]
         ).object()
         #expect(claims["name"]?.string == "Ravi Okafor")
     }
 
-    @Test("An access token ends after ten minutes", arguments: [(599, true), (600, false)])
+    @Test("An access token expires after ten minutes", arguments: [(599, true), (600, false)])
     func expiry(seconds: Int64, isGood: Bool) async throws {
         let token = try await carriers.signIn("310010")["access_token"]?.string ?? ""
         carriers.clock.advance(bySeconds: seconds)
@@ -86,7 +87,7 @@ struct UserInfoTests {
         #expect(response.status == (isGood ? .ok : .unauthorized))
     }
 
-    @Test("Without this carrier's access token there is nothing to see", arguments: [nil, "Bearer x", "Basic x", "x"])
+    @Test("A request without a valid access token is refused", arguments: [nil, "Bearer x", "Basic x", "x"])
     func badTokens(authorization: String?) async throws {
         var headers = HTTPFields()
         headers[.authorization] = authorization
@@ -95,7 +96,7 @@ struct UserInfoTests {
         #expect(response.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
     }
 
-    @Test("Another carrier's access token is no good")
+    @Test("Another carrier's access token is refused")
     func otherCarriersToken() async throws {
         let token = try await carriers.signIn("310410")["access_token"]?.string ?? ""
         let response = try await carriers.get(

@@ -4,7 +4,7 @@ import HTTPTypes
 import Primitives
 import Testing
 
-/// One fault of an endpoint's answer and how it shows.
+/// A fault of an endpoint's response and how it shows.
 struct EndpointFaultCase: Sendable, CustomTestStringConvertible {
     let fault: CarrierSimulator.Fault
     let shows: @Sendable (Response) throws -> Bool
@@ -38,11 +38,11 @@ struct EndpointFaultCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Faults of the endpoints")
+@Suite("Endpoint faults")
 struct EndpointFaultTests {
     let carriers = Harness()
 
-    /// The answer shows the fault, and the same request shows nothing of it where the fault is not.
+    /// The response shows the fault; without the fault, the response to the same request does not.
     private func check(_ row: EndpointFaultCase, _ ask: () async throws -> Response) async throws {
         #expect(try !row.shows(try await ask()), "the fault shows where there is none")
         carriers.simulator.setFaults([row.fault], for: "310010")
@@ -69,7 +69,7 @@ struct EndpointFaultTests {
         .init(.tokenMissingExpiresIn) { try $0.object()["expires_in"] == nil },
     ]
 
-    @Test("The token endpoint's answer shows the fault", arguments: tokenCases)
+    @Test("The token endpoint's response shows the fault", arguments: tokenCases)
     func token(row: EndpointFaultCase) async throws {
         try await check(row) { try await carriers.redeem(try carriers.code()) }
     }
@@ -79,12 +79,12 @@ struct EndpointFaultTests {
         .broken(.userInfo500, .internalServerError),
         .broken(.userInfoNotJSON, .ok),
         .redirected(.userInfoRedirect, .found),
-        .init(.userInfoWrongSubject) { try $0.object()["sub"]?.string == "310010-somebody-else" },
+        .init(.userInfoWrongSubject) { try $0.object()["sub"]?.string == "310010-another-subject" },
         .init(.userInfoMissingSubject) { try $0.object()["sub"] == nil },
         .init(.userInfoSubjectArray) { try $0.object()["sub"]?.array?.count == 1 },
     ]
 
-    @Test("The userinfo endpoint's answer shows the fault", arguments: userInfoCases)
+    @Test("The userinfo endpoint's response shows the fault", arguments: userInfoCases)
     func userInfo(row: EndpointFaultCase) async throws {
         let token = try await carriers.signIn("310010")["access_token"]?.string ?? ""
         try await check(row) {
@@ -110,7 +110,7 @@ struct EndpointFaultTests {
         .init(.discoveryBareGrantType) { try $0.object()["grant_types_supported"]?.string == "authorization_code" },
     ]
 
-    @Test("Discovery's answer shows the fault, by network code and by issuer", arguments: discoveryCases)
+    @Test("The discovery response shows the fault, by network code and by issuer", arguments: discoveryCases)
     func discovery(row: EndpointFaultCase) async throws {
         try await check(row) {
             try await carriers.get("/.well-known/openid_configuration?client_id=shop&mccmnc=310010")
@@ -127,12 +127,12 @@ struct EndpointFaultTests {
         .init(.keysHuge) { try $0.body.count > 2 << 20 && $0.object()["keys"]?.array?.count == 1 },
     ]
 
-    @Test("The key set's answer shows the fault", arguments: keyCases)
+    @Test("The key set response shows the fault", arguments: keyCases)
     func keys(row: EndpointFaultCase) async throws {
         try await check(row) { try await carriers.get("/carriers/310010/jwks") }
     }
 
-    @Test("Broken keys stand before and after the good one")
+    @Test("Broken keys surround the valid key")
     func junkKeys() async throws {
         let token = try SignedToken(
             try await carriers.signIn("310010", [.keysJunkEntries])["id_token"]?.string.required ?? "")
@@ -142,7 +142,7 @@ struct EndpointFaultTests {
         #expect(good.first.map { $0 > 5 && $0 < entries.count - 5 } == true)
     }
 
-    @Test("Keys of other kinds and uses share the kid of the one that signs", arguments: ["310010", "311870"])
+    @Test("Keys of other types and uses share the signing key's kid", arguments: ["310010", "311870"])
     func sharedKeyID(mccmnc: String) async throws {
         let token = try SignedToken(
             try await carriers.signIn(mccmnc, [.keysSharedKeyID])["id_token"]?.string.required ?? "")
@@ -159,7 +159,7 @@ struct EndpointFaultTests {
         (.userInfoSlow, "/carriers/310010/userinfo"),
     ]
 
-    @Test("A slow endpoint waits for the carrier's delay and then answers as it would have", arguments: slowCases)
+    @Test("A slow endpoint waits for the carrier's delay and then responds as usual", arguments: slowCases)
     func slow(fault: CarrierSimulator.Fault, target: String) async throws {
         let usual = try await carriers.get(target)
         #expect(carriers.pauses.all.isEmpty)
@@ -172,13 +172,13 @@ struct EndpointFaultTests {
         #expect(carriers.pauses.all == [.seconds(9)])
     }
 
-    @Test("A slow token endpoint waits and then answers")
+    @Test("A slow token endpoint waits and then responds")
     func slowToken() async throws {
         #expect(try await carriers.signIn("310010", [.tokenSlow])["id_token"] != nil)
         #expect(carriers.pauses.all == [.seconds(30)])
     }
 
-    @Test("A token endpoint can refuse with any error, and the code is good afterwards")
+    @Test("A token endpoint can refuse with any error, and the code stays valid")
     func tokenRefusal() async throws {
         let code = try carriers.code()
         carriers.simulator.update("310010") { $0.tokenRefusal = "user_not_found" }
@@ -189,20 +189,20 @@ struct EndpointFaultTests {
         #expect(try await carriers.redeem(code).status == .ok)
     }
 
-    @Test("A token endpoint can take a code again")
+    @Test("A token endpoint can accept a used code")
     func reusableCode() async throws {
         carriers.simulator.setFaults([.tokenReusableCode], for: "310010")
         let code = try carriers.code()
         for _ in 0..<2 { #expect(try await carriers.redeem(code).status == .ok) }
     }
 
-    @Test("One carrier's faults are no other's")
+    @Test("A carrier's faults do not affect other carriers")
     func separate() async throws {
         carriers.simulator.setFaults([.token500], for: "310410")
         #expect(try await carriers.redeem(try carriers.code()).status == .ok)
     }
 
-    @Test("Every fault has a row that shows it, and a sentence of its own")
+    @Test("Every fault has a test case and its own summary")
     func everyFaultIsTested() {
         let endpoints =
             Self.tokenCases + Self.userInfoCases + Self.discoveryCases + Self.keyCases
@@ -213,7 +213,7 @@ struct EndpointFaultTests {
             + BackchannelAuthenticationTests.endpointCases.map(\.fault)
             + BackchannelAuthenticationTests.notificationFaults
             + [.backchannelSlow] + LogoutEndpointTests.faults
-        // Those of port tokens have their rows where accounts are moved, those of resources where they are fetched.
+        // Migration tests cover the faults of port tokens, resource tests those of resources.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             !["port-token-", "refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)
         }

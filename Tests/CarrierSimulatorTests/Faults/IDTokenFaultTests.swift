@@ -5,7 +5,7 @@ import HTTPTypes
 import Primitives
 import Testing
 
-/// An ID token that a carrier with a fault issued, with the key set that the carrier then published.
+/// An ID token of a carrier with a fault, and the key set published after it.
 struct Issued {
     let token: SignedToken
     let keys: [JSONObject]
@@ -15,7 +15,7 @@ struct Issued {
     var isGenuine: Bool { keys.contains { token.isSigned(by: $0) } }
 }
 
-/// One fault and how it shows.
+/// A fault and how it shows.
 struct IDTokenFaultCase: Sendable, CustomTestStringConvertible {
     let fault: CarrierSimulator.Fault
     let shows: @Sendable (Issued) throws -> Bool
@@ -32,9 +32,9 @@ struct IDTokenFaultTests {
     let carriers = Harness()
 
     private func issue(_ fault: CarrierSimulator.Fault?, _ mccmnc: String = "310260") async throws -> Issued {
-        let answer = try await carriers.signIn(mccmnc, fault.map { [$0] } ?? [], context: "Pay 5.00")
+        let response = try await carriers.signIn(mccmnc, fault.map { [$0] } ?? [], context: "Pay 5.00")
         return Issued(
-            token: try SignedToken(try answer["id_token"]?.string.required ?? ""),
+            token: try SignedToken(try response["id_token"]?.string.required ?? ""),
             keys: try await carriers.keySet(mccmnc))
     }
 
@@ -74,7 +74,7 @@ struct IDTokenFaultTests {
         .init(.idTokenHuge) { $0.token.parts[1].utf8.count > 65_536 },
     ]
 
-    @Test("A token with a wrong claim shows it, and is well signed all the same", arguments: claimCases)
+    @Test("A token with a wrong claim shows the fault, and its signature is valid", arguments: claimCases)
     func claims(row: IDTokenFaultCase) async throws {
         let flawless = try await issue(nil)
         #expect(try !row.shows(flawless), "the fault shows where there is none")
@@ -124,7 +124,7 @@ struct IDTokenFaultTests {
         .init(.idTokenCritical) { $0.token.header["crit"]?.array?.count == 1 && $0.isGenuine },
     ]
 
-    @Test("A token that is signed amiss shows it", arguments: signatureCases)
+    @Test("A token with a wrong signature or form shows the fault", arguments: signatureCases)
     func signatures(row: IDTokenFaultCase) async throws {
         let flawless = try await issue(nil)
         #expect(flawless.isGenuine)
@@ -132,30 +132,30 @@ struct IDTokenFaultTests {
         #expect(try row.shows(try await issue(row.fault)))
     }
 
-    @Test("ES256 signatures are spoilt as well")
+    @Test("ES256 signatures can be invalid too")
     func badES256Signature() async throws {
         #expect(try await issue(nil, "311870").isGenuine)
         let spoilt = try await issue(.idTokenBadSignature, "311870")
         #expect(spoilt.token.algorithm == "ES256" && spoilt.token.signature.count == 64 && !spoilt.isGenuine)
     }
 
-    @Test("An ES256 carrier uses and publishes an RSA key where the fault is about RSA")
+    @Test("An ES256 carrier uses and publishes an RSA key if the fault requires RSA")
     func rsaFaultAtES256Carrier() async throws {
         #expect(try await issue(.idTokenPS256, "311870").isGenuine)
     }
 
-    @Test("The key at the token's jku verifies it, and whoever fetches that key is noted")
+    @Test("The key at the token's jku verifies it, and the log notes requests for that key")
     func canary() async throws {
         let issued = try await issue(.idTokenEmbeddedKeyURL)
         let address = try issued.token.header["jku"]?.string.required ?? ""
-        #expect(carriers.simulator.log.canaryHits() == 0)
+        #expect(carriers.simulator.log.count(.canary) == 0)
         let keys = try await carriers.get(String(address.dropFirst(Harness.base.count))).object()["keys"]?.array
         let key = try keys?.first?.object.required
         #expect(try issued.token.isSigned(by: key.required))
-        #expect(carriers.simulator.log.canaryHits() == 1)
+        #expect(carriers.simulator.log.count(.canary) == 1)
     }
 
-    @Test("The keys are rotated just before each signing")
+    @Test("The carrier rotates its keys just before each signing")
     func rotation() async throws {
         let before = try await carriers.keySet("310260")
         let issued = try await issue(.idTokenRotatedKey)
@@ -164,31 +164,31 @@ struct IDTokenFaultTests {
         #expect(before[0]["kid"] != issued.keys[0]["kid"])
     }
 
-    @Test("A claim stands twice")
+    @Test("A claim occurs twice")
     func duplicateClaim() async throws {
-        let answer = try await carriers.signIn("310260", [.idTokenDuplicateClaim])
-        let parts = try answer["id_token"]?.string.required.split(separator: ".") ?? []
+        let response = try await carriers.signIn("310260", [.idTokenDuplicateClaim])
+        let parts = try response["id_token"]?.string.required.split(separator: ".") ?? []
         let claims = String(decoding: try Base64URL.decode(String(parts[1])).required, as: UTF8.self)
         #expect(claims.matches(of: /"sub":/).count == 2)
     }
 
     @Test(
-        "A token can have too many and too few parts",
+        "A token can have two or five parts",
         arguments: [(CarrierSimulator.Fault.idTokenFiveParts, 5), (.idTokenTwoParts, 2)])
     func parts(fault: CarrierSimulator.Fault, count: Int) async throws {
-        let answer = try await carriers.signIn("310260", [fault])
-        #expect(answer["id_token"]?.string?.split(separator: ".", omittingEmptySubsequences: false).count == count)
+        let response = try await carriers.signIn("310260", [fault])
+        #expect(response["id_token"]?.string?.split(separator: ".", omittingEmptySubsequences: false).count == count)
     }
 
-    /// The faults that have a test of their own above.
+    /// The faults with a test of their own above.
     static let others: [CarrierSimulator.Fault] = [
         .idTokenRotatedKey, .idTokenDuplicateClaim, .idTokenFiveParts, .idTokenTwoParts,
     ]
 
-    @Test("Two faults at once both show")
+    @Test("Two faults combine")
     func together() async throws {
-        let answer = try await carriers.signIn("310260", [.idTokenExpired, .idTokenAlgNone])
-        let token = try SignedToken(try answer["id_token"]?.string.required ?? "")
+        let response = try await carriers.signIn("310260", [.idTokenExpired, .idTokenAlgNone])
+        let token = try SignedToken(try response["id_token"]?.string.required ?? "")
         #expect(token.algorithm == "none")
         #expect(token.claims["exp"]?.integer == 1_799_999_640)
     }

@@ -9,7 +9,7 @@ import Primitives
     import Foundation
 #endif
 
-/// Forms and HTTP Basic as a client writes them.
+/// Forms and HTTP Basic in a client's encoding.
 enum Forms {
     static func encode(_ form: [(String, String)]) -> String {
         form.map { "\(encode($0.0))=\(encode($0.1))" }.joined(separator: "&")
@@ -47,7 +47,7 @@ extension Response {
         try JSONValue(parsing: body, limits: JSONLimits(bytes: 4 << 20)).object.required
     }
 
-    /// Where the answer redirects to, without its query, and the query.
+    /// The target of a redirect without its query, and the query.
     func destination() throws -> (address: String, query: Query) {
         let location = try headers[.location].required
         let parts = location.split(separator: "?", maxSplits: 1)
@@ -58,7 +58,7 @@ extension Response {
 struct Missing: Error {}
 
 extension Optional {
-    /// The value, where a test cannot go on without one.
+    /// The value, or ``Missing``.
     var required: Wrapped {
         get throws {
             guard let self else { throw Missing() }

@@ -4,19 +4,20 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 import Synchronization
+import TestSupport
 
-/// A simulator without a server, with a clock that is turned by hand and pauses that are only noted.
+/// A simulator without a server, with a manual clock and recorded pauses.
 struct Harness: Sendable {
     static let base = "https://carriers.example"
     static let clientID = "shop"
-    /// With every character that form encoding changes.
+    /// Contains every character that form encoding changes.
     static let secret = "p:a+s%s&w=o rd é"
     static let redirectURI = "https://shop.example/back"
     static let loggedOutURI = "https://shop.example/out"
     static let verifier = "a-code-verifier-of-forty-three-characters~~"
     static let challenge = Digests.challenge(of: verifier)
 
-    /// What the client signs request objects with.
+    /// The client's key for request objects.
     static let signingKey = P256.Signing.PrivateKey()
 
     let simulator: CarrierSimulator
@@ -65,7 +66,7 @@ struct Harness: Sendable {
             nonce: "n-1", scope: scope, acr: "a1", context: context)
     }
 
-    /// The form of a good token request, with some fields changed, or left out where they are nil.
+    /// The form of a valid token request, with some fields changed, or removed if nil.
     func tokenForm(_ code: String, changing changes: [String: String?] = [:]) -> [(String, String)] {
         var form: [(String, String)] = [
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", Self.redirectURI),
@@ -88,7 +89,7 @@ struct Harness: Sendable {
             "/carriers/\(mccmnc)/token", tokenForm(code, changing: changes), headers: headers)
     }
 
-    /// Signs in at a carrier with faults, and takes the token response.
+    /// Signs in at a carrier with faults, and returns the token response.
     func signIn(_ mccmnc: String, _ faults: Set<CarrierSimulator.Fault> = [], context: String? = nil) async throws
         -> JSONObject
     {
@@ -101,7 +102,7 @@ struct Harness: Sendable {
         return keys.compactMap(\.object)
     }
 
-    /// The parameters with which a browser comes to the authorization endpoint.
+    /// The parameters of an authorization request, with some changed, or removed if nil.
     func authorizationQuery(changing changes: [String: String?] = [:]) -> [(String, String)] {
         var query: [(String, String)] = [
             ("client_id", Self.clientID), ("redirect_uri", Self.redirectURI), ("response_type", "code"),
@@ -116,18 +117,7 @@ struct Harness: Sendable {
     }
 }
 
-/// A clock that stands until it is turned.
-final class ManualClock: Sendable {
-    private let time = Mutex(Timestamp(secondsSinceEpoch: 1_800_000_000))
-
-    var now: Timestamp { time.withLock { $0 } }
-
-    func advance(bySeconds seconds: Int64) {
-        time.withLock { $0 = $0.advanced(bySeconds: seconds) }
-    }
-}
-
-/// For how long the simulator wanted to wait.
+/// The durations that the simulator would wait.
 final class Pauses: Sendable {
     private let durations = Mutex<[Duration]>([])
 

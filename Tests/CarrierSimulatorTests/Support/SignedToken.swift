@@ -8,7 +8,7 @@ import Primitives
     import Foundation
 #endif
 
-/// A token taken apart, with nothing of the simulator's or the relying party's code.
+/// A parsed token. Uses no code of the simulator or the relying party.
 struct SignedToken {
     let parts: [String]
     let header: JSONObject
@@ -27,7 +27,7 @@ struct SignedToken {
     var algorithm: String? { header["alg"]?.string }
     var keyID: String? { header["kid"]?.string }
 
-    /// Whether a public JWK verifies the signature under an algorithm; by default the one that the header names.
+    /// Whether a public JWK verifies the signature with an algorithm, by default the header's.
     func isSigned(by key: JSONObject, as algorithm: String? = nil) -> Bool {
         switch algorithm ?? self.algorithm {
         case "ES256": isES256(by: key)
@@ -56,7 +56,7 @@ struct SignedToken {
             _RSA.Signing.RSASignature(rawRepresentation: signature), for: digest, padding: padding)
     }
 
-    /// The key as Crypto has it. Keys under 2048 bits cannot be made of numbers; their PEM form is built by hand.
+    /// The key for Crypto, which accepts keys of less than 2048 bits only in DER.
     static func rsaKey(_ key: JSONObject) -> _RSA.Signing.PublicKey? {
         guard let n = key["n"]?.string.flatMap({ Base64URL.decode($0) }),
             let e = key["e"]?.string.flatMap({ Base64URL.decode($0) })

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A carrier without a network: discovery, token endpoint, keys and userinfo, each of which a test can script.
 final class FakeCarrier: Sendable {
-    typealias Answer = ScriptedHTTPClient.Answer
+    typealias Answer = ScriptedHTTPClient.Responder
 
     /// How the carrier differs from a conforming one.
     struct Script: Sendable {

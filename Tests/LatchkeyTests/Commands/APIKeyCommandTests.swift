@@ -9,7 +9,7 @@ import Testing
 /// API keys that an operator makes and revokes while a server runs.
 @Suite(.serialized) struct APIKeyCommandTests {
     private func runAdminCommand<Value>(
-        _ stage: Stage, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
+        _ stage: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
         let admin = try AdminService(stage.configuration, clock: clock.wallClock)
         let result: Result<Value, any Error>
@@ -27,12 +27,13 @@ import Testing
     @Test("A running server takes a new key and refuses a revoked one, within the delay that is told")
     func delay() async throws {
         let clock = ManualClock()
-        try await Stage.with(clock: clock.wallClock) { stage in
+        try await SignInHarness.with(clock: clock.wallClock) { stage in
             var app = stage.app
             app.apiKey = "guessed"
             #expect(try await app.me("x").error == "invalid_api_key")
             let key = try await runAdminCommand(stage, clock) {
-                try await $0.createAPIKey(request("web", clients: [Stage.clientID]), clients: [Stage.clientID])
+                try await $0.createAPIKey(
+                    request("web", clients: [SignInHarness.clientID]), clients: [SignInHarness.clientID])
             }
             #expect(key.exposed.utf8.count == 43)
             app.apiKey = key.exposed
@@ -43,7 +44,7 @@ import Testing
             let listed = try await runAdminCommand(stage, clock) { try await $0.apiKeys() }
             #expect(listed.count == 1)
             #expect(listed.first?.hasPrefix("web created=") == true)
-            #expect(listed.first?.contains("clients=\(Stage.clientID)") == true)
+            #expect(listed.first?.contains("clients=\(SignInHarness.clientID)") == true)
             #expect(listed.first?.contains(key.exposed) == false)
 
             _ = try await runAdminCommand(stage, clock) { try await $0.revokeAPIKey("web") }
@@ -66,7 +67,7 @@ import Testing
     @Test("A key for one client takes no receipt and no handed-over session of another's")
     func scope() async throws {
         let key = "key-of-another-client"
-        try await Stage.with(configure: { configuration in
+        try await SignInHarness.with(configure: { configuration in
             var scoped = APIKey.plain(Secret(key))
             scoped.clients = ["ccid-2"].compactMap(ClientID.init)
             configuration.apiKeys.append(scoped)
@@ -84,7 +85,7 @@ import Testing
     @Test("What is no key's name, client or origin is refused, and nothing is made")
     func refused() async throws {
         let clock = ManualClock()
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             var badOrigin = request("web")
             badOrigin.origins = ["https://app.example/path"]
             let requests = [
@@ -94,7 +95,7 @@ import Testing
             for request in requests {
                 await #expect(throws: OperatorFailure.self) {
                     try await runAdminCommand(stage, clock) {
-                        try await $0.createAPIKey(request, clients: [Stage.clientID])
+                        try await $0.createAPIKey(request, clients: [SignInHarness.clientID])
                     }
                 }
             }
@@ -116,7 +117,7 @@ import Testing
             own.zenkey.discoveryURL = EndpointURL(stage.simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
             await (try LatchkeyService(configuration: own)).shutdown(within: .seconds(5))
 
-            let made = try await stage.run(["api-key", "create", "web", "--client", Stage.clientID])
+            let made = try await stage.run(["api-key", "create", "web", "--client", SignInHarness.clientID])
             #expect(made.status == 0)
             let key = try #require(made.output.split(separator: "\n").first { $0.utf8.count == 43 })
             #expect(try await stage.run(["api-key", "create", "web"]).status == 1)

@@ -14,7 +14,9 @@ struct AdminHarness: Sendable {
 
     static func with(_ body: (AdminHarness) async throws -> Void) async throws {
         let simulator = CarrierSimulator(
-            clients: [.init(id: Stage.clientID, secret: Secret(secret), redirectURIs: [Stage.redirectURI])])
+            clients: [
+                .init(id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
+            ])
         let running = try simulator.start()
         let stage = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
         do { try await body(stage) } catch {
@@ -28,7 +30,7 @@ struct AdminHarness: Sendable {
         [
             "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("latchkey.db"))",
             "LATCHKEY_API_KEYS": Self.apiKey, "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
-            "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):\(Self.secret)",
+            "LATCHKEY_ZENKEY_CLIENTS": "\(SignInHarness.clientID):\(Self.secret)",
             "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
             "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
             "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "8s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "8s",
@@ -58,7 +60,7 @@ struct AdminHarness: Sendable {
     static let context = "Pay 10.00 to the shop"
 
     /// What the carrier's token endpoint answers, under its present faults.
-    func tokens(mccmnc: String = Stage.mccmnc) async throws -> Tokens {
+    func tokens(mccmnc: String = SignInHarness.mccmnc) async throws -> Tokens {
         try await tokens(of: mccmnc, at: "/carriers/\(mccmnc)/token", acr: "a3", context: Self.context)
     }
 
@@ -71,15 +73,16 @@ struct AdminHarness: Sendable {
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
         let code = try simulator.issueCode(
-            mccmnc: mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge,
+            mccmnc: mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            codeChallenge: challenge,
             nonce: Self.nonce, acr: acr, context: context)
         let carrier = App(port: try port, apiKey: nil)
-        let credentials = Data("\(Stage.clientID):\(Self.secret)".utf8).base64EncodedString()
+        let credentials = Data("\(SignInHarness.clientID):\(Self.secret)".utf8).base64EncodedString()
         let answer = try await carrier.send(
             "POST", path,
             headers: ["Authorization: Basic \(credentials)", "Content-Type: application/x-www-form-urlencoded"],
             body: App.form([
-                "grant_type": "authorization_code", "code": code, "redirect_uri": Stage.redirectURI,
+                "grant_type": "authorization_code", "code": code, "redirect_uri": SignInHarness.redirectURI,
                 "code_verifier": verifier,
             ]))
         return Tokens(

@@ -17,10 +17,11 @@ import Testing
     private func fields(_ stage: AdminHarness, user: String? = nil) throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let code = try stage.simulator.issueCode(
-            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }))
         return [
-            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
             "code_verifier": verifier,
         ]
     }

@@ -11,9 +11,11 @@ import Testing
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
         let code = try stage.simulator.issueCode(
-            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge)
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            codeChallenge: challenge)
         return [
-            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
             "code_verifier": verifier,
         ]
     }

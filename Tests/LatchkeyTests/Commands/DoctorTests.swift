@@ -42,8 +42,8 @@ import Testing
     @Test("Each fault of a carrier is found where it is, with what to do", arguments: rows)
     func faults(row: Row) async throws {
         try await AdminHarness.with { stage in
-            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: Stage.mccmnc)
-            let ending = try await stage.run(["doctor", "--mccmnc", Stage.mccmnc])
+            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: SignInHarness.mccmnc)
+            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc])
             #expect(ending.status == (row.area == nil ? 0 : 1), "\(ending.output)")
             let problems = ending.output.split(separator: "\n").filter { $0.hasPrefix("problem") }
             #expect(problems.map { $0.split(separator: " ")[1] } == [row.area].compactMap { $0.map { $0[...] } })
@@ -59,8 +59,8 @@ import Testing
     @Test("For programs there is one JSON object, with the same end")
     func json() async throws {
         try await AdminHarness.with { stage in
-            stage.simulator.setFaults([.keysEmpty], for: Stage.mccmnc)
-            let ending = try await stage.run(["doctor", "--mccmnc", Stage.mccmnc, "--format", "json"])
+            stage.simulator.setFaults([.keysEmpty], for: SignInHarness.mccmnc)
+            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--format", "json"])
             #expect(ending.status == 1)
             let report = try #require(
                 try JSONSerialization.jsonObject(with: Data(ending.output.utf8)) as? [String: Any])
@@ -92,7 +92,7 @@ import Testing
         try await AdminHarness.with { stage in
             let ending = try await stage.run(
                 ["doctor", "--mccmnc", "310010", "--mccmnc", "310260", "--mccmnc", "999999"],
-                environment: ["LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):\(AdminHarness.secret),unknown:x"])
+                environment: ["LATCHKEY_ZENKEY_CLIENTS": "\(SignInHarness.clientID):\(AdminHarness.secret),unknown:x"])
             #expect(ending.status == 1)
             let problems = ending.output.split(separator: "\n").filter { $0.hasPrefix("problem") }
             #expect(problems.count == 2)
@@ -109,10 +109,10 @@ import Testing
                 """
                 zenkey:
                   clients:
-                    - {id: \(Stage.clientID), secret: \(AdminHarness.secret), token_endpoint_auth_method: client_secret_post}
+                    - {id: \(SignInHarness.clientID), secret: \(AdminHarness.secret), token_endpoint_auth_method: client_secret_post}
                 """, as: "latchkey.yaml")
-            stage.simulator.update(Stage.mccmnc) { $0.authenticationMethods = ["client_secret_basic"] }
-            let ending = try await stage.run(["doctor", "--mccmnc", Stage.mccmnc, "--config", file])
+            stage.simulator.update(SignInHarness.mccmnc) { $0.authenticationMethods = ["client_secret_basic"] }
+            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file])
             #expect(ending.status == 1)
             #expect(ending.output.contains("does not list client_secret_post"), "\(ending.output)")
         }
@@ -121,7 +121,7 @@ import Testing
     @Test("A database is looked at beside a running server, and one that cannot be used is a problem")
     func database() async throws {
         try await AdminHarness.with { stage in
-            let arguments = ["doctor", "--mccmnc", Stage.mccmnc]
+            let arguments = ["doctor", "--mccmnc", SignInHarness.mccmnc]
             let server = try LatchkeyProcess(["serve"], environment: stage.environment, directory: stage.directory.path)
             _ = try await server.port(after: "listening")
             let beside = try await stage.run(arguments)
@@ -148,14 +148,14 @@ import Testing
                 public_url: http://127.0.0.1:8080
                 zenkey:
                   clients:
-                    - id: \(Stage.clientID)
+                    - id: \(SignInHarness.clientID)
                       secret: \(AdminHarness.secret)
                       redirect_uris: [shop:/back, "http://127.0.0.1/cb", "https://app.example/cb", com.example:/cb]
                 """, as: "latchkey.yaml")
             var environment = stage.environment
             environment["LATCHKEY_ZENKEY_CLIENTS"] = nil
             let process = try LatchkeyProcess(
-                ["doctor", "--mccmnc", Stage.mccmnc, "--config", file], environment: environment,
+                ["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file], environment: environment,
                 directory: stage.directory.path)
             let ending = await process.ending()
             #expect(ending.status == 0, "\(ending.output)")

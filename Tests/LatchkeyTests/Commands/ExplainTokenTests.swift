@@ -68,16 +68,16 @@ import Testing
     func privacy() async throws {
         try await AdminHarness.with { stage in
             let token = try await stage.tokens().idToken
-            let arguments = ["explain-token", "--provider", "zenkey", "--mccmnc", Stage.mccmnc]
+            let arguments = ["explain-token", "--provider", "zenkey", "--mccmnc", SignInHarness.mccmnc]
             let ending = try await stage.run(arguments, input: token + "\n")
             #expect(ending.status == 0, "\(ending.output)")
             #expect(ending.output.contains("Accepted"))
             // A subject begins with the network's code.
-            for personal in ["\(Stage.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
+            for personal in ["\(SignInHarness.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
                 #expect(!ending.output.contains(personal))
             }
             let shown = try await stage.run(arguments + ["--show-claims"], input: token)
-            for personal in ["\"\(Stage.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
+            for personal in ["\"\(SignInHarness.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
                 #expect(shown.output.contains(personal))
             }
             let log = stage.simulator.log
@@ -102,7 +102,7 @@ import Testing
                   acme:
                     kind: oidc
                     issuer: \(issuer)
-                    clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+                    clients: [{id: \(SignInHarness.clientID), secret: \(AdminHarness.secret)}]
                   meetings:
                     kind: oauth2
                     issuer: https://meetings.example
@@ -110,7 +110,7 @@ import Testing
                     token_endpoint: \(issuer)/token
                     user_endpoint: \(issuer)/v2/users/me
                     subject: id
-                    clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+                    clients: [{id: \(SignInHarness.clientID), secret: \(AdminHarness.secret)}]
                 """, as: "latchkey.yaml")
             let token = try await stage.tokens(of: "acme").idToken
             func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
@@ -119,12 +119,12 @@ import Testing
             let ending = try await run("--provider", "acme")
             #expect(ending.status == 0, "\(ending.output)")
             #expect(ending.output.contains(issuer))
-            let other = try await run("--mccmnc", Stage.mccmnc)
+            let other = try await run("--mccmnc", SignInHarness.mccmnc)
             #expect(other.status == 1)
             #expect(failed(other.output).contains("signature") || failed(other.output).contains("key"))
             #expect(failed(other.output).contains("issuer"))
             for (arguments, says) in [
-                (["--provider", "acme", "--mccmnc", Stage.mccmnc], "leave it out"),
+                (["--provider", "acme", "--mccmnc", SignInHarness.mccmnc], "leave it out"),
                 (["--provider", "meetings"], "has no ID tokens"),
                 (["--provider", "initech"], "one of: zenkey, acme"),
             ] {
@@ -146,7 +146,7 @@ import Testing
         (.missingIssuer, ["issuer"]), (.otherAudience, ["audience"]), (.extraAudience, ["audience"]),
         (.missingIssuedAt, ["issued_at"]), (.old, ["issued_at"]), (.future, ["issued_at"]), (.expired, ["expiry"]),
         (.notYetValid, ["not_before"]), (.missingID, ["jti"]), (.noEvent, ["event"]), (.otherEvent, ["event"]),
-        (.eventNotObject, ["event"]), (.withNonce, ["nonce"]), (.nobody, ["subject"]), (.emptySession, ["subject"]),
+        (.eventNotObject, ["event"]), (.withNonce, ["nonce"]), (.noSubject, ["subject"]), (.emptySession, ["subject"]),
         (.badSignature, ["signature"]), (.strangerKey, ["signature"]),
     ]
 
@@ -156,7 +156,7 @@ import Testing
         let provider = """
             kind: oidc
                 issuer: \(issuer)
-                clients: [{id: \(Stage.clientID), secret: \(AdminHarness.secret)}]
+                clients: [{id: \(SignInHarness.clientID), secret: \(AdminHarness.secret)}]
             """
         let text = "providers:\n  acme:\n    \(provider)\n  deaf:\n    backchannel_logout: off\n    \(provider)\n"
         return try stage.write(text, as: "latchkey.yaml")
@@ -169,7 +169,8 @@ import Testing
             let file = try logoutConfiguration(stage)
             for (defect, fails) in Self.logoutRows {
                 let token = try await stage.simulator.logoutToken(
-                    of: "acme", clientID: Stage.clientID, user: "jane", sessionID: defect == .nobody ? nil : "s-1",
+                    of: "acme", clientID: SignInHarness.clientID, user: "jane",
+                    sessionID: defect == .noSubject ? nil : "s-1",
                     defect: defect)
                 // Whatever is wrong with it, it is seen to be a logout token, if it is a token at all.
                 let kind = defect == .notJWT ? ["--kind", "logout"] : []
@@ -188,9 +189,10 @@ import Testing
     func logoutUsage() async throws {
         try await AdminHarness.with { stage in
             let file = try logoutConfiguration(stage)
-            let token = try await stage.simulator.logoutToken(of: "acme", clientID: Stage.clientID, user: "jane")
+            let token = try await stage.simulator.logoutToken(
+                of: "acme", clientID: SignInHarness.clientID, user: "jane")
             for (arguments, says) in [
-                ([], "name its provider with --provider"), (["--mccmnc", Stage.mccmnc], "name its provider"),
+                ([], "name its provider with --provider"), (["--mccmnc", SignInHarness.mccmnc], "name its provider"),
                 (["--provider", "acme", "--nonce", "n"], "leave out --nonce"),
                 (["--provider", "deaf"], "backchannel_logout is off"),
                 (["--provider", "acme", "--client-id", "another"], "--client-id"),
@@ -216,7 +218,7 @@ import Testing
         try await AdminHarness.with { stage in
             let token = try await stage.tokens().idToken
             let now = Int(Date().timeIntervalSince1970)
-            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc, "--at"]
+            let arguments = ["explain-token", "--mccmnc", SignInHarness.mccmnc, "--at"]
             let later = try await stage.run(arguments + ["\(now + 86_400)"], input: token)
             #expect(later.status == 1)
             #expect(failed(later.output) == ["expiry", "issued_at"])
@@ -230,7 +232,7 @@ import Testing
     func failures() async throws {
         try await AdminHarness.with { stage in
             let token = try await stage.tokens().idToken
-            let arguments = ["explain-token", "--mccmnc", Stage.mccmnc]
+            let arguments = ["explain-token", "--mccmnc", SignInHarness.mccmnc]
             func status(
                 _ arguments: [String], _ says: String, environment: [String: String] = [:], input: String = token
             ) async throws -> Int32 {
@@ -250,9 +252,9 @@ import Testing
             #expect(try await status(arguments, "no token", input: " \n") == 66)
             let badLevel = ["LATCHKEY_LOG_LEVEL": "loud"]
             #expect(try await status(arguments, "log.level", environment: badLevel) == 78)
-            stage.simulator.setFaults([.discovery500], for: Stage.mccmnc)
+            stage.simulator.setFaults([.discovery500], for: SignInHarness.mccmnc)
             #expect(try await status(arguments, "metadata") == 69)
-            stage.simulator.setFaults([.keys500], for: Stage.mccmnc)
+            stage.simulator.setFaults([.keys500], for: SignInHarness.mccmnc)
             #expect(try await status(arguments, "Undecided") == 69)
         }
     }

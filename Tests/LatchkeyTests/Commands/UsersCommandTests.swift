@@ -8,7 +8,7 @@ import Testing
 /// What operators find, see and mend while a server runs on the same database.
 @Suite(.serialized) struct UsersCommandTests {
     private func runAdminCommand(
-        _ stage: Stage, _ command: (AdminService) async throws -> [String]
+        _ stage: SignInHarness, _ command: (AdminService) async throws -> [String]
     ) async throws -> [String] {
         let admin = try AdminService(stage.configuration)
         let result: Result<[String], any Error>
@@ -17,7 +17,7 @@ import Testing
         return try result.get()
     }
 
-    private func user(_ stage: Stage, _ mccmnc: String) async throws -> (token: String, number: Int64) {
+    private func user(_ stage: SignInHarness, _ mccmnc: String) async throws -> (token: String, number: Int64) {
         let fields = try stage.authorizedResponse(mccmnc: mccmnc, scope: "openid email phone")
         let token = try #require(
             try await stage.app.signIn(fields.merging(["scope": "openid email phone"]) { $1 }).token)
@@ -26,7 +26,7 @@ import Testing
 
     @Test("A user is found by what is unlike others', and shown without personal data unless it is asked for")
     func findAndShow() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let (token, number) = try await user(stage, "310010")
             let publicID = try #require(try await stage.app.me(token).json["zenkey_sub"]?.string)
             let selections: [AdminService.UserSelection] = [
@@ -67,7 +67,7 @@ import Testing
 
     @Test("Who is not there, or not said clearly, is not found")
     func notFound() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let selections: [AdminService.UserSelection] = [
                 selection { _ in }, selection { $0.number = 7 }, selection { $0.issuer = "https://a.example" },
                 selection {
@@ -93,7 +93,7 @@ import Testing
 
     @Test("A wrong move is undone: tried first without effect, then for good, and once only")
     func undoMigration() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let former = try await user(stage, "310010")
             stage.simulator.port(user: "jane", from: "310010", to: "310410")
             let moved = try await user(stage, "310410")
@@ -112,7 +112,7 @@ import Testing
             }
             #expect(done.joined().contains("was undone"))
             // On a server that has none of the sessions at hand.
-            try await stage.alongside { (stage: Stage) async throws in
+            try await stage.alongside { (stage: SignInHarness) async throws in
                 for token in [former.token, moved.token] {
                     let answer = try await stage.app.me(token)
                     #expect(answer.status == 401)
@@ -139,12 +139,12 @@ import Testing
         }
     }
 
-    private func newIdentity(_ stage: Stage, _ subject: String) -> AdminService.NewIdentity {
+    private func newIdentity(_ stage: SignInHarness, _ subject: String) -> AdminService.NewIdentity {
         AdminService.NewIdentity(issuer: (stage.simulator.baseURL ?? "") + "/carriers/310410", subject: subject)
     }
 
     /// The subject a user has at a network.
-    private func subject(_ stage: Stage, _ number: Int64, _ mccmnc: String) async throws -> String {
+    private func subject(_ stage: SignInHarness, _ number: Int64, _ mccmnc: String) async throws -> String {
         let shown = try await runAdminCommand(stage) { try await $0.show(number, personal: true) }.joined(
             separator: " ")
         return String(try #require(shown.split(separator: " ").first { $0.hasPrefix(mccmnc + "-") }))
@@ -152,7 +152,7 @@ import Testing
 
     @Test("A user is given another identity, and an account is put into another: tried without effect, then for good")
     func relinkAndMerge() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let first = try await user(stage, "310010")
             let second = try await user(stage, "310410")
             let subject = try await subject(stage, second.number, "310410")
@@ -168,7 +168,7 @@ import Testing
                 }
                 #expect(lines.joined().contains("sessions ended: 1"))
                 #expect(lines.joined().contains("--apply") == !applies)
-                try await stage.alongside { (stage: Stage) async throws in
+                try await stage.alongside { (stage: SignInHarness) async throws in
                     #expect(try await stage.app.me(second.token).status == (applies ? 401 : 200))
                     #expect(try await stage.app.me(first.token).status == 200)
                 }
@@ -185,7 +185,7 @@ import Testing
 
     @Test("Another identity takes the place of the only one; all sessions end, and the former one is a stranger's")
     func relink() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let jane = try await user(stage, "310010")
             let stranger = try await user(stage, "310410")
             let subject = try await subject(stage, stranger.number, "310410")
@@ -197,7 +197,7 @@ import Testing
                 }
                 #expect(lines.joined().contains("--apply") == !applies)
                 #expect(!lines.joined().contains(subject))
-                try await stage.alongside { (stage: Stage) async throws in
+                try await stage.alongside { (stage: SignInHarness) async throws in
                     #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
                 }
             }
@@ -215,13 +215,13 @@ import Testing
 
     @Test("A user is erased for the record, after a dry run")
     func erase() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let jane = try await user(stage, "310010")
             for applies in [false, true] {
                 _ = try await runAdminCommand(stage) {
                     try await $0.erase(jane.number, reason: "asked to", applies: applies)
                 }
-                try await stage.alongside { (stage: Stage) async throws in
+                try await stage.alongside { (stage: SignInHarness) async throws in
                     #expect(try await stage.app.me(jane.token).status == (applies ? 401 : 200))
                 }
             }
@@ -238,7 +238,7 @@ import Testing
 
     @Test("What is no identity, no reason and no two users is refused")
     func badRepairs() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let jane = try await user(stage, "310010")
             var short = newIdentity(stage, "s")
             short.replacing = "abc"

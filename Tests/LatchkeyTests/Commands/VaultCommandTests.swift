@@ -14,9 +14,9 @@ import Testing
     private static let strangerKey = String(repeating: "3d", count: 32)
 
     private func rotate(
-        _ stage: ResourceStage, _ keys: [String], applies: Bool = true, step: Int = 200
+        _ stage: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200
     ) async throws -> (lines: [String], progress: [String]) {
-        var configuration = stage.stage.configuration
+        var configuration = stage.harness.configuration
         configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
         let admin = try AdminService(configuration)
         var progress: [String] = []
@@ -31,11 +31,11 @@ import Testing
         return (try result.get(), progress)
     }
 
-    private func keyIDs(_ stage: ResourceStage) throws -> [String] {
+    private func keyIDs(_ stage: ResourceHarness) throws -> [String] {
         try stage.database.texts("SELECT key_id FROM provider_tokens ORDER BY serial")
     }
 
-    private func contents(_ stage: ResourceStage) throws -> [Data] {
+    private func contents(_ stage: ResourceHarness) throws -> [Data] {
         try stage.database.contents("SELECT content FROM provider_tokens ORDER BY serial")
     }
 
@@ -43,17 +43,17 @@ import Testing
         "Every row is put under the first key while a server runs, which goes on with them; the old key is not needed then"
     )
     func rotates() async throws {
-        try await ResourceStage.with(configure: {
-            $0.vaultKeys = EncryptionKey.of(ResourceStage.key, Self.newKey)
+        try await ResourceHarness.with(configure: {
+            $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey)
         }) { stage in
             var tokens: [String] = []
             for user in ["jane", "ravi"] { tokens.append(try await stage.signIn(user: user)) }
             let before = try keyIDs(stage)
             #expect(Set(before).count == 1)
-            let dry = try await rotate(stage, [Self.newKey, ResourceStage.key], applies: false)
+            let dry = try await rotate(stage, [Self.newKey, ResourceHarness.key], applies: false)
             #expect(dry.lines.last?.contains("--apply") == true)
             #expect(try keyIDs(stage) == before)
-            let done = try await rotate(stage, [Self.newKey, ResourceStage.key], step: 1)
+            let done = try await rotate(stage, [Self.newKey, ResourceHarness.key], step: 1)
             #expect(done.lines.last?.hasPrefix("2 rows") == true, "\(done.lines)")
             #expect(done.progress.suffix(2) == ["encrypted again: 1 of 2", "encrypted again: 2 of 2"])
             let after = try keyIDs(stage)
@@ -63,9 +63,9 @@ import Testing
                 let status = try await stage.fetch(token).status
                 #expect(status == 200)
             }
-            var configuration = stage.stage.configuration
+            var configuration = stage.harness.configuration
             configuration.vaultKeys = EncryptionKey.of(Self.newKey)
-            try await Stage.withServer(configuration) { app in
+            try await SignInHarness.withServer(configuration) { app in
                 for token in tokens {
                     let status = try await stage.fetch(token, at: app).status
                     #expect(status == 200)
@@ -73,7 +73,7 @@ import Testing
             }
             // Again there is nothing to do, and nothing is done.
             let contents = try contents(stage)
-            _ = try await rotate(stage, [Self.newKey, ResourceStage.key])
+            _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
             #expect(try self.contents(stage) == contents)
             let events = try stage.database.texts("SELECT details FROM audit_events WHERE kind = 'vault.rotated'")
             #expect(events.count == 2)
@@ -83,12 +83,12 @@ import Testing
 
     @Test("Rows that none of the keys opens are left as they are, and told of; the others are done")
     func unreadable() async throws {
-        try await ResourceStage.with { stage in
+        try await ResourceHarness.with { stage in
             for user in ["jane", "ravi"] { _ = try await stage.signIn(user: user) }
             try stage.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
             let before = try contents(stage)
             do {
-                _ = try await rotate(stage, [Self.newKey, ResourceStage.key])
+                _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
                 Issue.record("it did not say so")
             } catch let failure as OperatorFailure {
                 #expect(failure.description.hasPrefix("1 rows were encrypted again, and 1 were not"))
@@ -102,16 +102,16 @@ import Testing
     @Test("A row that a server has claimed is put under the other key, and what the server gets is stored all the same")
     func claimed() async throws {
         let gate = Gate()
-        try await ResourceStage.with(
+        try await ResourceHarness.with(
             pause: { _ in await gate.pass() },
-            configure: { $0.vaultKeys = EncryptionKey.of(ResourceStage.key, Self.newKey) }
+            configure: { $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey) }
         ) { stage in
             let token = try await stage.signIn()
             stage.simulator.expireAccessTokens(at: "meetings")
             stage.simulator.setFaults([.tokenSlow], for: "meetings")
             async let answer = stage.fetch(token)
             await gate.untilWaiting()
-            _ = try await rotate(stage, [Self.newKey, ResourceStage.key])
+            _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
             gate.open()
             #expect(try await answer.status == 200)
             stage.simulator.expireAccessTokens(at: "meetings")
@@ -122,16 +122,16 @@ import Testing
     @Test("The command counts, and does it with --apply; doctor says what is under which key")
     func commands() async throws {
         try await AdminHarness.with { stage in
-            let environment = ["LATCHKEY_VAULT_ENCRYPTION_KEYS": "\(Self.newKey),\(ResourceStage.key)"]
+            let environment = ["LATCHKEY_VAULT_ENCRYPTION_KEYS": "\(Self.newKey),\(ResourceHarness.key)"]
             let none = try await stage.run(["vault", "rotate"], environment: environment)
             #expect(none.status == 1)
             #expect(none.output.contains("there is no database"))
         }
-        try await ResourceStage.with { stage in
+        try await ResourceHarness.with { stage in
             for user in ["jane", "ravi"] { _ = try await stage.signIn(user: user) }
             try stage.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
             func run(_ arguments: [String], _ keys: String) async throws -> LatchkeyProcess.Ending {
-                let configuration = stage.stage.configuration
+                let configuration = stage.harness.configuration
                 let environment = [
                     "LATCHKEY_DATABASE_URL": "\(configuration.database.url)",
                     "LATCHKEY_VAULT_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": AdminHarness.apiKey,
@@ -140,17 +140,17 @@ import Testing
                 ]
                 return await (try LatchkeyProcess(arguments, environment: environment)).ending()
             }
-            let sick = try await run(["doctor"], "\(Self.newKey),\(ResourceStage.key)")
+            let sick = try await run(["doctor"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(sick.status == 1)
             #expect(
                 sick.output.contains(
                     "1 rows of tokens are encrypted with keys that vault.encryption_keys does not have"))
             #expect(sick.output.contains("1 rows of tokens are encrypted with an older key"))
             try stage.database.change("DELETE FROM provider_tokens WHERE serial = 1")
-            let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceStage.key)")
+            let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(dry.status == 0, "\(dry.output)")
             #expect(dry.output.contains("with older keys: 1"))
-            let done = try await run(["vault", "rotate", "--apply"], "\(Self.newKey),\(ResourceStage.key)")
+            let done = try await run(["vault", "rotate", "--apply"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(done.status == 0, "\(done.output)")
             #expect(done.output.contains("1 rows were encrypted again"))
             let well = try await run(["doctor"], Self.newKey)
@@ -162,8 +162,8 @@ import Testing
     @Test("The demonstration makes its own key for a provider that keeps tokens; a server does not start without one")
     func demo() async throws {
         let directory = try TemporaryDirectory()
-        try await ResourceStage.with { stage in
-            var configuration = stage.stage.configuration
+        try await ResourceHarness.with { stage in
+            var configuration = stage.harness.configuration
             configuration.vaultKeys = []
             #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))

@@ -1,12 +1,13 @@
 import CarrierSimulator
 import HTTPServer
 import HTTPTypes
+import Primitives
 import TestSupport
 
 extension ConformanceCase {
-    /// One thing that makes a case what it is.
+    /// A change that defines a case.
     struct Change: Sendable {
-        typealias Endpoint = CarrierFront.Endpoint
+        typealias Endpoint = CarrierProxy.Endpoint
 
         let apply: @Sendable (inout ConformanceCase) -> Void
 
@@ -14,7 +15,7 @@ extension ConformanceCase {
             Change { $0.faults.formUnion(faults) }
         }
 
-        /// A carrier of another kind, which is not wrong.
+        /// A carrier of another, correct kind.
         static func carrier(_ edit: @escaping @Sendable (inout Carrier) -> Void) -> Change {
             Change { $0.nature.append(edit) }
         }
@@ -22,19 +23,19 @@ extension ConformanceCase {
         /// Signs with ES256.
         static let es256 = carrier { $0.signingAlgorithm = .es256 }
 
-        static func draft(_ edit: @escaping @Sendable (inout IDTokenDraft) -> Void) -> Change {
+        static func draft(_ edit: @escaping @Sendable (inout TokenDraft) -> Void) -> Change {
             Change { $0.tampering.idTokens.append(edit) }
         }
 
-        static func claim(_ name: String, _ value: JSON?) -> Change { draft { $0.claims[name] = value } }
+        static func claim(_ name: String, _ value: JSONValue?) -> Change { draft { $0.claims[name] = value } }
         static func claim(_ name: String, plus suffix: String) -> Change {
             draft { $0.claims[name] = $0.claims[name]?.appending(suffix) }
         }
-        /// A NumericDate so many seconds from now.
+        /// A NumericDate that is some seconds from now.
         static func claim(_ name: String, inSeconds seconds: Int64) -> Change {
-            draft { $0.claims[name] = $0.moment(plus: seconds) }
+            draft { $0.claims[name] = $0.time(plus: seconds) }
         }
-        static func header(_ name: String, _ value: JSON?) -> Change { draft { $0.header[name] = value } }
+        static func header(_ name: String, _ value: JSONValue?) -> Change { draft { $0.header[name] = value } }
         static func compact(_ edit: @escaping @Sendable (inout String) -> Void) -> Change {
             Change { $0.tampering.compactForms.append(edit) }
         }
@@ -42,23 +43,23 @@ extension ConformanceCase {
         static func object(_ endpoint: Endpoint, _ edit: @escaping @Sendable (inout JSONMembers) -> Void) -> Change {
             Change { $0.tampering.objects[endpoint, default: []].append(edit) }
         }
-        static func metadata(_ name: String, _ value: JSON?) -> Change { object(.discovery) { $0[name] = value } }
+        static func metadata(_ name: String, _ value: JSONValue?) -> Change { object(.discovery) { $0[name] = value } }
         static func metadata(_ name: String, plus suffix: String) -> Change {
             object(.discovery) { $0[name] = $0[name]?.appending(suffix) }
         }
-        static func tokens(_ name: String, _ value: JSON?) -> Change { object(.token) { $0[name] = value } }
-        static func claims(_ name: String, _ value: JSON?) -> Change { object(.userInfo) { $0[name] = value } }
-        /// The keys of the key set, one after another.
+        static func tokens(_ name: String, _ value: JSONValue?) -> Change { object(.token) { $0[name] = value } }
+        static func claims(_ name: String, _ value: JSONValue?) -> Change { object(.userInfo) { $0[name] = value } }
+        /// The keys of the key set, in order.
         static func keys(_ edit: @escaping @Sendable (inout [JSONMembers]) -> Void) -> Change {
             object(.keys) { set in
                 var keys = set.keys
                 edit(&keys)
-                set["keys"] = .array(keys.map(JSON.object))
+                set["keys"] = .array(keys.map(\.value))
             }
         }
 
         static func answer(_ endpoint: Endpoint, _ edit: @escaping @Sendable (inout Response) -> Void) -> Change {
-            Change { $0.tampering.answers[endpoint, default: []].append(edit) }
+            Change { $0.tampering.responses[endpoint, default: []].append(edit) }
         }
         static func answer(_ endpoint: Endpoint, _ text: String) -> Change { answer(endpoint, 200, text) }
         static func answer(_ endpoint: Endpoint, _ status: Int, _ text: String) -> Change {
@@ -72,14 +73,14 @@ extension ConformanceCase {
         static func label(_ endpoint: Endpoint, _ contentType: String) -> Change {
             answer(endpoint) { $0.headers[.contentType] = contentType }
         }
-        /// To an address that must not be followed: another path of the same server, or wherever `location` says.
+        /// A redirect that must not be followed: to another path of the same server, or to `location`.
         static func redirect(_ endpoint: Endpoint, _ status: Int, to location: String? = nil) -> Change {
             answer(endpoint) { response in
                 response = Response(status: .init(code: status))
                 response.headers[.location] = location ?? "canary/redirect"
             }
         }
-        static func raw(_ endpoint: Endpoint, _ script: @escaping CarrierFront.Script) -> Change {
+        static func raw(_ endpoint: Endpoint, _ script: @escaping CarrierProxy.Script) -> Change {
             Change { $0.scripts[endpoint] = script }
         }
 
@@ -92,7 +93,7 @@ extension ConformanceCase {
         static func app(_ edit: @escaping @Sendable (inout Fields) -> Void) -> Change { Change { $0.appEdit = edit } }
         static func posts(_ count: Int) -> Change { Change { $0.tokenPosts = count } }
         static func fetches(_ counts: ClosedRange<Int>) -> Change { Change { $0.keyFetches = counts } }
-        /// As long as its metadata says, which is days.
+        /// The metadata is cached for days.
         static let elsewhere = Change { $0.recoversElsewhere = true }
         static func later(_ seconds: Int) -> Change {
             Change { row in
@@ -105,7 +106,7 @@ extension ConformanceCase {
         static let phone = Change { $0.flow = .phone }
         static let transaction = Change { $0.flow = .transaction }
         static func notified(_ statuses: Int...) -> Change { Change { $0.notified = statuses } }
-        static func callback(_ edit: @escaping @Sendable (inout [Returned.Item]) -> Void) -> Change {
+        static func callback(_ edit: @escaping @Sendable (inout [AuthorizationCallback.Item]) -> Void) -> Change {
             Change { $0.callbackEdit = edit }
         }
         /// A parameter of the authorization response.
@@ -120,9 +121,9 @@ extension ConformanceCase {
                 for index in items.indices where items[index].name == name { items[index].value += suffix }
             }
         }
-        /// The carrier's network is held to its issuer by the configuration.
+        /// The configuration pins the carrier's network to its issuer.
         static let pinned = Change { $0.isPinned = true }
-        /// What happens instead of a sign-in at the case's carrier, and ends sessions or not.
+        /// Steps that replace the sign-in and may end sessions.
         static func logout(_ steps: @escaping Steps) -> Change {
             Change { row in
                 row.isLogout = true
@@ -133,27 +134,16 @@ extension ConformanceCase {
     }
 }
 
-extension JSON {
-    /// A text with more after it.
-    func appending(_ suffix: String) -> JSON {
-        guard case .text(let text) = self else { return self }
-        return .text(text + suffix)
-    }
-
-    var text: String {
-        guard case .text(let text) = self else { return "" }
-        return text
-    }
+extension JSONValue {
+    /// A string with a suffix; another value unchanged.
+    func appending(_ suffix: String) -> JSONValue { string.map { .string($0 + suffix) } ?? self }
 }
 
 extension JSONMembers {
     /// The keys of a key set.
-    var keys: [JSONMembers] {
-        guard case .array(let keys)? = self["keys"] else { return [] }
-        return keys.compactMap { if case .object(let key) = $0 { key } else { nil } }
-    }
+    var keys: [JSONMembers] { (self["keys"]?.array ?? []).compactMap { $0.object.map(JSONMembers.init) } }
 
-    func with(_ name: String, _ value: JSON?) -> JSONMembers {
+    func with(_ name: String, _ value: JSONValue?) -> JSONMembers {
         var members = self
         members[name] = value
         return members

@@ -4,9 +4,9 @@ import CryptoExtras
 import Foundation
 import Primitives
 
-/// Keys of the tests' own, and key sets that no carrier should have.
+/// The tests' own keys, and invalid key sets.
 enum ConformanceKeys {
-    /// Nil only where the machine cannot make a key; the cases that need it fail then.
+    /// Nil only if the machine cannot make a key; the cases that need it fail then.
     static let rsa = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
     static let p384 = P384.Signing.PrivateKey()
     static let ed25519 = Curve25519.Signing.PrivateKey()
@@ -14,36 +14,37 @@ enum ConformanceKeys {
     static func rsaJWK(_ keyID: String?, use: String = "sig", alg: String? = nil) -> JSONMembers {
         let numbers = try? rsa?.publicKey.getKeyPrimitives()
         let key: JSONMembers = [
-            "kty": "RSA", "use": .text(use), "n": .text(Base64URL.encode(Array(numbers?.modulus ?? Data()))),
-            "e": .text(Base64URL.encode(Array(numbers?.publicExponent ?? Data()))),
+            "kty": "RSA", "use": .string(use), "n": .string(Base64URL.encode(Array(numbers?.modulus ?? Data()))),
+            "e": .string(Base64URL.encode(Array(numbers?.publicExponent ?? Data()))),
         ]
-        return key.with("kid", keyID.map(JSON.text)).with("alg", alg.map(JSON.text))
+        return key.with("kid", keyID.map(JSONValue.string)).with("alg", alg.map(JSONValue.string))
     }
 
     static func ecJWK(_ keyID: String?, use: String = "sig", curve: String = "P-256") -> JSONMembers {
         let point = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation)
         let key: JSONMembers = [
-            "kty": "EC", "use": .text(use), "crv": .text(curve), "x": .text(Base64URL.encode(Array(point.prefix(32)))),
-            "y": .text(Base64URL.encode(Array(point.suffix(32)))),
+            "kty": "EC", "use": .string(use), "crv": .string(curve),
+            "x": .string(Base64URL.encode(Array(point.prefix(32)))),
+            "y": .string(Base64URL.encode(Array(point.suffix(32)))),
         ]
-        return key.with("kid", keyID.map(JSON.text))
+        return key.with("kid", keyID.map(JSONValue.string))
     }
 
     static func p384JWK(_ keyID: String?) -> JSONMembers {
         let point = Array(p384.publicKey.rawRepresentation)
         let key: JSONMembers = [
-            "kty": "EC", "use": "sig", "crv": "P-384", "x": .text(Base64URL.encode(Array(point.prefix(48)))),
-            "y": .text(Base64URL.encode(Array(point.suffix(48)))),
+            "kty": "EC", "use": "sig", "crv": "P-384", "x": .string(Base64URL.encode(Array(point.prefix(48)))),
+            "y": .string(Base64URL.encode(Array(point.suffix(48)))),
         ]
-        return key.with("kid", keyID.map(JSON.text))
+        return key.with("kid", keyID.map(JSONValue.string))
     }
 
     static func ed25519JWK(_ keyID: String?) -> JSONMembers {
         let key: JSONMembers = [
             "kty": "OKP", "use": "sig", "crv": "Ed25519",
-            "x": .text(Base64URL.encode(Array(ed25519.publicKey.rawRepresentation))),
+            "x": .string(Base64URL.encode(Array(ed25519.publicKey.rawRepresentation))),
         ]
-        return key.with("kid", keyID.map(JSON.text))
+        return key.with("kid", keyID.map(JSONValue.string))
     }
 
     static func rsaSignature(_ input: [UInt8]) -> [UInt8] {
@@ -51,7 +52,7 @@ enum ConformanceKeys {
         return Array(signature?.rawRepresentation ?? Data())
     }
 
-    /// What a key with the exponent 1 takes for a signature: the padded hash itself (RFC 8017 section 9.2).
+    /// The signature for a key with the exponent 1: the padded hash itself (RFC 8017 section 9.2).
     static func signatureForExponentOne(_ input: [UInt8]) -> [UInt8] {
         let algorithm: [UInt8] = [
             0x30, 0x31, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04,
@@ -61,16 +62,16 @@ enum ConformanceKeys {
         return [0, 1] + [UInt8](repeating: 0xFF, count: 254 - end.count) + end
     }
 
-    /// A number of so many bytes that looks like a modulus.
-    static func modulus(bytes: Int, first: UInt8 = 0xC5, last: UInt8 = 0xC5) -> JSON {
+    /// A number of `bytes` bytes that looks like a modulus.
+    static func modulus(bytes: Int, first: UInt8 = 0xC5, last: UInt8 = 0xC5) -> JSONValue {
         var number = [UInt8](repeating: 0xC5, count: bytes)
         number[0] = first
         number[bytes - 1] = last
-        return .text(Base64URL.encode(number))
+        return .string(Base64URL.encode(number))
     }
 
-    /// The texts and bytes that have been taken for a secret where a public key stood (RFC 8725 section 2.1).
-    static func mistakenSecrets(_ draft: IDTokenDraft) -> [String: [UInt8]] {
+    /// Encodings of a public key that implementations have used as an HMAC key (RFC 8725 section 2.1).
+    static func mistakenSecrets(_ draft: TokenDraft) -> [String: [UInt8]] {
         let pem = draft.publicPEM.trimmingCharacters(in: .whitespacesAndNewlines)
         let base64 = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
         let der = Array(Data(base64Encoded: base64) ?? Data())
@@ -83,7 +84,8 @@ enum ConformanceKeys {
             "spki-pem": Array(pem.utf8), "spki-pem-newline": Array((pem + "\n").utf8), "spki-der": der,
             "spki-base64": Array(base64.utf8), "pkcs1-pem": Array(pkcs1PEM.utf8),
             "pkcs1-pem-newline": Array((pkcs1PEM + "\n").utf8), "pkcs1-der": pkcs1, "jwk": jwk.serialized,
-            "n": Array((jwk["n"]?.text ?? "").utf8), "e": Array((jwk["e"]?.text ?? "").utf8), "RSA": Array("RSA".utf8),
+            "n": Array((jwk["n"]?.string ?? "").utf8), "e": Array((jwk["e"]?.string ?? "").utf8),
+            "RSA": Array("RSA".utf8),
             "RS256": Array("RS256".utf8), "empty": [],
         ]
     }

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 extension ConformanceRun {
-    /// Goes to the carrier with a browser, has the user approve, and stops where the browser is sent back.
-    func comeBack(with browser: Browser = Browser()) async throws -> (Browser, Returned) {
+    /// Sends a browser to the carrier, where the user approves, and stops at the redirect back.
+    func comeBack(with browser: Browser = Browser()) async throws -> (Browser, AuthorizationCallback) {
         let start = App.form([
-            "client_type": "web", "client_id": row.clientID, "redirect_uri": ConformanceStage.webURI,
+            "client_type": "web", "client_id": row.clientID, "redirect_uri": ConformanceHarness.webURI,
             "mccmnc": mccmnc, "scope": row.scope,
         ])
-        let asked = try await browser.get("http://127.0.0.1:\(stage.app.port)/auth/zenkey/start?\(start)")
+        let asked = try await browser.get("http://127.0.0.1:\(harness.app.port)/auth/zenkey/start?\(start)")
         try #require(asked.status == 303)
         var back = try await browser.get(asked.location)
         if back.status == 200 {
@@ -19,56 +19,57 @@ extension ConformanceRun {
             for item in asked.parameters.items { form[item.name] = item.value }
             back = try await browser.post(asked.location.prefix { $0 != "?" } + "/approve", form: form)
         }
-        var returned = Returned(
+        var returned = AuthorizationCallback(
             callback: String(back.location.prefix { $0 != "?" }),
-            items: back.parameters.items.map { Returned.Item(name: $0.name, value: $0.value) })
+            items: back.parameters.items.map { AuthorizationCallback.Item(name: $0.name, value: $0.value) })
         keepSecret([returned["code"]].compactMap(\.self))
         row.callbackEdit?(&returned.items)
         return (browser, returned)
     }
 
-    /// Brings an authorization response to Latchkey.
-    func finish(_ browser: Browser, _ returned: Returned) async throws -> App.Answer {
+    /// Passes an authorization response to Latchkey.
+    func finish(_ browser: Browser, _ returned: AuthorizationCallback) async throws -> App.Answer {
         let page = try await timed { try await browser.get(returned.callback + "?" + returned.query) }
         return App.Answer(response: page.response, json: App.Members(of: page.response.body))
     }
 
-    func finish(_ both: (browser: Browser, returned: Returned)) async throws -> App.Answer {
+    func finish(_ both: (browser: Browser, returned: AuthorizationCallback)) async throws -> App.Answer {
         try await finish(both.browser, both.returned)
     }
 
-    /// The same by a form that another site has the browser post: without cookies, which it brings where it is led on to.
-    func finishByForm(_ browser: Browser, _ returned: Returned) async throws -> App.Answer {
+    /// The same by a form that another site posts: the browser sends its cookies only with the redirect
+    /// that follows.
+    func finishByForm(_ browser: Browser, _ returned: AuthorizationCallback) async throws -> App.Answer {
         var form: [String: String] = [:]
         for item in returned.items { form[item.name] = item.value }
         let passed = try await Browser().post(returned.callback, form: form)
         try #require(passed.status == 303)
         let page = try await timed {
-            try await browser.get("http://127.0.0.1:\(stage.app.port)\(passed.location)")
+            try await browser.get("http://127.0.0.1:\(harness.app.port)\(passed.location)")
         }
         return App.Answer(response: page.response, json: App.Members(of: page.response.body))
     }
 
-    /// Has the carrier ask its user, who approves, and looks what came of it.
+    /// Starts a backchannel authentication, approves it, and polls the result.
     func signInByPhone() async throws -> App.Answer {
         let path = "/auth/zenkey-async-signin"
         let fields = [
             "login_hint": "+12025550123", "client_id": row.clientID, "scope": row.scope, "mccmnc": mccmnc,
-            "redirect_uri": Stage.redirectURI, "acr_values": "a3",
+            "redirect_uri": SignInHarness.redirectURI, "acr_values": "a3",
         ]
         let started = try await timed {
-            try await stage.app.send(
+            try await harness.app.send(
                 "POST", path, headers: ["Content-Type: application/json"], body: App.json(fields))
         }
         guard let handle = started.json["auth_req_id"]?.string else { return started }
         if !row.faults.contains(.notificationBeforeResponse) {
-            let id = try #require(stage.simulator.backchannelAuthenticationRequests(at: mccmnc).last)
-            #expect(try await stage.simulator.answer(id, .approved) == row.notified)
+            let id = try #require(harness.simulator.backchannelAuthenticationRequests(at: mccmnc).last)
+            #expect(try await harness.simulator.complete(id, .approved) == row.notified)
         }
-        return try await timed { try await stage.app.send("GET", path + "/" + handle) }
+        return try await timed { try await harness.app.send("GET", path + "/" + handle) }
     }
 
-    /// A session from a sign-in at which nothing is wrong.
+    /// A session of a sign-in without faults.
     func session() async throws -> String {
         behave()
         let session = try await post(try fields()).token
@@ -76,9 +77,9 @@ extension ConformanceRun {
         return try #require(session)
     }
 
-    /// What the app sends for a transaction that the user approved.
+    /// The app's fields for an approved transaction.
     func transactionFields() throws -> ConformanceCase.Fields {
-        var fields = try stage.authorizedResponse(
+        var fields = try harness.authorizedResponse(
             mccmnc, clientID: row.clientID, acr: "a3", context: "Pay $10 to the grocer")
         keepSecret(["code", "code_verifier"].compactMap { fields[$0] })
         row.appEdit?(&fields)
@@ -86,7 +87,7 @@ extension ConformanceRun {
     }
 
     private func approve(_ fields: ConformanceCase.Fields, _ session: String) async throws -> App.Answer {
-        try await timed { try await stage.app.authorize(fields, session) }
+        try await timed { try await harness.app.authorize(fields, session) }
     }
 
     func approveTransaction() async throws -> App.Answer {
@@ -94,7 +95,7 @@ extension ConformanceRun {
         return try await approve(try transactionFields(), session)
     }
 
-    /// Comes with the code of an approved transaction again.
+    /// Repeats the code of an approved transaction.
     func approveTransactionTwice() async throws -> App.Answer {
         let session = try await session()
         let fields = try transactionFields()

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What was seen of a case.
+/// The observed result of a case.
 struct Outcome: Sendable {
     var verdict = ConformanceCase.Verdict.unexpected
     var statuses: [Int] = []
@@ -14,9 +14,9 @@ struct Outcome: Sendable {
     var userInfoCalls = 0
 }
 
-/// One case at a carrier of its own.
+/// A case at its own carrier.
 struct ConformanceRun: Sendable {
-    let stage: ConformanceStage
+    let harness: ConformanceHarness
     let row: ConformanceCase
     let mccmnc: String
     private let secrets = Texts()
@@ -26,59 +26,59 @@ struct ConformanceRun: Sendable {
         let texts = Mutex<[String]>([])
     }
 
-    /// The longest that any answer was waited for.
+    /// The longest wait for a response.
     private final class Watch: Sendable {
         let longest = Mutex(Duration.zero)
     }
 
-    init(_ row: ConformanceCase, on stage: ConformanceStage) {
+    init(_ row: ConformanceCase, on harness: ConformanceHarness) {
         self.row = row
-        self.stage = stage
-        mccmnc = stage.newCarrier(of: row)
+        self.harness = harness
+        mccmnc = harness.newCarrier(of: row)
     }
 
-    /// Makes the carrier do what is wrong.
+    /// Turns the case's faults on.
     func misbehave() {
-        stage.front.setScripts(row.scripts, for: mccmnc)
-        stage.simulator.update(mccmnc) { carrier in
+        harness.proxy.setScripts(row.scripts, for: mccmnc)
+        harness.simulator.update(mccmnc) { carrier in
             carrier.faults = row.faults
             carrier.tampering = row.tampering
-            // What must not be heard of again: tokens, and who it is about.
+            // Secrets that must not appear later: tokens and subjects.
             carrier.tampering.compactForms.append { [secrets] token in
                 let text = token
                 secrets.texts.withLock { $0.append(text) }
             }
             carrier.tampering.idTokens.append { [secrets] draft in
-                guard let subject = draft.claims["sub"]?.text else { return }
+                guard let subject = draft.claims["sub"]?.string else { return }
                 secrets.texts.withLock { $0.append(subject) }
             }
             carrier.tampering.objects[.token, default: []].append { [secrets] tokens in
-                let texts = ["access_token", "refresh_token"].compactMap { tokens[$0]?.text }
+                let texts = ["access_token", "refresh_token"].compactMap { tokens[$0]?.string }
                 secrets.texts.withLock { $0 += texts }
             }
         }
     }
 
-    /// Makes the carrier do what is right.
+    /// Turns all faults off.
     func behave() {
-        stage.front.setScripts([:], for: mccmnc)
-        stage.simulator.update(mccmnc) { carrier in
+        harness.proxy.setScripts([:], for: mccmnc)
+        harness.simulator.update(mccmnc) { carrier in
             carrier.faults = []
             carrier.tampering = .init()
         }
     }
 
     func fields() throws -> ConformanceCase.Fields {
-        let fields = try stage.authorizedResponse(
+        let fields = try harness.authorizedResponse(
             mccmnc, clientID: row.clientID, scope: row.scope, acr: row.acr, context: row.context)
         keepSecret(["code", "code_verifier"].compactMap { fields[$0] })
         return fields
     }
 
-    /// Has texts looked for in answers and the log.
+    /// Adds strings that responses and the log must not contain.
     func keepSecret(_ values: [String]) { secrets.texts.withLock { $0 += values } }
 
-    /// Signs in as the case's app does.
+    /// Signs in with the case's flow.
     func signIn() async throws -> App.Answer {
         switch row.flow {
         case .code:
@@ -92,10 +92,10 @@ struct ConformanceRun: Sendable {
     }
 
     func post(_ fields: ConformanceCase.Fields) async throws -> App.Answer {
-        try await timed { try await stage.app.signIn(fields) }
+        try await timed { try await harness.app.signIn(fields) }
     }
 
-    /// Notes how long Latchkey is waited for.
+    /// Measures how long Latchkey takes.
     func timed<Value>(_ call: () async throws -> Value) async throws -> Value {
         let start = ContinuousClock.now
         let value = try await call()
@@ -106,25 +106,25 @@ struct ConformanceRun: Sendable {
 
     var longest: Duration { clock.longest.withLock(\.self) }
 
-    /// Does what the case is about.
+    /// Runs the case.
     func answers() async throws -> [App.Answer] {
         if let steps = row.steps { return try await steps(self) }
         return [try await signIn()]
     }
 
     func outcome(of answers: [App.Answer]) -> Outcome {
-        let front = stage.front
+        let proxy = harness.proxy
         var outcome = Outcome(statuses: answers.map(\.status))
-        outcome.tokenPosts = front.count(.token, mccmnc)
-        outcome.keyFetches = front.count(.keys, mccmnc)
-        outcome.userInfoCalls = front.count(.userInfo, mccmnc)
+        outcome.tokenPosts = proxy.count(.token, mccmnc)
+        outcome.keyFetches = proxy.count(.keys, mccmnc)
+        outcome.userInfoCalls = proxy.count(.userInfo, mccmnc)
         let verdicts = Set(answers.map { verdict(of: $0, tokenPosts: outcome.tokenPosts) })
         if verdicts.count == 1, let verdict = verdicts.first { outcome.verdict = verdict }
         return outcome
     }
 
     private func verdict(of answer: App.Answer, tokenPosts: Int) -> ConformanceCase.Verdict {
-        if row.flow == .redirect, let verdict = Returned.verdict(of: answer) { return verdict }
+        if row.flow == .redirect, let verdict = AuthorizationCallback.verdict(of: answer) { return verdict }
         if row.flow == .transaction, answer.status == 200 {
             return answer.json["authorized"]?.bool == true && answer.json["receipt"] != nil ? .signedIn : .unexpected
         }
@@ -140,21 +140,21 @@ struct ConformanceRun: Sendable {
         }
     }
 
-    /// What must not have been answered or logged, as far as it is long enough to be told from chance.
+    /// Whether a text contains a secret. Short secrets are ignored because they can occur by chance.
     func secretsHeard(in text: String) -> Bool {
         secrets.texts.withLock { $0 }.contains { $0.utf8.count >= 16 && text.contains($0) }
     }
 }
 
 extension ConformanceRun {
-    /// What was seen of a case: its positive twin, itself, and a clean sign-in straight after.
+    /// The observed results of a case: its positive twin, the case, and a clean sign-in right after it.
     private struct Seen {
         let twin: ConformanceRun
         let twinAnswer: App.Answer
         let run: ConformanceRun
         let answers: [App.Answer]
         let outcome: Outcome
-        /// MiB, where that can be known.
+        /// In MiB, if known.
         let grown: Int?
         let log: String
         let start: ContinuousClock.Instant
@@ -162,54 +162,54 @@ extension ConformanceRun {
         let cleanAnswer: App.Answer
     }
 
-    /// Goes through a case and judges what was seen of it.
-    static func perform(_ row: ConformanceCase, on stage: ConformanceStage) async throws {
-        // While the machine stands still, deadlines pass that nobody let pass: a run of then says nothing.
+    /// Runs a case and checks its results.
+    static func perform(_ row: ConformanceCase, on harness: ConformanceHarness) async throws {
+        // If the machine paused, deadlines have passed for no reason of the server's: the run is repeated.
         for _ in 0..<4 {
-            let pauses = stage.pauses.count
-            let seen = try await see(row, on: stage)
-            if pauses == stage.pauses.count { return judge(seen, on: stage) }
+            let pauses = harness.pauses.count
+            let seen = try await see(row, on: harness)
+            if pauses == harness.pauses.count { return judge(seen, on: harness) }
         }
-        judge(try await see(row, on: stage), on: stage)
+        judge(try await see(row, on: harness), on: harness)
     }
 
-    private static func see(_ row: ConformanceCase, on stage: ConformanceStage) async throws -> Seen {
-        let twin = ConformanceRun(row.twin, on: stage)
+    private static func see(_ row: ConformanceCase, on harness: ConformanceHarness) async throws -> Seen {
+        let twin = ConformanceRun(row.twin, on: harness)
         let twinAnswer = try await twin.signIn()
 
-        let run = ConformanceRun(row, on: stage)
+        let run = ConformanceRun(row, on: harness)
         run.misbehave()
-        let logged = stage.process.said.utf8.count
-        let memory = ProcessMemory(of: stage.process)
+        let logged = harness.process.said.utf8.count
+        let memory = ProcessMemory(of: harness.process)
         let start = ContinuousClock.now
         let answers = try await run.answers()
         let grown = memory.growth()
         let outcome = run.outcome(of: answers)
-        let log = String(decoding: Array(stage.process.said.utf8.dropFirst(logged)), as: UTF8.self)
+        let log = String(decoding: Array(harness.process.said.utf8.dropFirst(logged)), as: UTF8.self)
 
         run.behave()
-        let clean = row.recoversElsewhere ? ConformanceRun(row.twin, on: stage) : run.well
+        let clean = row.recoversElsewhere ? ConformanceRun(row.twin, on: harness) : run.well
         return Seen(
             twin: twin, twinAnswer: twinAnswer, run: run, answers: answers, outcome: outcome, grown: grown, log: log,
             start: start, clean: clean, cleanAnswer: try await clean.signIn())
     }
 
-    private static func judge(_ seen: Seen, on stage: ConformanceStage) {
+    private static func judge(_ seen: Seen, on harness: ConformanceHarness) {
         let (run, row, answers) = (seen.run, seen.run.row, seen.answers)
         seen.twin.expectSuccess(seen.twinAnswer, "the positive twin")
-        stage.outcomes.withLock { $0[row.id] = seen.outcome }
+        harness.outcomes.withLock { $0[row.id] = seen.outcome }
         let texts = answers.map { $0.response.text + ($0.response["location"] ?? "") }
         #expect(seen.outcome.verdict == row.verdict, "\(texts)")
         if !row.says.isEmpty {
             #expect(answers.allSatisfy { $0.json["error_description"]?.string?.contains(row.says) == true }, "\(texts)")
         }
         run.expectTraffic(seen.outcome, answers: answers.count)
-        #expect(run.longest > .zero && run.longest <= ConformanceStage.deadline + .seconds(1))
+        #expect(run.longest > .zero && run.longest <= ConformanceHarness.deadline + .seconds(1))
         if let grown = seen.grown { #expect(grown <= 64, "MiB more than before") }
-        #expect(!texts.contains(where: run.secretsHeard) && !run.secretsHeard(in: seen.log), "a secret was told")
-        seen.clean.expectSuccess(seen.cleanAnswer, "the sign-in straight after")
+        #expect(!texts.contains(where: run.secretsHeard) && !run.secretsHeard(in: seen.log), "a secret leaked")
+        seen.clean.expectSuccess(seen.cleanAnswer, "the sign-in right after")
         if let seconds = row.recovery {
-            stage.patients.withLock { $0.append(.init(run: run.well, due: seen.start + .seconds(seconds + 1))) }
+            harness.delayedChecks.withLock { $0.append(.init(run: run.well, due: seen.start + .seconds(seconds + 1))) }
         }
     }
 
@@ -218,7 +218,7 @@ extension ConformanceRun {
     }
 
     private func expectTraffic(_ outcome: Outcome, answers: Int) {
-        #expect(stage.front.count(.canary, mccmnc) == 0, "an address was asked that only a trap named")
+        #expect(harness.proxy.count(.canary, mccmnc) == 0, "an address was requested that only a trap names")
         let posts = answers * row.flow.tokenPosts
         switch row.verdict {
         case .signedIn:
@@ -238,12 +238,12 @@ extension ConformanceRun {
         if let fetches = row.keyFetches { #expect(fetches.contains(outcome.keyFetches)) }
     }
 
-    /// The same carrier, and an app that does what it should.
-    private var well: ConformanceRun { ConformanceRun(row.twin, mccmnc, on: stage) }
+    /// The same carrier with a correct app.
+    private var well: ConformanceRun { ConformanceRun(row.twin, mccmnc, on: harness) }
 
-    private init(_ row: ConformanceCase, _ mccmnc: String, on stage: ConformanceStage) {
+    private init(_ row: ConformanceCase, _ mccmnc: String, on harness: ConformanceHarness) {
         self.row = row
-        self.stage = stage
+        self.harness = harness
         self.mccmnc = mccmnc
     }
 }
@@ -251,7 +251,7 @@ extension ConformanceRun {
 extension ConformanceCase {
     fileprivate var isAboutUserInfo: Bool { says == "userinfo_subject" || faults.contains(.userInfoWrongSubject) }
 
-    /// The same kind of carrier and the same request, with nothing wrong.
+    /// The same kind of carrier and the same request, without faults.
     var twin: ConformanceCase {
         var twin = ConformanceCase(id, .signedIn, [])
         twin.nature = nature
@@ -265,7 +265,7 @@ extension ConformanceCase {
 }
 
 extension ConformanceCase.Flow {
-    /// For each sign-in. With a transaction there is one for the session and one for the approval.
+    /// Token requests per sign-in. A transaction has one for the session and one for the approval.
     fileprivate var tokenPosts: Int {
         switch self {
         case .code, .redirect: 1
@@ -275,7 +275,7 @@ extension ConformanceCase.Flow {
     }
 }
 
-/// How much memory a process takes more than when this was made. Linux tells; elsewhere there is no measure.
+/// The growth of a process's memory since this was created, on Linux.
 struct ProcessMemory {
     private let folder: String
     private let before: Int?
@@ -283,11 +283,11 @@ struct ProcessMemory {
     init(of process: LatchkeyProcess) {
         folder = "/proc/\(process.identifier)"
         before = Self.mebibytes("VmRSS", folder)
-        // Has the peak counted anew (proc(5)).
+        // Resets the peak (proc(5)).
         try? Data("5".utf8).write(to: URL(fileURLWithPath: folder + "/clear_refs"))
     }
 
-    /// MiB from then to the peak since.
+    /// The growth from the start to the peak, in MiB.
     func growth() -> Int? {
         guard let before, let peak = Self.mebibytes("VmHWM", folder) else { return nil }
         return peak - before

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/conformance.md`: what the cases are and what was seen of them.
+/// `docs/conformance.md`: the cases and their observed results.
 enum ConformanceTable {
-    /// Set to `write`, the run of all cases writes the table.
+    /// With the value `write`, a run of all cases writes the table.
     static let variable = "LATCHKEY_CONFORMANCE_TABLE"
 
     private static let path = Repository.path("docs/conformance.md")
 
     static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
 
-    /// Cases and their verdicts as committed, in their order; those that do not apply have the verdict `–`.
+    /// The committed cases and verdicts, in order; cases that do not apply have the verdict `–`.
     static func committed() throws -> [String] {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -20,21 +20,21 @@ enum ConformanceTable {
         }
     }
 
-    /// Cases and their verdicts as they should be.
+    /// The expected cases and verdicts.
     static var expected: [String] {
         ConformanceCases.sections.flatMap { section in
             section.cases.map { "`\($0.id)` \($0.verdict.rawValue)" } + section.others.map { "`\($0.id)` –" }
         }
     }
 
-    /// After a run of all cases: writes the table if that is asked for, else compares what was seen with it.
+    /// After a run of all cases: writes the table if requested, otherwise compares it with the results.
     static func settle(_ outcomes: [String: Outcome]) throws {
         guard outcomes.count == ConformanceCases.all.count else { return }
         let seen = text(outcomes)
         if isToBeWritten { return try Data(seen.utf8).write(to: URL(fileURLWithPath: path)) }
         let committed = try String(contentsOfFile: path, encoding: .utf8)
         let changes = seen.split(separator: "\n").difference(from: committed.split(separator: "\n"))
-        #expect(changes.isEmpty, "make conformance-table writes docs/conformance.md anew")
+        #expect(changes.isEmpty, "docs/conformance.md differs from the run; make conformance-table writes it")
     }
 
     private static func text(_ outcomes: [String: Outcome]) -> String {
@@ -65,7 +65,7 @@ enum ConformanceTable {
             + "| \(seen.tokenPosts) | \(keyFetches(row, seen)) | \(seen.userInfoCalls) |"
     }
 
-    /// The number, or how many there may be where that is a matter of time.
+    /// The number, or the upper bound if the number depends on timing.
     private static func keyFetches(_ row: ConformanceCase, _ seen: Outcome) -> String {
         guard let range = row.keyFetches, range.count > 1 else { return "\(seen.keyFetches)" }
         return "≤ \(range.upperBound)"
@@ -74,23 +74,23 @@ enum ConformanceTable {
     private static let introduction = """
         # Conformance
 
-        What Latchkey does with carriers that are right in unusual ways, wrong, or hostile. Each case is a sign-in through
-        the HTTP API of one built server that runs from the first case to the last: with a code, by redirects, on the phone,
-        or the approval of a transaction, as the case wants it. Before it the same sign-in at a carrier of the same kind that
-        does nothing wrong must succeed, and straight after it a clean one at the carrier that did wrong. Where what that
-        one said is kept for a while as it should be, the clean one is at another, and at this one when the while is over. No
-        case may sign anybody in who should not be, tell a code, token or `sub` in an answer or the log, ask an address that
-        only a trap names, take 64 MiB more than before, or make anybody wait longer than the deadline of a request to a
-        carrier and a second.
+        The behaviour of Latchkey with carriers that are correct but unusual, wrong, or hostile. Each case is a sign-in
+        through the HTTP API of one server process that runs all cases: with a code, by redirects, by backchannel
+        authentication, or the approval of a transaction. Before the case, the same sign-in must succeed at a correct
+        carrier of the same kind. After the case, a clean sign-in must succeed at once at the carrier of the case. If
+        the carrier's wrong response is cached, the clean sign-in is at another carrier, and at this one after the cache
+        time. No case may create a session that it should not, show a code, token or `sub` in a response or the log,
+        request an address that only a trap names, use 64 MiB more memory than before, or take longer than the deadline
+        of a request to a carrier plus one second.
 
-        Verdicts: `OK` is 200 with a session, or the redirect that tells of one; `REJ` is 401, or the redirect that tells why,
-        and nothing is asked with what the bad token brought; `UP` is 502, or 504 at the deadline; `CFG` is the same before
-        any token request; `CB` is refused where the browser comes back, before any token request for it; `400` asks the app
-        to do something else; `WAIT` is a sign-in on the phone that goes on waiting; `OUT` is 200, or the redirect or page of
-        who comes back, with the session over; `–` does not apply. The other columns are what the case's own carrier saw;
-        logouts are of an OpenID provider beside the carriers.
+        Verdicts: `OK` is 200 with a session, or the redirect that announces one; `REJ` is 401, or the redirect with the
+        error, and the tokens of the response are not used; `UP` is 502, or 504 at the deadline; `CFG` is the same
+        before any token request; `CB` is an error at the callback, before any token request; `400` is an invalid
+        request of the app; `WAIT` is a backchannel authentication that stays pending; `OUT` is 200, or the redirect or
+        page after a logout, with the session ended; `–` does not apply. The other columns count the requests at the
+        case's own carrier; logouts are those of an OpenID provider that is not a carrier.
 
-        `make conformance-table` writes this file from a run; `make test` fails where a run differs from it.
+        `make conformance-table` writes this file from a run; `make test` fails if a run differs from it.
 
         """
 }

@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Primitives
 import Testing
 
 /// The relying-party cases of the certification suites and of the security literature, through the HTTP API.
@@ -12,35 +13,35 @@ import Testing
     @Test("C. The FAPI 2.0 security profile", arguments: ConformanceCases.fapi)
     func fapi(row: ConformanceCase) async throws { try await perform(row) }
 
-    @Test("D. What no suite covers", arguments: ConformanceCases.gaps)
+    @Test("D. Cases that no suite covers", arguments: ConformanceCases.gaps)
     func gaps(row: ConformanceCase) async throws { try await perform(row) }
 
-    @Test("F. Faults of carriers that none of these has", arguments: ConformanceCases.faults)
+    @Test("F. Carrier faults beyond the sections above", arguments: ConformanceCases.faults)
     func faults(row: ConformanceCase) async throws { try await perform(row) }
 
     @Test("E. The security literature", arguments: ConformanceCases.literature)
     func literature(row: ConformanceCase) async throws { try await perform(row) }
 
     private func perform(_ row: ConformanceCase) async throws {
-        try await ConformanceRun.perform(row, on: try #require(ConformanceStage.current))
+        try await ConformanceRun.perform(row, on: try #require(ConformanceHarness.current))
     }
 }
 
 /// The list of cases itself.
 @Suite struct ConformanceListTests {
-    @Test("The committed table has the cases and verdicts that a run must see: make conformance-table writes it")
+    @Test("The committed table lists every case with its expected verdict (make conformance-table writes it)")
     func table() throws {
         guard !ConformanceTable.isToBeWritten else { return }
         #expect(try ConformanceTable.committed() == ConformanceTable.expected)
     }
 
-    @Test("No two cases have one name")
+    @Test("Case names are unique")
     func names() {
         let names = ConformanceCases.all.map(\.id) + ConformanceCases.sections.flatMap { $0.others.map(\.id) }
         #expect(Set(names).count == names.count)
     }
 
-    @Test("Every fault of the simulator that a sign-in meets is in a case")
+    @Test("Every fault of the simulator that affects a sign-in has a case")
     func faults() {
         let used = ConformanceCases.all.reduce(into: Set<CarrierSimulator.Fault>()) { $0.formUnion($1.faults) }
         let missing = CarrierSimulator.Fault.allCases.filter { fault in

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README and the guides promise a newcomer: their own words, run by a shell.
+/// Runs the commands of the README and the guides in a shell.
 @Suite(.serialized) struct DemoTests {
-    /// The shell lines of a document that stand under `<!-- snippet: NAME -->`.
+    /// The shell commands of a document under `<!-- snippet: NAME -->`.
     private func snippet(_ name: String, of document: String = "README.md") throws -> String {
         let text = try Repository.text(document)
         let start = try #require(text.range(of: "<!-- snippet: \(name) -->\n```sh\n")).upperBound
@@ -30,7 +30,7 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    @Test("The README's curl signs a user in, and its next lines show and end the session")
+    @Test("The README's curl commands sign a user in, show the session, and end it")
     func readme() async throws {
         let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
@@ -41,17 +41,17 @@ import Testing
                 .replacingOccurrences(of: ":8081", with: ":\(simulator)")
         }
         let signIn = try shell(here(try snippet("demo")))
-        let answer = try #require(
+        let response = try #require(
             try JSONSerialization.jsonObject(with: Data(signIn.utf8)) as? [String: Any], "\(signIn)")
-        let token = try #require(answer["token"] as? String)
-        #expect(answer["new_user"] as? Bool == true)
+        let token = try #require(response["token"] as? String)
+        #expect(response["new_user"] as? Bool == true)
 
         let session = try shell(here(try snippet("session")), token: token)
         #expect(session.contains("user_id"))
         #expect(session.hasSuffix("{}"))
         #expect(try shell(here(try snippet("session")), token: token).contains("invalid_token"))
 
-        // What the demonstration prints for its user is the same command.
+        // The demonstration prints the same command.
         let printed = demo.said
         #expect(printed.contains("/demo/codes"))
         #expect(printed.contains("/auth/zenkey-signin"))
@@ -59,7 +59,7 @@ import Testing
         #expect(await demo.ending().status == 0)
     }
 
-    @Test("Whoever starts the demonstration is sent to a browser only where there is something to see in one")
+    @Test("The demonstration refers to a browser only if it serves pages")
     func pages() async throws {
         for hasPages in [false, true] {
             let directory = try TemporaryDirectory()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("A demonstration whose port is taken says by which option to choose another")
+    @Test("A demonstration whose port is in use names the option for another port")
     func takenPort() async throws {
         try await withDemo { directory, here in
             let port = here(":8080").dropFirst()
@@ -103,21 +103,21 @@ import Testing
         #expect(await demo.ending().status == 0)
     }
 
-    @Test("The lines of docs/backchannel-authentication.md ask a user, approve, and get the session")
+    @Test("The commands of docs/backchannel-authentication.md ask a user, approve, and get the session")
     func serverInitiated() async throws {
         let document = "docs/backchannel-authentication.md"
         try await withDemo { _, here in
             let started = try shell(here(try snippet("start", of: document)))
-            let answer = try #require(
+            let response = try #require(
                 try JSONSerialization.jsonObject(with: Data(started.utf8)) as? [String: Any], "\(started)")
-            let handle = try #require(answer["auth_req_id"] as? String, "\(started)")
+            let handle = try #require(response["auth_req_id"] as? String, "\(started)")
             #expect(try shell(here(try snippet("approve", of: document))).contains("204"))
             let session = try shell(here(try snippet("poll", of: document)), environment: ["AUTH_REQ_ID": handle])
             #expect(session.contains("refresh_token"), "\(session)")
         }
     }
 
-    @Test("The lines of docs/migration.md move an account, and show it to the operator")
+    @Test("The commands of docs/migration.md move an account and show it to the operator")
     func migration() async throws {
         let document = "docs/migration.md"
         try await withDemo { directory, here in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("The commands under “Run it” are accepted: with a key, a client and a database it would serve")
+    @Test("The commands under “Run it” are valid: the server would start with a key, a client and a database")
     func serve() async throws {
         let directory = try TemporaryDirectory()
         var environment: [String: String] = [:]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That links between `README.md`, `docs/` and the other files lead somewhere.
+/// Links between `README.md`, `docs/` and the other files.
 @Suite struct DocumentLinkTests {
     private struct Link {
         let document: String
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// What headings are called in addresses: in lower case, with hyphens for spaces and without what is no word.
+    /// The fragment of a heading: lower case, with hyphens for spaces and without punctuation.
     private static func anchors(of document: String) throws -> Set<String> {
         var anchors: Set<String> = []
         for (_, text) in try prose(of: document) where text.hasPrefix("#") {
@@ -65,7 +65,7 @@ import Testing
         return anchors
     }
 
-    @Test("Every link within the repository leads to a file, and to a heading of it")
+    @Test("Every link within the repository leads to an existing file and heading")
     func links() throws {
         var count = 0
         for link in try Self.documents().flatMap({ try Self.links(of: $0) }) where !link.target.contains("://") {
@@ -73,17 +73,17 @@ import Testing
             let folder = Self.root.appendingPathComponent(link.document).deletingLastPathComponent()
             let file = link.path.isEmpty ? link.document : nil
             let url = file.map { Self.root.appendingPathComponent($0) } ?? folder.appendingPathComponent(link.path)
-            let place = "\(link.document):\(link.line): \(link.target)"
-            #expect(url.standardizedFileURL.path.hasPrefix(Self.root.path), "\(place) leads out of the repository")
-            #expect(FileManager.default.fileExists(atPath: url.path), "\(place) leads nowhere")
+            let location = "\(link.document):\(link.line): \(link.target)"
+            #expect(url.standardizedFileURL.path.hasPrefix(Self.root.path), "\(location) leads out of the repository")
+            #expect(FileManager.default.fileExists(atPath: url.path), "\(location) leads nowhere")
             guard let anchor = link.anchor, url.pathExtension == "md" else { continue }
             let document = url.standardizedFileURL.path.dropFirst(Self.root.path.count + 1)
-            #expect(try Self.anchors(of: String(document)).contains(anchor), "\(place) is no heading of \(document)")
+            #expect(try Self.anchors(of: String(document)).contains(anchor), "\(location) is no heading of \(document)")
         }
         #expect(count > 100)
     }
 
-    @Test("Every guide is found from the list of guides")
+    @Test("The list of guides links every guide")
     func guides() throws {
         let listed = Set(try Self.links(of: "docs/README.md").map(\.path))
         for document in try Self.documents() where document.hasPrefix("docs/") && document != "docs/README.md" {

@@ -6,17 +6,19 @@ import Primitives
 import TestSupport
 import Testing
 
-/// That every example of `README.md` and `docs/` is run, read or compared by a test (docs/contributing.md, "Documents").
+/// Every example of `README.md` and `docs/` is run, parsed or compared by a test (docs/contributing.md,
+/// "Documents").
 @Suite(.serialized) struct DocumentTests {
-    /// Examples that nothing here can run, by document and first line, with the reason.
+    /// Examples that cannot be run here, by document and first line, with the reason.
     private static let exceptions = [
         "docs/providers.md: pip install oidc-provider-mock && oidc-provider-mock    # listens on port 9400":
-            "it installs; Tests/ThirdParty does the same, with the configuration that stands above it",
-        "docs/containers.md: docker build -t latchkey --build-arg VERSION=1.0.0 --build-arg REVISION=$(git rev-parse HEAD) .":
-            "it needs a container engine; scripts/image-check follows the Dockerfile, scripts/deployment-check compose.yaml",
+            "it installs a package; Tests/ThirdParty does the same, with the configuration above it",
+        "docs/containers.md: docker build -t latchkey --build-arg VERSION=1.0.0 "
+            + "--build-arg REVISION=$(git rev-parse HEAD) .":
+            "it needs a container engine; scripts/image-check and scripts/deployment-check run the files",
     ]
 
-    /// Examples that other tests run: by document, name, and the test's source, where the name stands in quotes.
+    /// Examples that other tests run: by document, name, and the test's source, which contains the name in quotes.
     private static let runElsewhere = [
         ("README.md", "demo", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("README.md", "session", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
@@ -30,7 +32,7 @@ import Testing
         ("docs/linking.md", "js-link", "Tests/Browser/console.py"),
     ]
 
-    /// Examples that are run here, in this order against one demonstration; what each has to answer.
+    /// Examples that are run here, in this order against one demonstration, with the expected responses.
     private static let runHere: [(document: String, name: String, answers: [String])] = [
         ("docs/quick-start.md", "code", ["\"code_verifier\"", "\"mccmnc\":\"310010\""]),
         ("docs/quick-start.md", "sign-in", ["\"name\":\"Ravi Okafor\""]),
@@ -41,7 +43,7 @@ import Testing
         ("docs/linking.md", "link", ["\"issuer\"", "/providers/acme"]),
     ]
 
-    @Test("Every example is tied to a test, or stands among the exceptions with a reason")
+    @Test("Every example has a test, or a reason among the exceptions")
     func tied() throws {
         let all = try Example.all()
         #expect(all.count > 40)
@@ -62,12 +64,12 @@ import Testing
             #expect(
                 isExcepted,
                 """
-                \(example.document):\(example.line): this \(example.language) is held to the truth by nothing. Put \
-                <!-- snippet: NAME -->, <!-- commands --> or <!-- schema: NAME --> in front of it and have a test run it: \
-                docs/contributing.md, “Documents”, says how.
+                \(example.document):\(example.line): no test covers this \(example.language). Put \
+                <!-- snippet: NAME -->, <!-- commands --> or <!-- schema: NAME --> before it and add a test: \
+                see “Documents” in docs/contributing.md.
                 """)
         }
-        #expect(excepted == Set(Self.exceptions.keys), "an exception is of no example any more")
+        #expect(excepted == Set(Self.exceptions.keys), "an exception has no example")
     }
 
     private func isTied(_ example: Example, _ name: String) throws -> Bool {
@@ -78,7 +80,7 @@ import Testing
         return try Example.sources()[name] == example.text
     }
 
-    @Test("Make's targets are there")
+    @Test("Every make target exists")
     func targets() throws {
         let makefile = "\n" + (try Example.text("Makefile"))
         var count = 0
@@ -87,59 +89,59 @@ import Testing
                 let words = line.split(separator: " ").drop { $0 != "make" }.dropFirst()
                 for word in words where !word.contains("=") {
                     count += 1
-                    #expect(makefile.contains("\n\(word):"), "\(example.place): make \(word)")
+                    #expect(makefile.contains("\n\(word):"), "\(example.location): make \(word)")
                 }
             }
         }
         #expect(count > 3)
     }
 
-    @Test("latchkey has each command that is shown, and each command its options")
+    @Test("Every latchkey command and option exists")
     func commands() async throws {
         var helps: [String: String] = [:]
         var count = 0
         for example in try Example.all() where example.note == "commands" {
             for line in example.commands where !line.hasPrefix("export LATCHKEY_") {
                 let words = line.split(separator: " ").map(String.init)
-                #expect(words.first == "latchkey", "\(example.place): \(line)")
+                #expect(words.first == "latchkey", "\(example.location): \(line)")
                 guard words.count > 1 else { continue }
                 var names = [words[1]]
                 if ["users", "api-key", "vault"].contains(words[1]), words.count > 2 { names.append(words[2]) }
                 let path = names.joined(separator: " ")
                 if helps[path] == nil {
                     let help = await (try LatchkeyProcess(["help"] + names)).ending()
-                    // Of what it does not know it tells what there is.
+                    // For an unknown name, the response lists the known ones.
                     helps[path] = help.status == 0 && help.output.contains("latchkey \(path)") ? help.output : ""
                 }
                 let help = helps[path] ?? ""
-                #expect(!help.isEmpty, "\(example.place): there is no latchkey \(path)")
+                #expect(!help.isEmpty, "\(example.location): there is no latchkey \(path)")
                 for option in words where option.hasPrefix("--") {
                     count += 1
-                    #expect(help.contains(option), "\(example.place): latchkey \(path) has no \(option)")
+                    #expect(help.contains(option), "\(example.location): latchkey \(path) has no \(option)")
                 }
             }
         }
         #expect(count > 10)
     }
 
-    @Test("JSON is of the schema that it is said to be of")
+    @Test("JSON examples match their schemas")
     func schemas() throws {
         let contract = try PublishedAPI.contract()
         var count = 0
         for example in try Example.all() {
             guard example.language == "json", let note = example.note, note.hasPrefix("schema: ") else { continue }
             let name = String(note.dropFirst("schema: ".count))
-            let schema = try #require(Self.schema(name), "\(example.place): there is no schema \(name)")
-            // What stands for a value that is another one each time.
+            let schema = try #require(Self.schema(name), "\(example.location): there is no schema \(name)")
+            // A placeholder for a value that differs each time.
             let value = try JSONValue(parsing: Array(example.text.replacing("…", with: "x").utf8))
             let faults = contract.schemas.faults(of: value, schema)
-            #expect(faults.isEmpty, "\(example.place): \(faults)")
+            #expect(faults.isEmpty, "\(example.location): \(faults)")
             count += 1
         }
         #expect(count > 3)
     }
 
-    /// A component, or what the operation of this id answers when all is well.
+    /// A component, or the success response of the operation with this id.
     private static func schema(_ name: String) -> JSONValue? {
         let document = OpenAPIDocument(
             version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
@@ -157,19 +159,19 @@ import Testing
         return nil
     }
 
-    @Test("YAML that is Prometheus' is a configuration of Prometheus")
+    @Test("Prometheus examples are valid Prometheus configurations")
     func prometheus() async throws {
         let examples = try Example.all().filter { $0.language == "yaml" && $0.note == "prometheus" }
         #expect(!examples.isEmpty)
         for example in examples {
             let ending = try await Promtool.check(configuration: example.text)
-            #expect(ending.status == 0, "\(example.place): \(ending.output)")
+            #expect(ending.status == 0, "\(example.location): \(ending.output)")
         }
     }
 
-    @Test("YAML is a configuration, as it stands")
+    @Test("YAML examples are valid configurations")
     func configurations() throws {
-        // Whatever file is named holds a secret that will do there.
+        // Every named file contains a suitable secret.
         let files = FileReader { (path, _) throws(FileReader.Failure) in
             let text: String? =
                 path == "latchkey.yaml"
@@ -183,7 +185,7 @@ import Testing
         var count = 0
         for example in try Example.all() where example.language == "yaml" && example.note != "prometheus" {
             count += 1
-            // What stands for something of the reader's own.
+            // A placeholder for the reader's own value.
             let text = example.text.replacing("id: …", with: "id: client-1")
             let reader = FileReader { (path, limit) throws(FileReader.Failure) in
                 path == "latchkey.yaml"
@@ -194,7 +196,7 @@ import Testing
                 _ = try ConfigurationLoader(files: reader).load(
                     file: "latchkey.yaml", environment: [:], purpose: .operation)
             } catch {
-                Issue.record("\(example.place): \(error)")
+                Issue.record("\(example.location): \(error)")
             }
         }
         #expect(count > 5)
@@ -202,7 +204,7 @@ import Testing
 
     private static let privateKey = P256.Signing.PrivateKey().pemRepresentation
 
-    @Test("What is to be typed does what the documents say, against a demonstration")
+    @Test("Shell examples do what the documents say, against a demonstration")
     func run() async throws {
         let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
@@ -216,11 +218,11 @@ import Testing
             var environment = try shell.code(at: row.name == "link" ? "acme" : "310010")
             environment.merge(try shell.signIn()) { $1 }
             let answer = try shell.run(example.text, environment)
-            for text in row.answers { #expect(answer.contains(text), "\(example.place): \(answer)") }
+            for text in row.answers { #expect(answer.contains(text), "\(example.location): \(answer)") }
             for shown in all where shown.document == row.document && shown.note == "answer: \(row.name)" {
                 let told = try JSONValue(parsing: Array(shown.text.utf8)).object?.members.map(\.name).sorted()
                 let given = try JSONValue(parsing: Array(answer.utf8)).object?.members.map(\.name).sorted()
-                #expect(told != nil && told == given, "\(shown.place)")
+                #expect(told != nil && told == given, "\(shown.location)")
             }
         }
         demo.send(SIGINT)
@@ -228,7 +230,7 @@ import Testing
     }
 }
 
-/// The shell of somebody who follows the documents.
+/// The shell of a reader who follows the documents.
 private struct Shell {
     let port: UInt16
     let carriers: UInt16
@@ -253,17 +255,17 @@ private struct Shell {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// What an app would have got from a carrier or provider.
-    func code(at place: String) throws -> [String: String] {
-        let answer = try run("curl -sS http://127.0.0.1:8081/demo/codes -d mccmnc=\(place)")
-        let members = try JSONValue(parsing: Array(answer.utf8)).object
+    /// An app's response from a carrier or provider.
+    func code(at location: String) throws -> [String: String] {
+        let response = try run("curl -sS http://127.0.0.1:8081/demo/codes -d mccmnc=\(location)")
+        let members = try JSONValue(parsing: Array(response.utf8)).object
         return [
             "CODE": members?["code"]?.string ?? "", "CODE_VERIFIER": members?["code_verifier"]?.string ?? "",
             "NONCE": members?["nonce"]?.string ?? "",
         ]
     }
 
-    /// A session of a user whom no example is about.
+    /// A session of a user that no example uses.
     func signIn() throws -> [String: String] {
         let answer = try run(
             """
@@ -283,15 +285,15 @@ struct Example {
     let document: String
     let line: Int
     let language: String
-    /// What stands in the comment on the line in front of it.
+    /// The text of the comment on the line before it.
     let note: String?
     let text: String
 
     var name: String? { note?.hasPrefix("snippet: ") == true ? note.map { String($0.dropFirst(9)) } : nil }
-    var place: String { "\(document):\(line)" }
+    var location: String { "\(document):\(line)" }
     var key: String { "\(document): \(text.prefix { $0 != "\n" })" }
 
-    /// The lines of a shell, those that are continued put together, without comments.
+    /// The shell commands, with continued lines joined and without comments.
     var commands: [String] {
         text.replacing("\\\n", with: " ").split(separator: "\n").map { line in
             let end = line.range(of: " #").map(\.lowerBound) ?? line.endIndex
@@ -309,7 +311,7 @@ struct Example {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    /// Those of the README and of all guides.
+    /// The examples of the README and of all guides.
     static func all() throws -> [Example] {
         let guides = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
             .filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
@@ -338,8 +340,8 @@ struct Example {
         return found
     }
 
-    /// What stands between `// snippet: NAME` and `// end` in the sources of the tests, without what its lines are all
-    /// indented by.
+    /// The lines between `// snippet: NAME` and `// end` in the sources of the tests, without their common
+    /// indentation.
     static func sources() throws -> [String: String] {
         var found: [String: String] = [:]
         for path in ["Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js"]

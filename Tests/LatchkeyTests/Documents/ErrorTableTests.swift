@@ -3,8 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What apps are told for each error code of a carrier, over real sockets: the app kits' map, in which a remedy goes with
-/// each kind.
+/// The error responses for each error code of a carrier, over real sockets: the app kits' map, in which a remedy
+/// belongs to each error type.
 @Suite(.serialized) struct ErrorTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let code: String
@@ -36,33 +36,33 @@ import Testing
         Row(code: "sim_swapped", type: "unknownError"),
     ]
 
-    /// Those for which the carrier, or this server's registration with it, is at fault.
+    /// The codes whose cause is the carrier or this server's registration with it.
     static let carriersFaults: Set = [
         "unauthorized_client", "invalid_client", "temporarily_unavailable", "server_error",
     ]
 
-    @Test("A carrier's error code reaches the app with its kind and a remedy", arguments: rows)
+    @Test("A carrier's error code reaches the app with its error type and a remedy", arguments: rows)
     func told(row: Row) async throws {
-        try await Stage.with { stage in
-            let session = try #require(try await stage.session())
-            stage.simulator.update(Stage.mccmnc) { $0.tokenRefusal = row.code }
-            let answers = [
-                try await stage.app.signIn(try stage.authorizedResponse()),
-                try await stage.app.authorize(try stage.transaction(), session),
+        try await SignInHarness.with { harness in
+            let session = try #require(try await harness.session())
+            harness.simulator.update(SignInHarness.mccmnc) { $0.tokenRefusal = row.code }
+            let responses = [
+                try await harness.app.signIn(try harness.authorizedResponse()),
+                try await harness.app.authorize(try harness.transaction(), session),
             ]
-            for answer in answers {
-                let text = answer.json["error_description"]?.string ?? ""
+            for response in responses {
+                let text = response.json["error_description"]?.string ?? ""
                 if Self.carriersFaults.contains(row.code) {
-                    #expect(answer.status == 502)
-                    #expect(answer.error == "carrier_error")
+                    #expect(response.status == 502)
+                    #expect(response.error == "carrier_error")
                     #expect(text.contains("[\(row.code)]"))
                 } else {
-                    #expect(answer.status == 401)
-                    #expect(answer.error == row.code)
+                    #expect(response.status == 401)
+                    #expect(response.error == row.code)
                 }
-                #expect(answer.json["error_type"]?.string == row.type)
+                #expect(response.json["error_type"]?.string == row.type)
                 #expect(text.contains(Self.remedies[row.type] ?? "no such type"), "\(text)")
-                #expect(answer.json["correlation_id"]?.string != nil)
+                #expect(response.json["correlation_id"]?.string != nil)
             }
         }
     }

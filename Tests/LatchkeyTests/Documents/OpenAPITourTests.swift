@@ -8,10 +8,10 @@ import SignIn
 import TestSupport
 import Testing
 
-/// A walk through the whole API over real sockets. Every answer of it is held against the document as it comes
-/// (see ``App``); at the end, no good answer that the document tells of may be missing.
+/// Calls the whole API over real sockets. Every response is checked against the document
+/// (see ``App``); at the end, every documented success response must have occurred.
 @Suite(.serialized) struct OpenAPITourTests {
-    @Test("Every operation of the document answers as the document says, with each of its good statuses")
+    @Test("Every operation responds as the document says, with each of its success statuses")
     func tour() async throws {
         let tour = Tour(try PublishedAPI.contract())
         try await Tour.$current.withValue(tour) {
@@ -25,18 +25,18 @@ import Testing
         let unseen = tour.unseen
         #expect(
             unseen.isEmpty,
-            "No real answer was held against these: have OpenAPITourTests make each call, or take it out of the document."
+            "These documented responses did not occur: call them in OpenAPITourTests or remove them from the document."
         )
     }
 
-    /// Sign-ins with a code, sessions, the account, transactions, and what services ask.
+    /// Sign-ins with a code, sessions, the account, transactions, and calls of services.
     private func codes() async throws {
-        try await Stage.with { stage in
-            let app = stage.app
+        try await SignInHarness.with { harness in
+            let app = harness.app
             _ = try await app.post("/auth/zenkey/attempts", [:])
-            let signedIn = try await app.post("/auth/zenkey/sign-in", stage.authorizedResponse(scope: "openid email"))
+            let signedIn = try await app.post("/auth/zenkey/sign-in", harness.authorizedResponse(scope: "openid email"))
             var token = try #require(signedIn.token)
-            let other = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            let other = try #require(try await app.signIn(harness.authorizedResponse()).token)
             _ = try await app.me(token)
             _ = try await app.asUser("PATCH", "/users/me", token, ["name": "Jane Doe", "username": "jane"])
             let sessions = try await app.asUser("GET", "/users/me/sessions", token).json["sessions"]?.array ?? []
@@ -52,22 +52,22 @@ import Testing
             }
             _ = try await app.post("/auth/introspect", ["token": "unknown"])
 
-            let approval = try await app.authorize(stage.transaction(), token)
+            let approval = try await app.authorize(harness.transaction(), token)
             _ = try await app.redeem(try #require(approval.json["receipt"]?.string))
             _ = try await app.send("GET", "/.well-known/jwks.json")
 
             let refreshed = try await app.refresh(try #require(signedIn.refreshToken))
             token = try #require(refreshed.token)
             _ = try await app.post("/auth/revoke", ["token": token])
-            token = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            token = try #require(try await app.signIn(harness.authorizedResponse()).token)
             _ = try await app.signOut(token)
-            try await secondIdentity(stage)
-            token = try #require(try await app.signIn(stage.authorizedResponse()).token)
+            try await secondIdentity(harness)
+            token = try #require(try await app.signIn(harness.authorizedResponse()).token)
             _ = try await app.asUser("DELETE", "/users/me", token)
 
             for path in ["/healthz", "/readyz", "/metrics", "/auth/popup.js"] { _ = try await app.send("GET", path) }
             _ = try await App(port: app.port, apiKey: nil).send("GET", "/status")
-            // It has no end that could be waited for.
+            // The response never ends.
             let events = try await StatusEvents(app)
             _ = try await events.next()
             Tour.current?.saw("GET /status/events", [200])
@@ -80,33 +80,33 @@ import Testing
         }
     }
 
-    /// Only who has two identities may take one away: an operator puts two accounts together.
-    private func secondIdentity(_ stage: Stage) async throws {
+    /// Only a user with two identities may unlink one: an operator merges two accounts.
+    private func secondIdentity(_ harness: SignInHarness) async throws {
         var numbers: [Int64] = []
-        for mccmnc in [Stage.mccmnc, "310410"] {
-            let token = try #require(try await stage.app.signIn(stage.authorizedResponse(mccmnc: mccmnc)).token)
-            numbers.append(try #require(try await stage.app.me(token).json["user_id"]?.integer))
+        for mccmnc in [SignInHarness.mccmnc, "310410"] {
+            let token = try #require(try await harness.app.signIn(harness.authorizedResponse(mccmnc: mccmnc)).token)
+            numbers.append(try #require(try await harness.app.me(token).json["user_id"]?.integer))
         }
-        let admin = try AdminService(stage.configuration)
+        let admin = try AdminService(harness.configuration)
         _ = try await admin.merge(numbers[1], into: numbers[0], reason: nil, applies: true)
         await admin.close()
-        try await stage.alongside { stage in
-            let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
-            let listed = try await stage.app.asUser("GET", "/users/me/identities", token).json["identities"]?.array
+        try await harness.alongside { harness in
+            let token = try #require(try await harness.app.signIn(harness.authorizedResponse()).token)
+            let listed = try await harness.app.asUser("GET", "/users/me/identities", token).json["identities"]?.array
             let id = try #require(listed?.last?.object?["id"]?.string)
-            let answer = try await stage.app.asUser("DELETE", "/users/me/identities/\(id)", token)
+            let answer = try await harness.app.asUser("DELETE", "/users/me/identities/\(id)", token)
             #expect(answer.status == 200)
         }
     }
 
     private func registration() async throws {
-        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
             for (path, user) in [("/users", "jane"), ("/auth/register", "ravi")] {
-                let unknown = try await stage.app.signIn(
-                    stage.authorizedResponse(scope: "openid name email phone postal_code", user: user))
+                let unknown = try await harness.app.signIn(
+                    harness.authorizedResponse(scope: "openid name email phone postal_code", user: user))
                 #expect(unknown.error == "user_not_registered")
                 let handle = try #require(unknown.json["state_key"]?.string)
-                let answer = try await stage.app.post(
+                let answer = try await harness.app.post(
                     path, ["state_key": handle, "name": "Jo", "email": "jo@example.org"])
                 #expect(answer.status == 201)
             }
@@ -120,20 +120,20 @@ import Testing
         ("popup", "https://web.example/", "/auth/zenkey/popup/callback"),
     ]
 
-    /// Sign-ins by redirects, of each kind of frontend.
+    /// Sign-ins by redirects, with each kind of frontend.
     private func browsers() async throws {
-        try await Stage.with(
+        try await SignInHarness.with(
             configure: { $0.zenkey.clients[0].redirectURIs = ["com.example.app:/in", "https://web.example/"] }
-        ) { stage in
-            let base = "http://127.0.0.1:\(stage.app.port)"
-            _ = try await stage.app.send("GET", "/auth/providers")
-            _ = try await stage.app.send("GET", "/sign-in")
-            _ = try await stage.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])
+        ) { harness in
+            let base = "http://127.0.0.1:\(harness.app.port)"
+            _ = try await harness.app.send("GET", "/auth/providers")
+            _ = try await harness.app.send("GET", "/sign-in")
+            _ = try await harness.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])
             for (type, uri, callback) in Self.kinds {
                 let browser = Browser()
                 let start =
                     base + "/auth/zenkey/start?"
-                    + App.form(["client_type": type, "redirect_uri": uri, "mccmnc": Stage.mccmnc])
+                    + App.form(["client_type": type, "redirect_uri": uri, "mccmnc": SignInHarness.mccmnc])
                 #expect(try await browser.get(start, headers: ["Accept: application/json"]).status == 200)
                 let asked = try await browser.get(start)
                 var form: [String: String] = [:]
@@ -145,31 +145,32 @@ import Testing
                 let done = try await browser.get(base + passedOn.location)
                 guard type == "ios" else { continue }
                 let session = try #require(done.parameters["session_id"])
-                #expect(try await stage.app.post("/auth/session", ["session_id": session]).token != nil)
+                #expect(try await harness.app.post("/auth/session", ["session_id": session]).token != nil)
             }
         }
     }
 
-    /// Sign-ins that the server begins, with the outcome as 200 and as 302.
+    /// Backchannel authentication, with the result as 200 and as 302.
     private func phones() async throws {
         for isFound in [false, true] {
-            try await BackchannelHarness.with(configure: { $0.compatibility.async302 = isFound }) { stage in
-                let cancelled = try await stage.handle()
-                #expect(try await stage.poll(cancelled).token == nil)
-                _ = try await stage.send("POST", cancelled)
-                _ = try await stage.send("DELETE", cancelled)
-                let handle = try await stage.handle()
-                let id = try #require(stage.simulator.backchannelAuthenticationRequests(at: Stage.mccmnc).last)
-                let told = try await stage.simulator.answer(id, .approved)
+            try await BackchannelHarness.with(configure: { $0.compatibility.async302 = isFound }) { harness in
+                let cancelled = try await harness.handle()
+                #expect(try await harness.poll(cancelled).token == nil)
+                _ = try await harness.send("POST", cancelled)
+                _ = try await harness.send("DELETE", cancelled)
+                let handle = try await harness.handle()
+                let id = try #require(
+                    harness.simulator.backchannelAuthenticationRequests(at: SignInHarness.mccmnc).last)
+                let told = try await harness.simulator.complete(id, .approved)
                 #expect(told == [204])
-                // It is the carrier that gets this answer.
+                // The carrier gets this response.
                 Tour.current?.saw("POST /auth/zenkey-async-signin/notification", told)
-                #expect(try await stage.poll(handle).status == (isFound ? 302 : 200))
+                #expect(try await harness.poll(handle).status == (isFound ? 302 : 200))
             }
         }
     }
 
-    /// Logouts that the user begins at Latchkey, and that the provider begins.
+    /// Logouts that the user starts at Latchkey, and that the provider starts.
     private func logouts() async throws {
         try await ProviderWalk.with { walk in
             for accept in ["text/html", "application/json"] {
@@ -183,22 +184,22 @@ import Testing
                 for _ in 0..<2 { _ = try await browser.get(back.location) }
             }
             try await walk.signIn(Browser(), at: "acme")
-            let id = try #require(walk.stage.simulator.latestSessionID(at: "acme"))
-            let token = try await walk.stage.simulator.logoutToken(
-                of: "acme", clientID: Stage.clientID, user: nil, sessionID: id, defect: nil)
+            let id = try #require(walk.harness.simulator.latestSessionID(at: "acme"))
+            let token = try await walk.harness.simulator.logoutToken(
+                of: "acme", clientID: SignInHarness.clientID, user: nil, sessionID: id, defect: nil)
             let told = try await Browser().post(
                 walk.origin + "/auth/acme/backchannel-logout", form: ["logout_token": token])
             #expect(told.status == 200)
         }
     }
 
-    /// More ways to sign in, and what a provider has for its user.
+    /// Linked identities and providers' resources.
     private func linking() async throws {
         try await ProviderWalk.with { walk in
             let token = try #require(try await walk.token(at: "acme"))
             for expected in [201, 200] {
                 let fields = try walk.code(at: "globex").merging(["provider": "globex"]) { $1 }
-                let answer = try await walk.stage.app.asUser("POST", "/users/me/identities", token, fields)
+                let answer = try await walk.harness.app.asUser("POST", "/users/me/identities", token, fields)
                 #expect(answer.status == expected)
             }
             let browser = Browser()
@@ -211,9 +212,9 @@ import Testing
                 #expect(page.status == expected)
             }
         }
-        try await ResourceStage.with { stage in
-            let token = try await stage.signIn()
-            #expect(try await stage.fetch(token).status == 200)
+        try await ResourceHarness.with { harness in
+            let token = try await harness.signIn()
+            #expect(try await harness.fetch(token).status == 200)
         }
     }
 }

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The pages of `Public/`, under a policy that lets them load and run nothing but files of this server.
+/// The pages of `Public/`, with a policy that allows only files of this server.
 @Suite struct PagesTests {
     private static let folder = Repository.root.appendingPathComponent("Public")
 
-    @Test("No page has a script or a style inside, or anything from elsewhere; what they name is there")
+    @Test("Pages have no inline scripts or styles and load nothing from other origins; every file they name exists")
     func pages() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
         let pages = files.filter { $0.hasSuffix(".html") }

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Holds every answer that a test here gets from Latchkey against the OpenAPI document.
+/// Checks every response of Latchkey in these tests against the OpenAPI document.
 enum PublishedAPI {
     private static let made = Result {
         try APIContract(
@@ -15,7 +15,7 @@ enum PublishedAPI {
     static func contract() throws -> APIContract { try made.get() }
 
     static func hold(_ response: RawClient.Response, to method: String, _ target: String) throws {
-        // Zephr's paths are told of in Zephr's own documents.
+        // Zephr's own documents describe Zephr's paths.
         guard !["/zephr/", "/blaize/"].contains(where: target.hasPrefix) else { return }
         let exchange = APIContract.Exchange(
             method, target, status: response.status, fields: response.fields.map { ($0.name, $0.value) },

@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// Which answers of which operations a test has seen.
+/// The responses of operations that have occurred in a test.
 final class Tour: Sendable {
     @TaskLocal static var current: Tour?
 
@@ -21,7 +21,7 @@ final class Tour: Sendable {
         saw(operation, [exchange.status])
     }
 
-    /// The good answers that the document tells of and that were not seen, as `METHOD /template 200`.
+    /// The documented success responses that have not occurred, as `METHOD /template 200`.
     var unseen: [String] {
         let seen = answers.withLock { $0 }
         return contract.operations.flatMap { operation in

@@ -13,7 +13,7 @@ import Testing
 @Suite(.serialized) struct MetricsTests {
     @Test("What happens is counted: requests, sign-ins, carriers' answers, sessions, the store")
     func counts() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let app = stage.app
             let signedUp = try await app.signIn(stage.authorizedResponse())
             let token = try #require(signedUp.token)
@@ -67,14 +67,14 @@ import Testing
 
     @Test("Failures are counted by what they are: the check that failed, a carrier that does not answer, its breaker")
     func failures() async throws {
-        try await Stage.with(configure: {
+        try await SignInHarness.with(configure: {
             $0.outbound.bulkhead.failures = 1
             $0.outbound.limits.tokenTimeout = .seconds(1)
         }) { stage in
-            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             #expect(try await stage.app.signIn(stage.authorizedResponse()).error == "invalid_id_token")
             _ = try await stage.app.signIn(["client_id": "nobody"])
-            stage.simulator.setFaults([.tokenSlow], for: Stage.mccmnc)
+            stage.simulator.setFaults([.tokenSlow], for: SignInHarness.mccmnc)
             _ = try await stage.app.signIn(stage.authorizedResponse())
             let metrics = try await stage.app.metrics()
             #expect(metrics.sum("latchkey_id_token_refusals_total", #"check="nonce""#) == 1)
@@ -87,7 +87,7 @@ import Testing
 
     @Test("No request can make a series: not by its path, method, network, provider or client")
     func hostile() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             // What there is once each kind of such a request has come once.
             func attack(_ number: Int) async throws {
                 let app = stage.app
@@ -118,7 +118,7 @@ import Testing
 
     @Test("promtool finds nothing wrong with them")
     func promtool() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             _ = try await stage.app.signIn(stage.authorizedResponse())
             let ending = try await Promtool.check(metrics: try await stage.app.metrics().text)
             #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.output)")
@@ -127,7 +127,7 @@ import Testing
 
     @Test("They are Prometheus' text, for nobody to keep")
     func form() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let answer = try await stage.app.send("GET", "/metrics", headers: ["Accept-Encoding: gzip"])
             #expect(answer.status == 200)
             #expect(answer.response["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
@@ -143,7 +143,7 @@ import Testing
 
     @Test("To a request that somebody has passed on there is nothing, whatever it says of itself", arguments: passedOn)
     func proxied(field: String) async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let answer = try await stage.app.send("GET", "/metrics", headers: [field])
             #expect(answer.status == 404)
             #expect(answer.error == "not_found")
@@ -155,7 +155,7 @@ import Testing
         func allow(_ text: String) throws -> [IPAddressRange] { [try #require(IPAddressRange(text))] }
         let loopback = try allow("127.0.0.1")
         let network = try allow("10.1.0.0/16")
-        try await Stage.with(configure: {
+        try await SignInHarness.with(configure: {
             $0.requestLimits.proxies.ranges = loopback
             $0.metrics.allowedAddresses = network
         }) { stage in
@@ -172,7 +172,7 @@ import Testing
 
     @Test("On an address of their own they are for whoever reaches it, and nowhere else; the API is not there")
     func ownAddress() async throws {
-        try await Stage.with(configure: { $0.metrics.port = 0 }) { stage in
+        try await SignInHarness.with(configure: { $0.metrics.port = 0 }) { stage in
             #expect(try await stage.app.send("GET", "/metrics").status == 404)
             let other = App(port: try #require(stage.addresses.last?.port))
             #expect(other.port != stage.app.port)

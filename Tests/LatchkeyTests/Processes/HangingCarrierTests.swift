@@ -7,12 +7,12 @@ import Testing
 
 /// One carrier takes requests and does not answer them; the others, and who is signed in, do not notice.
 @Suite(.serialized) struct HangingCarrierTests {
-    private static let hanging = Stage.mccmnc
+    private static let hanging = SignInHarness.mccmnc
     private static let other = "310260"
 
-    private func withStage(patience: Duration, _ body: (Stage, ManualClock) async throws -> Void) async throws {
+    private func withStage(patience: Duration, _ body: (SignInHarness, ManualClock) async throws -> Void) async throws {
         let clock = ManualClock()
-        try await Stage.with(
+        try await SignInHarness.with(
             clock: clock.wallClock,
             configure: { configuration in
                 configuration.outbound.limits.tokenTimeout = patience
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Begins sign-ins at the carrier that hangs; returns when it has as many token requests as it may.
-    private func hang(_ count: Int, on stage: Stage) async throws -> [Task<App.Answer, any Error>] {
+    private func hang(_ count: Int, on stage: SignInHarness) async throws -> [Task<App.Answer, any Error>] {
         let tasks = try (0..<count).map { _ in
             let fields = try stage.authorizedResponse(mccmnc: Self.hanging)
             return Task { try await stage.app.signIn(fields) }

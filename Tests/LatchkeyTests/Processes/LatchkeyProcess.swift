@@ -19,7 +19,7 @@ final class LatchkeyProcess: Sendable {
     /// Whether the output has come to its end, which may be after the process's own.
     private let isDrained = Mutex(false)
     /// Posted with all it says, and at its end.
-    private let news = News()
+    private let news = ChangeSignal()
 
     /// Starts the program; its standard output and error are collected together. Its standard input has nothing, or the
     /// text given, which has to fit into a pipe.
@@ -52,8 +52,8 @@ final class LatchkeyProcess: Sendable {
 
     /// Collects what it says, on a thread of its own.
     ///
-    /// A `readabilityHandler` is a Dispatch source. These come and go here with each process, on many queues, and on Linux
-    /// that can crash Dispatch (swiftlang/swift-corelibs-libdispatch issue 949).
+    /// A `readabilityHandler` is a Dispatch source. These come and go here with each process, on many queues, and on
+    /// Linux that can crash Dispatch (swiftlang/swift-corelibs-libdispatch issue 949).
     private func read(_ handle: FileHandle) {
         Thread { [weak self] in
             while true {

@@ -58,8 +58,9 @@ import Testing
     func announced() async throws {
         let clock = ManualClock(secondsSinceEpoch: Int64(Date().timeIntervalSince1970))
         let database = try #require(PostgresURL(Secret(url)))
-        try await Stage.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) { stage in
-            try await stage.withCopy(clock: clock.wallClock) { copy, _ in
+        try await SignInHarness.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) {
+            stage in
+            try await stage.withInstance(clock: clock.wallClock) { copy, _ in
                 // The clock stands still: what is at hand never becomes old.
                 let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
                 #expect(try await copy.me(token).status == 200)
@@ -87,7 +88,7 @@ import Testing
                 #expect(!ending.output.contains("s3cret%2F"), "\(arguments)")
                 return ending
             }
-            let before = try await run("doctor", "--mccmnc", Stage.mccmnc)
+            let before = try await run("doctor", "--mccmnc", SignInHarness.mccmnc)
             #expect(before.output.contains("does not exist yet"), "\(before.output)")
             #expect(try await run("check-config").status == 0)
             let made = try await run("api-key", "create", "web")
@@ -95,7 +96,7 @@ import Testing
             #expect(try await run("api-key", "list").output.contains("web"))
             #expect(try await run("audit").output.contains("api_key.created"))
             #expect(try await run("users", "show", "7").output.contains("there is no user 7"))
-            let after = try await run("doctor", "--mccmnc", Stage.mccmnc)
+            let after = try await run("doctor", "--mccmnc", SignInHarness.mccmnc)
             #expect(after.output.contains("its tables are up to date"), "\(after.output)")
         }
     }
@@ -119,10 +120,11 @@ extension AdminHarness {
     fileprivate func authorizedResponse() throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let code = try simulator.issueCode(
-            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }))
         return [
-            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
             "code_verifier": verifier,
         ]
     }

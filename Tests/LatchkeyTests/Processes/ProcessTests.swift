@@ -11,14 +11,17 @@ import Testing
         [
             "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(database)",
             "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
-            "LATCHKEY_ZENKEY_CLIENTS": "\(Stage.clientID):s3cret", "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
+            "LATCHKEY_ZENKEY_CLIENTS": "\(SignInHarness.clientID):s3cret",
+            "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
             "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "", "LATCHKEY_LOG_LEVEL": "verbose",
         ]
     }
 
     private func withSimulator(_ body: (CarrierSimulator, TemporaryDirectory) async throws -> Void) async throws {
         let simulator = CarrierSimulator(
-            clients: [.init(id: Stage.clientID, secret: Secret("s3cret"), redirectURIs: [Stage.redirectURI])])
+            clients: [
+                .init(id: SignInHarness.clientID, secret: Secret("s3cret"), redirectURIs: [SignInHarness.redirectURI])
+            ])
         let running = try simulator.start()
         let directory = try TemporaryDirectory()
         do { try await body(simulator, directory) } catch {
@@ -32,9 +35,11 @@ import Testing
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
         let code = try simulator.issueCode(
-            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge)
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            codeChallenge: challenge)
         return [
-            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
             "code_verifier": verifier,
         ]
     }
@@ -49,7 +54,7 @@ import Testing
 
             // Eight apps sign in as fast as they can; after 60 answers the process is killed in the middle of it.
             let acknowledged = await withTaskGroup(of: [String].self) { group in
-                let answers = Counter()
+                let answers = CallCounter()
                 for worker in 0..<8 {
                     group.addTask {
                         var tokens: [String] = []
@@ -176,7 +181,7 @@ import Testing
             var secrets = ["s3cret", "test-key"]
             let faults: [CarrierSimulator.Fault?] = [nil, .idTokenWrongNonce, .token500, .tokenInvalidGrant]
             for fault in faults {
-                simulator.setFaults(fault.map { [$0] } ?? [], for: Stage.mccmnc)
+                simulator.setFaults(fault.map { [$0] } ?? [], for: SignInHarness.mccmnc)
                 let fields = try fields(simulator)
                 secrets += [fields["code"], fields["code_verifier"]].compactMap { $0 }
                 let answer = try await app.signIn(fields)
@@ -196,7 +201,7 @@ import Testing
             let log = await process.ending().output
             #expect(log.contains("correlation_id="))
             for secret in secrets { #expect(!log.contains(secret)) }
-            #expect(!log.contains("\(Stage.mccmnc)-"), "a subject begins with the network's code")
+            #expect(!log.contains("\(SignInHarness.mccmnc)-"), "a subject begins with the network's code")
         }
     }
 

@@ -20,9 +20,11 @@ import Testing
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
         let code = try stage.simulator.issueCode(
-            mccmnc: Stage.mccmnc, clientID: Stage.clientID, redirectURI: Stage.redirectURI, codeChallenge: challenge)
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            codeChallenge: challenge)
         let body = App.json([
-            "client_id": Stage.clientID, "code": code, "mccmnc": Stage.mccmnc, "redirect_uri": Stage.redirectURI,
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
             "code_verifier": verifier,
         ])
         return "POST /auth/zenkey-signin HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nX-API-KEY: \(AdminHarness.apiKey)\r\n"
@@ -73,11 +75,11 @@ import Testing
                 ["serve"], environment: stage.environment, directory: stage.directory.path)
             let port = try await process.port(after: "listening")
             // So that many are under way at any moment.
-            stage.simulator.update(Stage.mccmnc) {
+            stage.simulator.update(SignInHarness.mccmnc) {
                 $0.delay = .milliseconds(300)
                 $0.faults = [.tokenSlow]
             }
-            let answered = Counter()
+            let answered = CallCounter()
             let requests = try (0..<24).map { _ in try (0..<40).map { _ in try self.request(stage, port) } }
             let told = Moment()
             let attempts = await withTaskGroup(of: [Attempt].self) { group in

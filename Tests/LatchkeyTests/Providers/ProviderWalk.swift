@@ -8,33 +8,33 @@ import Primitives
 import SignIn
 import TestSupport
 
-/// What a browser and an app do at the providers `acme`, `globex` and `meetings` of a stage.
+/// The steps of a browser and an app at the providers `acme`, `globex` and `meetings` of a harness.
 struct ProviderWalk: Sendable {
     static let webURI = "https://web.example/done"
 
-    let stage: Stage
+    let harness: SignInHarness
 
-    /// A stage whose providers have a redirect URI for browsers.
+    /// A harness whose providers have a redirect URI for browsers.
     static func with(
         clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
         _ body: (ProviderWalk) async throws -> Void
     ) async throws {
-        try await Stage.with(
+        try await SignInHarness.with(
             clock: clock,
             configure: { configuration in
                 for index in configuration.providers.indices {
-                    configuration.providers[index].clients[0].redirectURIs = [webURI, Stage.redirectURI]
+                    configuration.providers[index].clients[0].redirectURIs = [webURI, SignInHarness.redirectURI]
                 }
-                configuration.zenkey.clients[0].redirectURIs = [webURI, Stage.redirectURI]
+                configuration.zenkey.clients[0].redirectURIs = [webURI, SignInHarness.redirectURI]
                 configure(&configuration)
             }
-        ) { try await body(ProviderWalk(stage: $0)) }
+        ) { try await body(ProviderWalk(harness: $0)) }
     }
 
-    var origin: String { "http://127.0.0.1:\(stage.app.port)" }
+    var origin: String { "http://127.0.0.1:\(harness.app.port)" }
 
     func sessionCookie(_ browser: Browser) -> String? {
-        browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"]
+        browser.cookies["127.0.0.1:\(harness.app.port)"]?["latchkey_session"]
     }
 
     func start(
@@ -44,7 +44,7 @@ struct ProviderWalk: Sendable {
         return try await browser.get("\(origin)/auth/\(provider)/start?\(App.form(all))")
     }
 
-    /// Where the provider sends the browser once its user approved.
+    /// The provider's redirect after the user's approval.
     func approved(_ browser: Browser, _ page: Browser.Page, user: String = "jane") async throws -> String {
         let shown = try await browser.get(page.location)
         if shown.status != 200 { return shown.location }
@@ -53,7 +53,7 @@ struct ProviderWalk: Sendable {
         return try await browser.post(page.location.prefix { $0 != "?" } + "/approve", form: form).location
     }
 
-    /// Signs a browser in; the page at the end.
+    /// Signs a browser in and returns the final page.
     @discardableResult
     func signIn(
         _ browser: Browser, at provider: String, user: String = "jane", _ fields: [String: String] = [:]
@@ -62,10 +62,10 @@ struct ProviderWalk: Sendable {
             try await approved(browser, try await start(browser, at: provider, fields), user: user))
     }
 
-    /// Every byte that the database has on disk.
+    /// All bytes of the database files.
     func files() -> [UInt8] {
         ["", "-wal", "-shm"].flatMap { suffix in
-            let path = (stage.configuration.database.url.path ?? "") + suffix
+            let path = (harness.configuration.database.url.path ?? "") + suffix
             return FileManager.default.contents(atPath: path).map(Array.init) ?? []
         }
     }
@@ -74,22 +74,23 @@ struct ProviderWalk: Sendable {
         App.Members(of: try await browser.get(origin + "/users/me").response.body)["user_id"]?.integer
     }
 
-    /// What an app posts once the user approved at a provider that is no carrier.
+    /// The app's fields after the user's approval at a provider that is not a carrier.
     func code(at provider: String, user: String? = nil) throws -> [String: String] {
         let verifier = RandomSource.system.token()
-        let code = try stage.simulator.issueCode(
-            mccmnc: provider, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+        let code = try harness.simulator.issueCode(
+            mccmnc: provider, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: "n-1",
             user: user)
         return [
-            "client_id": Stage.clientID, "code": code, "redirect_uri": Stage.redirectURI, "code_verifier": verifier,
+            "client_id": SignInHarness.clientID, "code": code, "redirect_uri": SignInHarness.redirectURI,
+            "code_verifier": verifier,
             "nonce": "n-1",
         ]
     }
 
-    /// The token of an app that signed in with a provider's code.
+    /// The session token of an app that signed in with a provider's code.
     func token(at provider: String, user: String? = nil) async throws -> String? {
-        try await stage.app.send(
+        try await harness.app.send(
             "POST", "/auth/\(provider)/sign-in", headers: ["Content-Type: application/json"],
             body: App.json(try code(at: provider, user: user))
         ).token

@@ -10,12 +10,12 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Server-initiated sign-in over real sockets: the simulated carriers check the request object's signature, and call the
-/// notification endpoint themselves.
+/// Backchannel authentication over real sockets: the simulated carriers check the request object's signature and call
+/// the notification endpoint themselves.
 @Suite(.serialized) struct BackchannelAuthenticationOverSocketsTests {
     typealias Fault = CarrierSimulator.Fault
 
-    private func withStage(
+    private func withHarness(
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(), registered: P256.Signing.PrivateKey? = nil,
         configure: (inout Configuration) -> Void = { _ in }, _ body: (BackchannelHarness) async throws -> Void
     ) async throws {
@@ -26,36 +26,36 @@ import Testing
         "A user is asked on the phone, approves, and is signed in",
         arguments: ["310010", "310410", "310260", "311870"])
     func wholeLife(mccmnc: String) async throws {
-        try await withStage { stage in
-            let started = try await stage.start(mccmnc)
+        try await withHarness { harness in
+            let started = try await harness.start(mccmnc)
             #expect(started.status == 200)
             #expect(started.json["expires_in"]?.integer == 300)
             let handle = try #require(started.json["auth_req_id"]?.string)
-            let id = try #require(stage.simulator.backchannelAuthenticationRequests(at: mccmnc).first)
+            let id = try #require(harness.simulator.backchannelAuthenticationRequests(at: mccmnc).first)
             #expect(handle != id)
-            #expect(try await stage.simulator.answer(id, .approved) == [204])
-            let done = try await stage.poll(handle)
+            #expect(try await harness.simulator.complete(id, .approved) == [204])
+            let done = try await harness.poll(handle)
             #expect(done.status == 200)
             let token = try #require(done.token)
-            let me = try await stage.app.me(token)
+            let me = try await harness.app.me(token)
             #expect(me.json["email"]?.string == "jane.doe@example.com")
 
             // The same user as by a code.
             let byCode = try #require(
-                try await stage.app.signIn(try stage.stage.authorizedResponse(mccmnc: mccmnc)).token)
-            #expect(try await stage.app.me(byCode).json["user_id"]?.integer == me.json["user_id"]?.integer)
+                try await harness.app.signIn(try harness.harness.authorizedResponse(mccmnc: mccmnc)).token)
+            #expect(try await harness.app.me(byCode).json["user_id"]?.integer == me.json["user_id"]?.integer)
         }
     }
 
-    @Test("A user who says no, or does not answer, is told apart")
+    @Test("A denial and a timeout have different errors")
     func refused() async throws {
-        try await withStage { stage in
+        try await withHarness { harness in
             for (code, type) in [
                 ("access_denied", "requestDenied"), ("authentication_timed_out", "requestTimeout"),
             ] {
-                let handle = try await stage.handle()
-                #expect(try await stage.answerLatest(.failed(code)) == [204])
-                let answer = try await stage.poll(handle)
+                let handle = try await harness.handle()
+                #expect(try await harness.answerLatest(.failed(code)) == [204])
+                let answer = try await harness.poll(handle)
                 #expect(answer.status == 401)
                 #expect(answer.error == code)
                 #expect(answer.json["error_type"]?.string == type)
@@ -63,50 +63,50 @@ import Testing
         }
     }
 
-    @Test("Where the published API's status is wanted, the outcome is 302 with the same body")
+    @Test("With the published API's status, the result is 302 with the same body")
     func found() async throws {
-        try await withStage(configure: { $0.compatibility.async302 = true }) { stage in
-            let handle = try await stage.handle()
-            _ = try await stage.answerLatest(.approved)
-            let done = try await stage.poll(handle)
+        try await withHarness(configure: { $0.compatibility.async302 = true }) { harness in
+            let handle = try await harness.handle()
+            _ = try await harness.answerLatest(.approved)
+            let done = try await harness.poll(handle)
             #expect(done.status == 302)
             #expect(done.response["location"] == nil)
             #expect(done.token != nil)
         }
     }
 
-    @Test("What is waited for outlives the server: another on the same database goes on with it")
+    @Test("A pending request survives a restart: another instance on the same database continues it")
     func restarted() async throws {
-        var copy = Configuration()
-        try await withStage(configure: { copy = $0 }) { stage in
-            let handle = try await stage.handle()
-            #expect(try await stage.answerLatest(.approved) == [204])
-            let second = try LatchkeyService(configuration: copy)
+        var configuration = Configuration()
+        try await withHarness(configure: { configuration = $0 }) { harness in
+            let handle = try await harness.handle()
+            #expect(try await harness.answerLatest(.approved) == [204])
+            let second = try LatchkeyService(configuration: configuration)
             let port = try second.start()[0].port
             let app = App(port: port)
-            let other = BackchannelHarness(stage: stage.stage, app: app)
+            let other = BackchannelHarness(harness: harness.harness, app: app)
             #expect(try await other.poll(handle).token != nil)
             await second.shutdown(within: .seconds(2))
         }
     }
 
-    @Test("A second poll within a second is 429; each sign-in counts for itself")
+    @Test("A second poll within a second is 429, for each sign-in separately")
     func pace() async throws {
-        try await withStage { stage in
-            let handle = try await stage.handle()
-            let answers = [try await stage.poll(handle), try await stage.poll(handle)]
+        try await withHarness { harness in
+            let handle = try await harness.handle()
+            let answers = [try await harness.poll(handle), try await harness.poll(handle)]
             #expect(answers.map(\.status) == [200, 429])
             #expect(answers[0].response.text == #"{"auth_req_id":"\#(handle)"}"#)
             #expect(answers[1].response["retry-after"] == "1")
         }
     }
 
-    /// A carrier's fault, what the start is answered with, and what a poll after the user's approval brings.
+    /// A carrier's fault, the status of the start, and the status of a poll after the user's approval.
     struct Row: Sendable, CustomTestStringConvertible {
         let fault: Fault
         var start = 200
         var notified: [Int] = [204]
-        /// 200 with a token, or 200 without one where the sign-in waits on.
+        /// 200 with a token, or 200 without one while the sign-in is pending.
         var poll = 200
         var isSignedIn = false
         var testDescription: String { fault.rawValue }
@@ -117,7 +117,7 @@ import Testing
     private static func waits(_ fault: Fault, _ status: Int) -> Row { Row(fault: fault, notified: [status]) }
 
     static let rows: [Row] = [
-        down(.serverInitiated500, 502), down(.backchannelNotJSON, 502), down(.backchannelRedirect, 502),
+        down(.backchannel500, 502), down(.backchannelNotJSON, 502), down(.backchannelRedirect, 502),
         down(.backchannelSlow, 504), down(.backchannelMissingID, 502),
         down(.backchannelUserUnsupported, 401), down(.discoveryNoBackchannel, 502), down(.discovery500, 502),
         Row(fault: .notificationTwice, notified: [204, 204], isSignedIn: true),
@@ -131,108 +131,109 @@ import Testing
     ]
 
     @Test(
-        "Whatever a carrier does wrong, the client is told so, and nobody is signed in who should not", arguments: rows)
+        "A carrier's fault is reported to the client and creates no session", arguments: rows)
     func fault(row: Row) async throws {
         let key = P256.Signing.PrivateKey()
-        try await withStage(
+        try await withHarness(
             key: key, configure: { if row.start == 504 { $0.outbound.limits.tokenTimeout = .seconds(1) } }
         ) {
-            stage in
-            stage.simulator.setFaults([row.fault], for: Stage.mccmnc)
-            let started = try await stage.start()
+            harness in
+            harness.simulator.setFaults([row.fault], for: SignInHarness.mccmnc)
+            let started = try await harness.start()
             #expect(started.status == row.start)
             if let handle = started.json["auth_req_id"]?.string {
-                #expect(try await stage.answerLatest(.approved) == row.notified)
-                let answer = try await stage.poll(handle)
+                #expect(try await harness.answerLatest(.approved) == row.notified)
+                let answer = try await harness.poll(handle)
                 #expect(answer.status == row.poll)
                 #expect((answer.token != nil) == row.isSignedIn)
             }
-            #expect(stage.simulator.log.canaryHits() == 0)
+            #expect(harness.simulator.log.count(.canary) == 0)
 
-            // Another carrier was never touched.
-            let other = try await stage.handle("310260")
-            #expect(try await stage.answerLatest(.approved, "310260") == [204])
-            #expect(try await stage.poll(other).token != nil)
+            // Another carrier is not affected.
+            let other = try await harness.handle("310260")
+            #expect(try await harness.answerLatest(.approved, "310260") == [204])
+            #expect(try await harness.poll(other).token != nil)
         }
     }
 
-    @Test("A notification that comes before the answer to the request is not lost")
+    @Test("A notification before the authentication response is not lost")
     func beforeAnswer() async throws {
-        try await withStage { stage in
-            stage.simulator.setFaults([.notificationBeforeResponse], for: Stage.mccmnc)
-            let handle = try await stage.handle()
-            #expect(try await stage.poll(handle).token != nil)
+        try await withHarness { harness in
+            harness.simulator.setFaults([.notificationBeforeResponse], for: SignInHarness.mccmnc)
+            let handle = try await harness.handle()
+            #expect(try await harness.poll(handle).token != nil)
         }
     }
 
-    @Test("A request object that the carrier cannot verify is the operator's matter")
+    @Test("A request object that the carrier cannot verify is a configuration error")
     func otherKey() async throws {
-        try await withStage(registered: P256.Signing.PrivateKey()) { stage in
-            let answer = try await stage.start()
+        try await withHarness(registered: P256.Signing.PrivateKey()) { harness in
+            let answer = try await harness.start()
             #expect(answer.status == 401)
             #expect(answer.error == "invalid_request_object")
-            #expect(stage.simulator.backchannelAuthenticationRequests(at: Stage.mccmnc).isEmpty)
+            #expect(harness.simulator.backchannelAuthenticationRequests(at: SignInHarness.mccmnc).isEmpty)
         }
     }
 
-    @Test("A cancelled sign-in stays cancelled when the user approves it; a retried one counts by its latest request")
+    @Test("A cancelled sign-in stays cancelled after an approval; a retried one uses its latest request")
     func cancelledAndRetried() async throws {
-        try await withStage { stage in
-            let cancelled = try await stage.handle()
-            #expect(try await stage.send("DELETE", cancelled).status == 200)
-            #expect(try await stage.answerLatest(.approved) == [204])
-            #expect(try await stage.poll(cancelled).status == 400)
+        try await withHarness { harness in
+            let cancelled = try await harness.handle()
+            #expect(try await harness.send("DELETE", cancelled).status == 200)
+            #expect(try await harness.answerLatest(.approved) == [204])
+            #expect(try await harness.poll(cancelled).status == 400)
 
-            let retried = try await stage.handle()
-            let first = try #require(stage.latest())
-            #expect(try await stage.send("POST", retried).json["auth_req_id"]?.string == retried)
-            #expect(try await stage.simulator.answer(first, .approved) == [401])
-            #expect(try await stage.answerLatest(.approved) == [204])
-            #expect(try await stage.poll(retried).token != nil)
+            let retried = try await harness.handle()
+            let first = try #require(harness.latest())
+            #expect(try await harness.send("POST", retried).json["auth_req_id"]?.string == retried)
+            #expect(try await harness.simulator.complete(first, .approved) == [401])
+            #expect(try await harness.answerLatest(.approved) == [204])
+            #expect(try await harness.poll(retried).token != nil)
         }
     }
 }
 
-/// The calls of server-initiated sign-in on a stage.
+/// The calls of backchannel authentication on a harness.
 struct BackchannelHarness {
     static let path = "/auth/zenkey-async-signin"
 
-    let stage: Stage
+    let harness: SignInHarness
     let app: App
 
-    init(stage: Stage, app: App? = nil) {
-        self.stage = stage
-        self.app = app ?? stage.app
+    init(harness: SignInHarness, app: App? = nil) {
+        self.harness = harness
+        self.app = app ?? harness.app
     }
 
-    /// A stage whose client has a key.
+    /// A harness whose client has a key.
     static func with(
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(), registered: P256.Signing.PrivateKey? = nil,
         configure: (inout Configuration) -> Void = { _ in }, _ body: (BackchannelHarness) async throws -> Void
     ) async throws {
         let signingKey = try ClientKey(parsing: Secret(key.pemRepresentation))
-        try await Stage.with { configuration in
+        try await SignInHarness.with { configuration in
             configuration.zenkey.clients[0].signingKey = signingKey
             configure(&configuration)
         } register: { client in
             client.publicKeyPEM = (registered ?? key).publicKey.pemRepresentation
-        } _: { stage in
-            try await body(BackchannelHarness(stage: stage))
+        } _: { harness in
+            try await body(BackchannelHarness(harness: harness))
         }
     }
 
-    var simulator: CarrierSimulator { stage.simulator }
+    var simulator: CarrierSimulator { harness.simulator }
 
-    func start(_ mccmnc: String = Stage.mccmnc) async throws -> App.Answer {
+    func start(_ mccmnc: String = SignInHarness.mccmnc) async throws -> App.Answer {
         try await app.send(
             "POST", Self.path, headers: ["Content-Type: application/json"],
             body: App.json([
-                "login_hint": "+12025550123", "client_id": Stage.clientID, "scope": "openid email", "mccmnc": mccmnc,
-                "redirect_uri": Stage.redirectURI, "context": "Sign in to Example", "acr_values": "a3",
+                "login_hint": "+12025550123", "client_id": SignInHarness.clientID, "scope": "openid email",
+                "mccmnc": mccmnc,
+                "redirect_uri": SignInHarness.redirectURI, "context": "Sign in to Example", "acr_values": "a3",
             ]))
     }
 
-    func handle(_ mccmnc: String = Stage.mccmnc) async throws -> String {
+    func handle(_ mccmnc: String = SignInHarness.mccmnc) async throws -> String {
         try #require(try await start(mccmnc).json["auth_req_id"]?.string)
     }
 
@@ -242,14 +243,14 @@ struct BackchannelHarness {
 
     func poll(_ handle: String) async throws -> App.Answer { try await send("GET", handle) }
 
-    /// What the carrier calls the request that it got last.
-    func latest(_ mccmnc: String = Stage.mccmnc) -> String? {
+    /// The carrier's id of its latest request.
+    func latest(_ mccmnc: String = SignInHarness.mccmnc) -> String? {
         simulator.backchannelAuthenticationRequests(at: mccmnc).last
     }
 
     func answerLatest(
-        _ decision: CarrierSimulator.Decision, _ mccmnc: String = Stage.mccmnc
+        _ decision: CarrierSimulator.Decision, _ mccmnc: String = SignInHarness.mccmnc
     ) async throws -> [Int] {
-        try await simulator.answer(try #require(latest(mccmnc)), decision)
+        try await simulator.complete(try #require(latest(mccmnc)), decision)
     }
 }

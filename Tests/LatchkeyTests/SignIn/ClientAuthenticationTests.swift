@@ -7,7 +7,7 @@ import Primitives
 import SignIn
 import Testing
 
-/// Sign-ins of clients that prove in other ways than HTTP Basic who they are.
+/// Sign-ins of clients that do not authenticate with HTTP Basic.
 @Suite(.serialized) struct ClientAuthenticationTests {
     private static let p256 = P256.Signing.PrivateKey()
 
@@ -16,29 +16,29 @@ import Testing
         listed: [String]? = nil, posts: Int = 1
     ) async throws -> (status: Int, type: String?) {
         var result: (Int, String?) = (0, nil)
-        try await Stage.with(
+        try await SignInHarness.with(
             configure: { configuration in configuration.zenkey.clients[0].authentication = authentication },
             register: { $0.authentication = registered }
-        ) { stage in
-            if let listed { stage.simulator.update(Stage.mccmnc) { $0.authenticationMethods = listed } }
-            let answer = try await stage.app.signIn(try stage.authorizedResponse())
-            #expect(stage.simulator.log.tokenPosts() == posts)
-            // A second sign-in needs an assertion of its own.
-            if answer.status == 200 {
-                #expect(try await stage.app.signIn(try stage.authorizedResponse()).status == 200)
+        ) { harness in
+            if let listed { harness.simulator.update(SignInHarness.mccmnc) { $0.authenticationMethods = listed } }
+            let response = try await harness.app.signIn(try harness.authorizedResponse())
+            #expect(harness.simulator.log.tokenPosts() == posts)
+            // A second sign-in needs a new assertion.
+            if response.status == 200 {
+                #expect(try await harness.app.signIn(try harness.authorizedResponse()).status == 200)
             }
-            result = (answer.status, answer.json["error_type"]?.string)
+            result = (response.status, response.json["error_type"]?.string)
         }
         return result
     }
 
-    @Test("A secret in the form signs in")
+    @Test("client_secret_post signs in")
     func post() async throws {
-        let secret = Secret(Stage.secret)
+        let secret = Secret(SignInHarness.secret)
         #expect(try await status(.clientSecretPost(secret), registered: .clientSecretPost) == (200, nil))
     }
 
-    @Test("An assertion signs in, by RS256 and by ES256, for the token endpoint and for the issuer")
+    @Test("private_key_jwt signs in, with RS256 and ES256, for the token endpoint and for the issuer")
     func assertion() async throws {
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         for (text, pem) in [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A carrier that does not know the key, or does not list the method, is the operator's matter")
+    @Test("An unknown key or an unlisted method is a configuration error")
     func refused() async throws {
         let key = try ClientKey(parsing: Secret(Self.p256.pemRepresentation))
         let stranger = P256.Signing.PrivateKey().publicKey.pemRepresentation

@@ -11,51 +11,51 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Users who add ways to sign in, over real sockets (docs/linking.md).
+/// Users who link identities, over real sockets (docs/linking.md).
 @Suite(.serialized) struct LinkTests {
     private func link(
         _ walk: ProviderWalk, _ token: String?, at provider: String, _ fields: [String: String]
     ) async throws -> App.Answer {
-        try await walk.stage.app.send(
+        try await walk.harness.app.send(
             "POST", "/users/me/identities",
             headers: ["Content-Type: application/json"] + (token.map { ["Authorization: Bearer \($0)"] } ?? []),
             body: App.json(fields.merging(["provider": provider]) { $1 }))
     }
 
     private func issuers(_ walk: ProviderWalk, _ token: String) async throws -> [String] {
-        let answer = try await walk.stage.app.send(
+        let response = try await walk.harness.app.send(
             "GET", "/users/me/identities", headers: ["Authorization: Bearer \(token)"])
-        return answer.json["identities"]?.array?.compactMap { $0.object?["issuer"]?.string } ?? []
+        return response.json["identities"]?.array?.compactMap { $0.object?["issuer"]?.string } ?? []
     }
 
     private func userID(_ walk: ProviderWalk, _ token: String?) async throws -> Int64? {
         guard let token else { return nil }
-        return try await walk.stage.app.me(token).json["user_id"]?.integer
+        return try await walk.harness.app.me(token).json["user_id"]?.integer
     }
 
     private func events(_ walk: ProviderWalk) async throws -> [String] {
         let store = try SQLiteStore(
-            configuration: SQLiteConfiguration(path: try #require(walk.stage.configuration.database.url.path)))
+            configuration: SQLiteConfiguration(path: try #require(walk.harness.configuration.database.url.path)))
         let events = try await store.auditEvents(AuditQuery())
         try await store.close()
         return events.map(\.event.kind.name)
     }
 
-    @Test("An app's user links identities of every kind of provider, and is the same user by each")
+    @Test("An app's user links identities of every kind of provider and is the same user with each")
     func app() async throws {
         try await ProviderWalk.with { walk in
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let user = try await userID(walk, token)
             let fields = try walk.code(at: "acme")
             let linked = try await link(walk, token, at: "acme", fields)
             #expect(linked.status == 201)
-            #expect(linked.json["issuer"]?.string == walk.stage.simulator.issuer(of: "acme"))
+            #expect(linked.json["issuer"]?.string == walk.harness.simulator.issuer(of: "acme"))
             #expect(linked.json["id"]?.string?.isEmpty == false)
             #expect(linked.token == nil)
             let again = try await link(walk, token, at: "acme", fields)
-            #expect(again.status == 200, "the very same request, sent again")
+            #expect(again.status == 200, "the identical request, repeated")
             #expect(again.json["id"] == linked.json["id"])
-            #expect(walk.stage.simulator.log.tokenPosts("acme") == 1, "a code is posted once")
+            #expect(walk.harness.simulator.log.tokenPosts("acme") == 1, "a code is posted once")
             let anew = try await link(walk, token, at: "acme", try walk.code(at: "acme"))
             #expect(anew.status == 200, "the user's own already")
             var withoutNonce = try walk.code(at: "meetings")
@@ -65,15 +65,15 @@ import Testing
             #expect(try await events(walk) == ["identity.linked", "identity.linked"])
 
             #expect(try await userID(walk, try await walk.token(at: "acme")) == user)
-            #expect(try await userID(walk, try await walk.stage.session()) == user)
+            #expect(try await userID(walk, try await walk.harness.session()) == user)
         }
     }
 
-    @Test("An identity of another user is refused, and nothing moves")
+    @Test("An identity of another user is refused, and no account changes")
     func taken() async throws {
         try await ProviderWalk.with { walk in
             let other = try await userID(walk, try await walk.token(at: "acme"))
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let refused = try await link(walk, token, at: "acme", try walk.code(at: "acme"))
             #expect(refused.status == 409)
             #expect(refused.error == "user_already_exists")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("Two providers that tell the same e-mail address are two users until a user links them")
+    @Test("Two providers with the same e-mail address are two users until a user links them")
     func email() async throws {
         try await ProviderWalk.with { walk in
             let (first, second) = (Browser(), Browser())
@@ -100,13 +100,13 @@ import Testing
         }
     }
 
-    @Test("A session whose sign-in is old links nothing, and the code is left alone")
+    @Test("A session whose sign-in is too old cannot link, and the code is not posted")
     func age() async throws {
         let clock = ManualClock()
         try await ProviderWalk.with(
             clock: clock.wallClock, configure: { $0.sessions.signInToLink = 600 }
         ) { walk in
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let browser = Browser()
             try await walk.signIn(browser, at: "globex", user: "ravi")
             clock.advance(bySeconds: 600)
@@ -118,17 +118,17 @@ import Testing
             #expect(old.status == 401)
             #expect(old.error == "insufficient_user_authentication")
             #expect(old.response["www-authenticate"] == #"Bearer error="insufficient_user_authentication""#)
-            #expect(walk.stage.simulator.log.tokenPosts("meetings") == 0)
+            #expect(walk.harness.simulator.log.tokenPosts("meetings") == 0)
             let page = try await ask(walk, browser, at: "acme")
             #expect(page.status == 401)
             #expect(page.location.isEmpty)
-            // Refreshing is no sign-in.
-            let fresh = try #require(try await walk.stage.session())
+            // A refresh is no sign-in.
+            let fresh = try #require(try await walk.harness.session())
             #expect(try await link(walk, fresh, at: "meetings", fields).status == 201)
         }
     }
 
-    @Test("What is malformed is named; without a session, or by the wrong hands, a code is left alone")
+    @Test("Malformed input is named; without a session or with a foreign one, the code is not posted")
     func malformed() async throws {
         try await ProviderWalk.with(
             configure: { configuration in
@@ -136,11 +136,11 @@ import Testing
                 scoped.clients = ["ccid-2"].compactMap(ClientID.init)
                 configuration.apiKeys.append(scoped)
                 var own = APIKey.plain(Secret("key-for-this"))
-                own.clients = [Stage.clientID].compactMap(ClientID.init)
+                own.clients = [SignInHarness.clientID].compactMap(ClientID.init)
                 configuration.apiKeys.append(own)
             }
         ) { walk in
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let fields = try walk.code(at: "acme")
             #expect(try await link(walk, nil, at: "acme", fields).status == 401)
             #expect(try await link(walk, token, at: "", fields).status == 400)
@@ -148,7 +148,7 @@ import Testing
             #expect(try await link(walk, token, at: "zenkey", fields).status == 400, "carriers need an mccmnc")
             #expect(
                 try await link(walk, token, at: "acme", fields.merging(["client_id": "other"]) { $1 }).status == 400)
-            var app = walk.stage.app
+            var app = walk.harness.app
             app.apiKey = "key-for-another"
             let scoped = try await app.send(
                 "POST", "/users/me/identities",
@@ -161,16 +161,16 @@ import Testing
                 headers: ["Content-Type: application/json", "Authorization: Bearer \(token)"],
                 body: App.json(fields.merging(["provider": "acme", "client_id": "other"]) { $1 }))
             #expect(other.status == 403, "a key is for its clients only, here too")
-            #expect(walk.stage.simulator.log.tokenPosts("acme") == 0)
+            #expect(walk.harness.simulator.log.tokenPosts("acme") == 0)
         }
     }
 
-    @Test("A user has thirty-two ways to sign in at most")
+    @Test("A user has at most thirty-two identities")
     func bounded() async throws {
         try await ProviderWalk.with { walk in
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let store = try SQLiteStore(
-                configuration: SQLiteConfiguration(path: try #require(walk.stage.configuration.database.url.path)))
+                configuration: SQLiteConfiguration(path: try #require(walk.harness.configuration.database.url.path)))
             let user = UserID(try #require(try await userID(walk, token)))
             let session = try #require(TokenHash(Array(SHA256.hash(data: Data(token.utf8)))))
             for number in 1...31 {
@@ -199,7 +199,7 @@ import Testing
         return try await browser.post("\(walk.origin)/auth/\(provider)/link", form: all, headers: headers)
     }
 
-    @Test("A browser's user links by redirect, and keeps the session")
+    @Test("A browser's user links by redirect and keeps the session")
     func redirect() async throws {
         try await ProviderWalk.with { walk in
             let browser = Browser()
@@ -220,23 +220,23 @@ import Testing
             #expect(try await walk.userID(other) == user)
             #expect(try await events(walk) == ["identity.linked"])
 
-            // Through the choice of a carrier, in a popup, whose script asks for JSON.
+            // Through the choice of a carrier, in a popup, whose script accepts JSON.
             let json = try await ask(
                 walk, browser, at: "zenkey", ["client_type": "popup"],
                 headers: ["Sec-Fetch-Site: same-origin", "Accept: application/json"])
             #expect(json.status == 200)
             let location = try #require(App.Members(of: json.response.body)["location"]?.string)
-            var form = ["mccmnc": Stage.mccmnc]
+            var form = ["mccmnc": SignInHarness.mccmnc]
             for item in Browser.query(of: location).items { form[item.name] = item.value }
-            let chosen = try await browser.post(walk.stage.simulator.discoveryUIURL ?? "", form: form)
+            let chosen = try await browser.post(walk.harness.simulator.discoveryUIURL ?? "", form: form)
             let atCarrier = try await browser.get(chosen.location)
             let popup = try await browser.get(try await walk.approved(browser, atCarrier))
             #expect(popup.text.contains("&quot;action&quot;:&quot;link&quot;,&quot;status&quot;:&quot;success&quot;"))
-            #expect(try await userID(walk, try await walk.stage.session()) == user)
+            #expect(try await userID(walk, try await walk.harness.session()) == user)
         }
     }
 
-    @Test("What fails at the provider is told as a link that failed; another user's identity too")
+    @Test("A provider's error and another user's identity are reported as a failed link")
     func failures() async throws {
         try await ProviderWalk.with { walk in
             let (browser, owner) = (Browser(), Browser())
@@ -256,7 +256,7 @@ import Testing
                 (.authorizationOtherIssuer, "carrier_error"), (.tokenInvalidGrant, "invalid_grant"),
                 (.idTokenWrongNonce, "invalid_id_token"),
             ] {
-                walk.stage.simulator.setFaults([fault], for: "globex")
+                walk.harness.simulator.setFaults([fault], for: "globex")
                 let failed = try await end()
                 #expect(failed.parameters["action"] == "link")
                 #expect(failed.parameters["error"] == error)
@@ -264,12 +264,12 @@ import Testing
         }
     }
 
-    @Test("A link is begun by the signed-in user's own page only")
+    @Test("Only the signed-in user's own page can start a link")
     func begun() async throws {
         try await ProviderWalk.with { walk in
             let browser = Browser()
-            let nobody = try await ask(walk, browser, at: "globex")
-            #expect(nobody.status == 401)
+            let signedOut = try await ask(walk, browser, at: "globex")
+            #expect(signedOut.status == 401)
             try await walk.signIn(browser, at: "acme")
             for headers in [
                 [], ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"], ["Sec-Fetch-Site: none"],
@@ -279,7 +279,7 @@ import Testing
             }
             let query = App.form(["client_type": "web", "redirect_uri": ProviderWalk.webURI])
             #expect(try await browser.get("\(walk.origin)/auth/globex/link?\(query)").status == 405)
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let app = try await ask(
                 walk, Browser(), at: "globex", headers: ["X-API-KEY: test-key", "Authorization: Bearer \(token)"])
             #expect(app.status == 400, "an app's browser has no session to come back to")
@@ -293,14 +293,14 @@ import Testing
         }
     }
 
-    @Test("A link that somebody else began links nothing in this browser, and no code goes anywhere (forced linking)")
+    @Test("A link that another browser started links nothing here, and no code is posted (forced linking)")
     func forced() async throws {
         try await ProviderWalk.with { walk in
             let (attacker, victim) = (Browser(), Browser())
             try await walk.signIn(attacker, at: "acme", user: "ravi")
             try await walk.signIn(victim, at: "acme")
-            let posts = walk.stage.simulator.log.tokenPosts()
-            // The attacker's link, at whose provider the victim approves.
+            let posts = walk.harness.simulator.log.tokenPosts()
+            // The attacker's link, which the victim approves at the provider.
             let asked = try await ask(walk, attacker, at: "globex")
             let lured = try await victim.get(try await walk.approved(victim, asked))
             #expect(lured.status == 400)
@@ -309,12 +309,12 @@ import Testing
             #expect(own.status == 303)
             let planted = try await walk.approved(attacker, try await ask(walk, attacker, at: "globex"))
             #expect(try await victim.get(planted).status == 400)
-            #expect(walk.stage.simulator.log.tokenPosts() == posts)
+            #expect(walk.harness.simulator.log.tokenPosts() == posts)
             #expect(try await events(walk).isEmpty)
         }
     }
 
-    @Test("A link is finished by the very session that began it, or not at all")
+    @Test("Only the session that started a link can complete it")
     func session() async throws {
         try await ProviderWalk.with { walk in
             let changes: [(String, (Browser) async throws -> Void)] = [
@@ -341,18 +341,18 @@ import Testing
                 #expect(done.parameters["action"] == "link", "\(name)")
                 #expect(done.parameters["error"] == "invalid_token", "\(name)")
             }
-            #expect(walk.stage.simulator.log.tokenPosts("globex") == 0)
+            #expect(walk.harness.simulator.log.tokenPosts("globex") == 0)
             #expect(try await !events(walk).contains("identity.linked"))
         }
     }
 
-    @Test("An identity that was unlinked is nobody's: the next sign-in with it is a new user's")
+    @Test("A sign-in with an unlinked identity creates a new user")
     func unlinked() async throws {
         try await ProviderWalk.with { walk in
-            let token = try #require(try await walk.stage.session())
+            let token = try #require(try await walk.harness.session())
             let fields = try walk.code(at: "acme")
             let id = try #require(try await link(walk, token, at: "acme", fields).json["id"]?.string)
-            let gone = try await walk.stage.app.send(
+            let gone = try await walk.harness.app.send(
                 "DELETE", "/users/me/identities/\(id)", headers: ["Authorization: Bearer \(token)"])
             #expect(gone.status == 200)
             let user = try await userID(walk, token)

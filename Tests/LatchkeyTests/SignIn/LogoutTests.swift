@@ -8,21 +8,21 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Logout together with the provider, over real sockets (docs/logout.md).
+/// Logout at Latchkey and at the provider, over real sockets (docs/logout.md).
 @Suite(.serialized) struct LogoutTests {
     private typealias Defect = CarrierSimulator.LogoutDefect
 
-    /// A browser that signed in, and the provider's name of its session.
+    /// A signed-in browser, and the `sid` of its provider session.
     private func signedIn(
         _ walk: ProviderWalk, at provider: String = "acme", user: String = "jane"
     ) async throws -> (browser: Browser, sessionID: String) {
         let browser = Browser()
         try await walk.signIn(browser, at: provider, user: user)
-        return (browser, try #require(walk.stage.simulator.latestSessionID(at: provider)))
+        return (browser, try #require(walk.harness.simulator.latestSessionID(at: provider)))
     }
 
     private func latest(_ walk: ProviderWalk) throws -> String {
-        try #require(walk.stage.simulator.latestSessionID(at: "acme"))
+        try #require(walk.harness.simulator.latestSessionID(at: "acme"))
     }
 
     private func isSignedIn(_ walk: ProviderWalk, _ browser: Browser) async throws -> Bool {
@@ -32,8 +32,8 @@ import Testing
     private func token(
         _ walk: ProviderWalk, user: String? = nil, sessionID: String? = nil, defect: Defect? = nil
     ) async throws -> String {
-        try await walk.stage.simulator.logoutToken(
-            of: "acme", clientID: Stage.clientID, user: user, sessionID: sessionID, defect: defect)
+        try await walk.harness.simulator.logoutToken(
+            of: "acme", clientID: SignInHarness.clientID, user: user, sessionID: sessionID, defect: defect)
     }
 
     private func post(
@@ -43,14 +43,14 @@ import Testing
             "\(walk.origin)/auth/\(provider)/backchannel-logout", form: ["logout_token": token])
     }
 
-    // MARK: By the back channel
+    // MARK: Back-channel logout
 
-    @Test("A logout by sid ends the sessions of that one at the provider, at once, and no others")
+    @Test("A logout by sid ends the sessions of that provider session at once, and no others")
     func bySessionID() async throws {
         try await ProviderWalk.with { walk in
             let (first, firstID) = try await signedIn(walk)
             let (second, _) = try await signedIn(walk)
-            // At hand in memory by now.
+            // Cached by now.
             #expect(try await isSignedIn(walk, first))
             let answer = try await post(walk, try await token(walk, sessionID: firstID))
             #expect(answer.status == 200)
@@ -58,13 +58,13 @@ import Testing
             #expect(try await !isSignedIn(walk, first))
             #expect(try await isSignedIn(walk, second))
             _ = try await signedIn(walk, at: "globex")
-            let namesake = try await walk.stage.simulator.logoutToken(
-                of: "globex", clientID: Stage.clientID, user: nil, sessionID: try latest(walk), defect: nil)
+            let namesake = try await walk.harness.simulator.logoutToken(
+                of: "globex", clientID: SignInHarness.clientID, user: nil, sessionID: try latest(walk), defect: nil)
             #expect(try await post(walk, namesake, at: "globex").status == 200)
             #expect(try await isSignedIn(walk, second), "a sid is its provider's")
             let unknown = try await post(walk, try await token(walk, sessionID: "nobody's"))
             #expect(unknown.status == 200, "there is none such, which is what was wanted")
-            // With a sub, of that user only.
+            // With a sub, only those of that user.
             let (ravi, ravisID) = try await signedIn(walk, user: "ravi")
             #expect(try await post(walk, try await token(walk, user: "jane", sessionID: ravisID)).status == 200)
             #expect(try await isSignedIn(walk, ravi))
@@ -74,36 +74,36 @@ import Testing
     }
 
     @Test(
-        "A logout by sub ends all that the identity signed in, and nothing of others or of the user's other identities")
+        "A logout by sub ends all sessions of that identity, and none of other users or identities")
     func bySubject() async throws {
         try await ProviderWalk.with { walk in
             let (first, _) = try await signedIn(walk)
             let (second, _) = try await signedIn(walk)
             let (ravi, _) = try await signedIn(walk, user: "ravi")
             let (globex, _) = try await signedIn(walk, at: "globex")
-            // The same user by another way to sign in.
-            let carrier = try #require(try await walk.stage.session())
-            let linked = try await walk.stage.app.send(
+            // The same user with another identity.
+            let carrier = try #require(try await walk.harness.session())
+            let linked = try await walk.harness.app.send(
                 "POST", "/users/me/identities",
                 headers: ["Content-Type: application/json", "Authorization: Bearer \(carrier)"],
                 body: App.json(try walk.code(at: "acme", user: "ravi").merging(["provider": "acme"]) { $1 }))
             #expect(linked.status == 409)
-            let answer = try await post(walk, try await token(walk, user: "jane"))
-            #expect(answer.status == 200)
+            let response = try await post(walk, try await token(walk, user: "jane"))
+            #expect(response.status == 200)
             for browser in [first, second] { #expect(try await !isSignedIn(walk, browser)) }
             for browser in [ravi, globex] { #expect(try await isSignedIn(walk, browser)) }
         }
         try await ProviderWalk.with { walk in
-            let carrier = try #require(try await walk.stage.session())
-            let linked = try await walk.stage.app.send(
+            let carrier = try #require(try await walk.harness.session())
+            let linked = try await walk.harness.app.send(
                 "POST", "/users/me/identities",
                 headers: ["Content-Type: application/json", "Authorization: Bearer \(carrier)"],
                 body: App.json(try walk.code(at: "acme", user: "jane").merging(["provider": "acme"]) { $1 }))
             #expect(linked.status == 201)
             let app = try #require(try await walk.token(at: "acme", user: "jane"))
             #expect(try await post(walk, try await token(walk, user: "jane")).status == 200)
-            #expect(try await walk.stage.app.me(app).status == 401)
-            #expect(try await walk.stage.app.me(carrier).status == 200, "signed in by the carrier")
+            #expect(try await walk.harness.app.me(app).status == 401)
+            #expect(try await walk.harness.app.me(carrier).status == 200, "signed in by the carrier")
         }
     }
 
@@ -114,16 +114,16 @@ import Testing
         (.missingIssuedAt, "issued_at", false), (.old, "issued_at", false), (.future, "issued_at", false),
         (.expired, "expiry", false), (.notYetValid, "not_before", false), (.missingID, "jti", false),
         (.noEvent, "event", false), (.otherEvent, "event", false), (.eventNotObject, "event", false),
-        (.withNonce, "nonce", false), (.nobody, "subject", false), (.emptySession, "subject", false),
+        (.withNonce, "nonce", false), (.noSubject, "subject", false), (.emptySession, "subject", false),
         (.badSignature, "signature", true), (.strangerKey, "", true),
     ]
 
-    @Test("A logout token that does not hold ends nothing, and is told why", arguments: checks.indices)
+    @Test("An invalid logout token ends nothing, and the response names the failed check", arguments: checks.indices)
     func refused(index: Int) async throws {
         let (defect, check, asksForKeys) = Self.checks[index]
         try await ProviderWalk.with { walk in
             let (browser, sessionID) = try await signedIn(walk)
-            let fetches = walk.stage.simulator.log.keyFetches("acme")
+            let fetches = walk.harness.simulator.log.keyFetches("acme")
             let answer = try await post(
                 walk, try await token(walk, user: "jane", sessionID: sessionID, defect: defect))
             #expect(answer.status == 400, "\(defect)")
@@ -132,17 +132,17 @@ import Testing
             #expect(json["error"]?.string == "invalid_request")
             #expect(json["error_description"]?.string?.contains(check.isEmpty ? "logout" : "(\(check))") == true)
             #expect(try await isSignedIn(walk, browser))
-            let further = walk.stage.simulator.log.keyFetches("acme") - fetches
+            let further = walk.harness.simulator.log.keyFetches("acme") - fetches
             #expect(further == (asksForKeys ? 1 : 0), "\(defect)")
             #expect(try await post(walk, try await token(walk, sessionID: sessionID)).status == 200)
             #expect(try await !isSignedIn(walk, browser))
         }
     }
 
-    @Test("Every defect that the simulator has is in the table")
+    @Test("Every defect of the simulator is in the table")
     func defects() { #expect(Set(Self.checks.map { $0.defect }) == Set(Defect.allCases)) }
 
-    @Test("An ID token is no logout token, and a logout token is good once, also for another process")
+    @Test("An ID token is no logout token, and a logout token is valid once, across processes")
     func replayed() async throws {
         try await ProviderWalk.with { walk in
             _ = try await signedIn(walk)
@@ -150,37 +150,37 @@ import Testing
             #expect(try await post(walk, used).status == 200)
             let (again, _) = try await signedIn(walk)
             #expect(try await post(walk, used).status == 400)
-            try await walk.stage.withCopy { app, _ in
-                let answer = try await app.send(
+            try await walk.harness.withInstance { app, _ in
+                let response = try await app.send(
                     "POST", "/auth/acme/backchannel-logout",
                     headers: ["Content-Type: application/x-www-form-urlencoded"],
                     body: App.form(["logout_token": used]))
-                #expect(answer.status == 400)
-                #expect(answer.json["error_description"]?.string?.contains("used before") == true)
+                #expect(response.status == 400)
+                #expect(response.json["error_description"]?.string?.contains("used before") == true)
             }
             #expect(try await isSignedIn(walk, again))
         }
     }
 
-    @Test("Keys that were rotated are fetched; for forged tokens, once a minute at most")
+    @Test("Rotated keys are fetched; forged tokens cause at most one fetch a minute")
     func rotation() async throws {
         let clock = ManualClock()
         try await ProviderWalk.with(clock: clock.wallClock) { walk in
             let (browser, sessionID) = try await signedIn(walk)
-            let before = walk.stage.simulator.log.keyFetches("acme")
+            let before = walk.harness.simulator.log.keyFetches("acme")
             for _ in 0..<5 {
                 let forged = try await token(walk, user: "jane", defect: .strangerKey)
                 #expect(try await post(walk, forged).status == 400)
             }
-            #expect(walk.stage.simulator.log.keyFetches("acme") == before + 1)
-            walk.stage.simulator.rotateKeys("acme")
+            #expect(walk.harness.simulator.log.keyFetches("acme") == before + 1)
+            walk.harness.simulator.rotateKeys("acme")
             clock.advance(bySeconds: 61)
             #expect(try await post(walk, try await token(walk, sessionID: sessionID)).status == 200)
             #expect(try await !isSignedIn(walk, browser))
         }
     }
 
-    @Test("It takes a form with one token, of a provider that may: nothing else")
+    @Test("The endpoint accepts only a form with one token of an enabled provider")
     func requests() async throws {
         try await ProviderWalk.with(
             configure: { configuration in
@@ -209,53 +209,53 @@ import Testing
         }
     }
 
-    @Test("Sessions of a sign-in sent again, and of a registration, are of the same session at the provider")
+    @Test("Sessions of a repeated sign-in and of a registration belong to the same provider session")
     func origins() async throws {
         try await ProviderWalk.with(configure: { $0.registration.mode = .required }) { walk in
             let headers = ["Content-Type: application/json"]
             let body = App.json(try walk.code(at: "acme"))
-            let offered = try await walk.stage.app.send("POST", "/auth/acme/sign-in", headers: headers, body: body)
+            let offered = try await walk.harness.app.send("POST", "/auth/acme/sign-in", headers: headers, body: body)
             let handle = try #require(offered.json["state_key"]?.string)
-            let registered = try await walk.stage.app.send(
+            let registered = try await walk.harness.app.send(
                 "POST", "/users", headers: headers, body: App.json(["state_key": handle]))
             var tokens = [try #require(registered.token)]
-            var sessionIDs = [try #require(walk.stage.simulator.latestSessionID(at: "acme"))]
+            var sessionIDs = [try #require(walk.harness.simulator.latestSessionID(at: "acme"))]
             let second = App.json(try walk.code(at: "acme"))
             for _ in 0..<2 {
-                let answer = try await walk.stage.app.send(
+                let response = try await walk.harness.app.send(
                     "POST", "/auth/acme/sign-in", headers: headers, body: second)
-                tokens.append(try #require(answer.token))
+                tokens.append(try #require(response.token))
             }
-            sessionIDs.append(try #require(walk.stage.simulator.latestSessionID(at: "acme")))
+            sessionIDs.append(try #require(walk.harness.simulator.latestSessionID(at: "acme")))
             #expect(try await post(walk, try await token(walk, sessionID: sessionIDs[0])).status == 200)
-            #expect(try await walk.stage.app.me(tokens[0]).status == 401)
-            for token in tokens.dropFirst() { #expect(try await walk.stage.app.me(token).status == 200) }
+            #expect(try await walk.harness.app.me(tokens[0]).status == 401)
+            for token in tokens.dropFirst() { #expect(try await walk.harness.app.me(token).status == 200) }
             #expect(try await post(walk, try await token(walk, sessionID: sessionIDs[1])).status == 200)
-            for token in tokens { #expect(try await walk.stage.app.me(token).status == 401) }
+            for token in tokens { #expect(try await walk.harness.app.me(token).status == 401) }
         }
     }
 
-    @Test("The simulator sends logout tokens itself")
+    @Test("The simulator sends logout tokens")
     func sent() async throws {
         try await ProviderWalk.with { walk in
             let (browser, sessionID) = try await signedIn(walk)
             let url = walk.origin + "/auth/acme/backchannel-logout"
             let bad = try await token(walk, sessionID: sessionID, defect: .withNonce)
-            #expect(try await walk.stage.simulator.sendLogout(bad, to: url) == 400)
+            #expect(try await walk.harness.simulator.sendLogout(bad, to: url) == 400)
             #expect(try await isSignedIn(walk, browser))
-            let control = try #require(walk.stage.simulator.issuer(of: "acme")) + "/end-sessions"
-            let answer = try await Browser().post(
-                control, form: ["url": url, "client_id": Stage.clientID, "sid": sessionID])
-            #expect(answer.text.contains("200"))
+            let control = try #require(walk.harness.simulator.issuer(of: "acme")) + "/end-sessions"
+            let response = try await Browser().post(
+                control, form: ["url": url, "client_id": SignInHarness.clientID, "sid": sessionID])
+            #expect(response.text.contains("200"))
             #expect(try await !isSignedIn(walk, browser))
         }
     }
 
-    @Test("Who unlinks an identity ends the sessions that it signed in, but for the one that asks")
+    @Test("Unlinking an identity ends its sessions except the present one")
     func unlinked() async throws {
         try await ProviderWalk.with { walk in
             let asking = try #require(try await walk.token(at: "acme"))
-            let link = try await walk.stage.app.send(
+            let link = try await walk.harness.app.send(
                 "POST", "/users/me/identities",
                 headers: ["Content-Type: application/json", "Authorization: Bearer \(asking)"],
                 body: App.json(try walk.code(at: "globex").merging(["provider": "globex"]) { $1 }))
@@ -263,22 +263,22 @@ import Testing
             let (byAcme, _) = try await signedIn(walk)
             let (byGlobex, _) = try await signedIn(walk, at: "globex")
             #expect(try await isSignedIn(walk, byAcme))
-            let listed = try await walk.stage.app.send(
+            let listed = try await walk.harness.app.send(
                 "GET", "/users/me/identities", headers: ["Authorization: Bearer \(asking)"])
             let acme = listed.json["identities"]?.array?.first {
-                $0.object?["issuer"]?.string == walk.stage.simulator.issuer(of: "acme")
+                $0.object?["issuer"]?.string == walk.harness.simulator.issuer(of: "acme")
             }
             let id = try #require(acme?.object?["id"]?.string)
-            let gone = try await walk.stage.app.send(
+            let gone = try await walk.harness.app.send(
                 "DELETE", "/users/me/identities/\(id)", headers: ["Authorization: Bearer \(asking)"])
             #expect(gone.status == 200)
-            #expect(try await walk.stage.app.me(asking).status == 200)
+            #expect(try await walk.harness.app.me(asking).status == 200)
             #expect(try await !isSignedIn(walk, byAcme))
             #expect(try await isSignedIn(walk, byGlobex))
         }
     }
 
-    // MARK: By the user
+    // MARK: RP-initiated logout
 
     private func signOut(
         _ walk: ProviderWalk, _ browser: Browser, at provider: String = "acme",
@@ -290,14 +290,14 @@ import Testing
 
     private static let end = ProviderWalk.webURI + "?action=logout&status=success"
 
-    @Test("A user signs out here and at the provider, and comes back with the state, once")
+    @Test("A user signs out here and at the provider, and returns with the state once")
     func byUser() async throws {
         try await ProviderWalk.with { walk in
             let (browser, _) = try await signedIn(walk)
             let page = try await signOut(walk, browser)
             #expect(page.status == 303)
-            #expect(page.location.hasPrefix((walk.stage.simulator.issuer(of: "acme") ?? "-") + "/logout?"))
-            #expect(page.parameters["client_id"] == Stage.clientID)
+            #expect(page.location.hasPrefix((walk.harness.simulator.issuer(of: "acme") ?? "-") + "/logout?"))
+            #expect(page.parameters["client_id"] == SignInHarness.clientID)
             #expect(page.parameters["id_token_hint"] == nil)
             #expect(page.parameters["post_logout_redirect_uri"] == walk.origin + "/auth/acme/logged-out")
             #expect(walk.sessionCookie(browser) == nil)
@@ -314,7 +314,7 @@ import Testing
         }
     }
 
-    @Test("A page whose session token has ended is signed out all the same: its refresh token is worth nothing then")
+    @Test("A page whose session token has expired can sign out: its refresh token becomes invalid")
     func pageAfterItsSession() async throws {
         try await ProviderWalk.with { walk in
             let (browser, _) = try await signedIn(walk)
@@ -323,8 +323,8 @@ import Testing
             #expect(try await signOut(walk, late, headers: []).status == 403, "not by another site's page")
             let page = try await signOut(walk, late)
             #expect(page.status == 303)
-            #expect(page.parameters["client_id"] == Stage.clientID)
-            #expect(late.cookies["127.0.0.1:\(walk.stage.app.port)"]?["latchkey_refresh"] == nil)
+            #expect(page.parameters["client_id"] == SignInHarness.clientID)
+            #expect(late.cookies["127.0.0.1:\(walk.harness.app.port)"]?["latchkey_refresh"] == nil)
             let refreshed = try await thief.post(
                 walk.origin + "/auth/token", form: ["grant_type": "refresh_token"],
                 headers: ["Sec-Fetch-Site: same-origin"])
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test("A session is signed out by a provider of its own client")
+    @Test("A session is signed out at the provider with its own client")
     func otherProvidersSession() async throws {
         try await ProviderWalk.with(
             configure: { configuration in
@@ -349,40 +349,40 @@ import Testing
     }
 
     @Test(
-        "A place for logouts that is none keeps nobody from signing in",
+        "An invalid end_session_endpoint does not prevent sign-ins",
         arguments: ["", "/logout", "http://example.com/out", "javascript:alert(1)", "https://u:p@login.example/out#x"])
     func unusableEndpoint(url: String) async throws {
         try await ProviderWalk.with { walk in
-            for provider in ["acme", Stage.mccmnc] {
-                walk.stage.simulator.update(provider) {
+            for provider in ["acme", SignInHarness.mccmnc] {
+                walk.harness.simulator.update(provider) {
                     for endpoint in [CarrierSimulator.RequestLog.Endpoint.discovery, .configuration] {
-                        $0.tampering.objects[endpoint] = [{ $0["end_session_endpoint"] = .text(url) }]
+                        $0.tampering.objects[endpoint] = [{ $0["end_session_endpoint"] = .string(url) }]
                     }
                 }
             }
             let (browser, _) = try await signedIn(walk)
             #expect(try await signOut(walk, browser).location == Self.end)
-            #expect(try await walk.stage.session() != nil, "at the carrier")
+            #expect(try await walk.harness.session() != nil, "at the carrier")
         }
     }
 
     @Test(
-        "Who has not registered yet cannot once the provider says that the session is over", arguments: [false, true])
+        "A registration fails after a logout of its provider session", arguments: [false, true])
     func pendingRegistration(bySubject: Bool) async throws {
         try await ProviderWalk.with(configure: { $0.registration.mode = .required }) { walk in
             func offered() async throws -> String {
-                let answer = try await walk.stage.app.send(
+                let response = try await walk.harness.app.send(
                     "POST", "/auth/acme/sign-in", headers: ["Content-Type: application/json"],
                     body: App.json(try walk.code(at: "acme")))
-                return try #require(answer.json["state_key"]?.string)
+                return try #require(response.json["state_key"]?.string)
             }
             func register(_ handle: String) async throws -> Int {
-                try await walk.stage.app.post("/users", ["state_key": handle]).status
+                try await walk.harness.app.post("/users", ["state_key": handle]).status
             }
             let handle = try await offered()
-            let id = try #require(walk.stage.simulator.latestSessionID(at: "acme"))
+            let id = try #require(walk.harness.simulator.latestSessionID(at: "acme"))
             let files = Data(walk.files())
-            #expect(files.range(of: Data(id.utf8)) == nil, "the provider's session id stands nowhere")
+            #expect(files.range(of: Data(id.utf8)) == nil, "the provider's session id is stored in no file")
             let logout = bySubject ? try await token(walk, user: "jane") : try await token(walk, sessionID: id)
             #expect(try await post(walk, logout).status == 200)
             #expect(try await register(handle) == 401)
@@ -393,11 +393,11 @@ import Testing
         }
     }
 
-    @Test("A wrong state, or none, leads nowhere; the user is signed out all the same")
+    @Test("A wrong or missing state causes no redirect, and the user is signed out")
     func wrongState() async throws {
         for fault in [CarrierSimulator.Fault.logoutOtherState, .logoutMissingState] {
             try await ProviderWalk.with { walk in
-                walk.stage.simulator.setFaults([fault], for: "acme")
+                walk.harness.simulator.setFaults([fault], for: "acme")
                 let (browser, _) = try await signedIn(walk)
                 let back = try await browser.get(try await signOut(walk, browser).location)
                 let page = try await browser.get(back.location)
@@ -409,7 +409,7 @@ import Testing
         }
     }
 
-    @Test("Nobody else's page signs a user out, and nobody is sent where no frontend is")
+    @Test("Another origin cannot sign a user out, and unregistered redirect URIs are refused")
     func forged() async throws {
         try await ProviderWalk.with { walk in
             let (browser, _) = try await signedIn(walk)
@@ -429,7 +429,7 @@ import Testing
         }
     }
 
-    @Test("Where the provider has no place for it, or cannot be asked, the browser goes to the end at once")
+    @Test("Without an end_session_endpoint or its metadata, the browser returns at once")
     func withoutProvider() async throws {
         let clock = ManualClock()
         try await ProviderWalk.with(clock: clock.wallClock) { walk in
@@ -438,24 +438,24 @@ import Testing
             #expect(try await signOut(walk, meetings, at: "meetings").location == Self.end)
             #expect(try await !isSignedIn(walk, meetings))
             let token = try #require(try await walk.token(at: "globex"))
-            let app = try await walk.stage.app.send(
+            let app = try await walk.harness.app.send(
                 "POST", "/auth/globex/logout",
                 headers: [
                     "Authorization: Bearer \(token)", "Content-Type: application/json", "Accept: application/json",
-                ], body: App.json(["post_logout_redirect_uri": Stage.redirectURI]))
+                ], body: App.json(["post_logout_redirect_uri": SignInHarness.redirectURI]))
             #expect(app.status == 200)
             #expect(app.json["location"]?.string?.contains("/providers/globex/logout?") == true)
-            #expect(try await walk.stage.app.me(token).status == 401)
+            #expect(try await walk.harness.app.me(token).status == 401)
         }
         try await ProviderWalk.with { walk in
             let token = try #require(try await walk.token(at: "acme"))
-            walk.stage.simulator.setFaults([.discovery500], for: "acme")
-            try await walk.stage.alongside { other in
+            walk.harness.simulator.setFaults([.discovery500], for: "acme")
+            try await walk.harness.alongside { other in
                 let app = try await other.app.send(
                     "POST", "/auth/acme/logout",
                     headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"],
-                    body: App.json(["post_logout_redirect_uri": Stage.redirectURI]))
-                #expect(app.response["location"] == Stage.redirectURI + "?action=logout&status=success")
+                    body: App.json(["post_logout_redirect_uri": SignInHarness.redirectURI]))
+                #expect(app.response["location"] == SignInHarness.redirectURI + "?action=logout&status=success")
                 #expect(try await other.app.me(token).status == 401)
             }
         }

@@ -10,7 +10,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Users who take their number from one simulated carrier to another, over real sockets.
+/// Users who move their number from one simulated carrier to another, over real sockets.
 @Suite(.serialized) struct MigrationTests {
     typealias Fault = CarrierSimulator.Fault
 
@@ -18,21 +18,21 @@ import Testing
     private static let present = "310410"
     private static let third = "311870"
 
-    /// Somebody signed in: the token, and who that is.
+    /// A signed-in user: the token and the user's id.
     private struct Visit {
         let answer: App.Answer
         let user: Int64?
         var isNew: Bool? { answer.json["new_user"]?.bool }
     }
 
-    private func visit(_ stage: Stage, _ mccmnc: String) async throws -> Visit {
-        let answer = try await stage.app.signIn(try stage.authorizedResponse(mccmnc: mccmnc))
+    private func visit(_ harness: SignInHarness, _ mccmnc: String) async throws -> Visit {
+        let answer = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: mccmnc))
         guard let token = answer.token else { return Visit(answer: answer, user: nil) }
-        return Visit(answer: answer, user: try await stage.app.me(token).json["user_id"]?.integer)
+        return Visit(answer: answer, user: try await harness.app.me(token).json["user_id"]?.integer)
     }
 
-    private func audit(_ stage: Stage, _ kind: String) async throws -> [String] {
-        let admin = try AdminService(stage.configuration)
+    private func audit(_ harness: SignInHarness, _ kind: String) async throws -> [String] {
+        let admin = try AdminService(harness.configuration)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
         let lines = try await admin.audit(selection, as: .text)
@@ -40,19 +40,19 @@ import Testing
         return lines
     }
 
-    @Test("Who brings a port token keeps account and sessions, under the new carrier from then on")
+    @Test("A port token keeps the account and its sessions under the new carrier")
     func moves() async throws {
-        try await Stage.with { stage in
-            let before = try await visit(stage, Self.former)
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-            let after = try await visit(stage, Self.present)
+        try await SignInHarness.with { harness in
+            let before = try await visit(harness, Self.former)
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+            let after = try await visit(harness, Self.present)
             #expect(after.answer.status == 200)
             #expect(before.user != nil)
             #expect(after.user == before.user)
             #expect(after.isNew == false)
-            #expect(try await stage.app.me(try #require(before.answer.token)).status == 200)
-            #expect(try await visit(stage, Self.present).user == before.user)
-            let events = try await audit(stage, "identity.moved")
+            #expect(try await harness.app.me(try #require(before.answer.token)).status == 200)
+            #expect(try await visit(harness, Self.present).user == before.user)
+            let events = try await audit(harness, "identity.moved")
             #expect(events.count == 1)
             #expect(events.first?.contains("/carriers/310010") == true)
             #expect(events.first?.contains("310010-") == false, "a subject begins with the network's code")
@@ -60,39 +60,41 @@ import Testing
     }
 
     @Test(
-        "The old carrier's sign-in is refused from then on, and makes no user, whatever registration says",
+        "After a move, a sign-in of the old carrier is refused and creates no user, independent of registration",
         arguments: [false, true])
     func formerIdentity(registrationIsRequired: Bool) async throws {
-        try await Stage.with(configure: { $0.registration.mode = registrationIsRequired ? .required : .automatic }) {
-            stage in
-            let user = try await firstUser(stage, registers: registrationIsRequired)
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-            #expect(try await visit(stage, Self.present).user == user)
+        try await SignInHarness.with(configure: {
+            $0.registration.mode = registrationIsRequired ? .required : .automatic
+        }) {
+            harness in
+            let user = try await firstUser(harness, registers: registrationIsRequired)
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+            #expect(try await visit(harness, Self.present).user == user)
             for _ in 0..<2 {
-                let refused = try await visit(stage, Self.former).answer
+                let refused = try await visit(harness, Self.former).answer
                 #expect(refused.status == 401)
                 #expect(refused.error == "request_denied")
                 #expect(refused.json["error_type"]?.string == "requestDenied")
                 #expect(refused.json["error_description"]?.string?.contains("moved to another carrier") == true)
                 #expect(refused.json["state_key"] == nil)
             }
-            #expect(try await audit(stage, "identity.moved_refused").count == 2)
+            #expect(try await audit(harness, "identity.moved_refused").count == 2)
         }
     }
 
-    /// Jane at the former carrier, registered where that is needed.
-    private func firstUser(_ stage: Stage, registers: Bool) async throws -> Int64? {
-        let first = try await visit(stage, Self.former)
+    /// Signs Jane in at the former carrier, with a registration if required.
+    private func firstUser(_ harness: SignInHarness, registers: Bool) async throws -> Int64? {
+        let first = try await visit(harness, Self.former)
         guard registers else { return first.user }
         let handle = try #require(first.answer.json["state_key"]?.string)
-        let registered = try await stage.app.send(
+        let registered = try await harness.app.send(
             "POST", "/users", headers: ["Content-Type: application/json"],
             body: App.json(["state_key": handle, "name": "Jane", "email": "jane@example.com"]))
         #expect(registered.status == 201)
-        return try await stage.app.me(try #require(registered.token)).json["user_id"]?.integer
+        return try await harness.app.me(try #require(registered.token)).json["user_id"]?.integer
     }
 
-    /// A fault of the present carrier's, and whether the account moves all the same.
+    /// A fault of the present carrier, and whether the account moves nevertheless.
     struct Row: Sendable, CustomTestStringConvertible {
         let fault: Fault
         var moves = false
@@ -104,25 +106,25 @@ import Testing
             Row(fault: fault, moves: [.portTokenNotInArray, .portTokenAmongJunk].contains(fault))
         }
 
-    @Test("A port token that is not good moves nothing, and is no error for the user", arguments: rows)
+    @Test("An invalid port token moves no account and is no error for the user", arguments: rows)
     func badPortToken(row: Row) async throws {
-        try await Stage.with { stage in
-            let before = try await visit(stage, Self.former)
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-            stage.simulator.setFaults([row.fault], for: Self.present)
-            let after = try await visit(stage, Self.present)
+        try await SignInHarness.with { harness in
+            let before = try await visit(harness, Self.former)
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+            harness.simulator.setFaults([row.fault], for: Self.present)
+            let after = try await visit(harness, Self.present)
             #expect(after.answer.status == 200)
             #expect((after.user == before.user) == row.moves)
             #expect(after.isNew == !row.moves)
-            #expect(try await visit(stage, Self.former).answer.status == (row.moves ? 401 : 200))
-            #expect(try await audit(stage, "identity.moved").count == (row.moves ? 1 : 0))
-            #expect(stage.simulator.log.canaryHits() == 0)
-            #expect(stage.simulator.log.tokenPosts(Self.present) == 1)
+            #expect(try await visit(harness, Self.former).answer.status == (row.moves ? 401 : 200))
+            #expect(try await audit(harness, "identity.moved").count == (row.moves ? 1 : 0))
+            #expect(harness.simulator.log.count(.canary) == 0)
+            #expect(harness.simulator.log.tokenPosts(Self.present) == 1)
 
-            // Somebody else's sign-in there is as it should be.
-            stage.simulator.setFaults([], for: Self.present)
-            let other = try stage.authorizedResponse(mccmnc: Self.present, user: "ravi")
-            #expect(try await stage.app.signIn(other).status == 200)
+            // Another user's sign-in there succeeds.
+            harness.simulator.setFaults([], for: Self.present)
+            let other = try harness.authorizedResponse(mccmnc: Self.present, user: "ravi")
+            #expect(try await harness.app.signIn(other).status == 200)
         }
     }
 
@@ -133,63 +135,63 @@ import Testing
     ]
 
     @Test(
-        "A former carrier that fails moves nothing, delays little, and is no error for the user",
+        "A failing former carrier moves no account, adds little delay, and is no error for the user",
         arguments: formerCarrierFaults)
     func formerCarrierFails(fault: Fault) async throws {
-        try await Stage.with(configure: { $0.outbound.limits = .short }) { stage in
-            let before = try await visit(stage, Self.former)
-            // On a server that has not met the former carrier's keys yet.
-            try await stage.alongside { stage in
-                stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-                stage.simulator.setFaults([fault], for: Self.former)
-                let after = try await visit(stage, Self.present)
+        try await SignInHarness.with(configure: { $0.outbound.limits = .short }) { harness in
+            let before = try await visit(harness, Self.former)
+            // On an instance that has not fetched the former carrier's keys yet.
+            try await harness.alongside { harness in
+                harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+                harness.simulator.setFaults([fault], for: Self.former)
+                let after = try await visit(harness, Self.present)
                 #expect(after.answer.status == 200)
                 #expect(after.user != nil)
                 #expect(after.user != before.user)
-                #expect(stage.simulator.log.canaryHits() == 0)
+                #expect(harness.simulator.log.count(.canary) == 0)
             }
         }
     }
 
-    @Test("Neither keys nor configuration are fetched for who is known, nor for whom nobody knew before")
+    @Test("For a known user or an unknown former identity, neither keys nor metadata are fetched")
     func fetchesNothing() async throws {
-        try await Stage.with { stage in
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
+        try await SignInHarness.with { harness in
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
             for _ in 0..<3 {
-                let found = try await visit(stage, Self.present)
+                let found = try await visit(harness, Self.present)
                 #expect(found.user != nil)
             }
-            let toFormer = stage.simulator.log.entries.filter { $0.mccmnc == Self.former }
+            let toFormer = harness.simulator.log.entries.filter { $0.mccmnc == Self.former }
             #expect(toFormer.isEmpty)
         }
     }
 
-    @Test("A user who moves on, and back, keeps the account throughout; old port tokens change nothing")
+    @Test("A user who moves on and back keeps the account; old port tokens change nothing")
     func roundTrip() async throws {
-        try await Stage.with { stage in
-            let user = try await visit(stage, Self.former).user
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present, age: 50)
-            #expect(try await visit(stage, Self.present).user == user)
-            stage.simulator.port(user: "jane", from: Self.present, to: Self.third, age: 40)
-            #expect(try await visit(stage, Self.third).user == user)
-            #expect(try await visit(stage, Self.present).answer.status == 401)
-            stage.simulator.port(user: "jane", from: Self.third, to: Self.former, age: 30)
-            #expect(try await visit(stage, Self.former).user == user)
-            // Both have port tokens still, all older than the return.
-            #expect(try await visit(stage, Self.present).answer.status == 401)
-            #expect(try await visit(stage, Self.third).answer.status == 401)
-            #expect(try await visit(stage, Self.former).user == user)
-            #expect(try await audit(stage, "identity.moved").count == 3)
+        try await SignInHarness.with { harness in
+            let user = try await visit(harness, Self.former).user
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present, age: 50)
+            #expect(try await visit(harness, Self.present).user == user)
+            harness.simulator.port(user: "jane", from: Self.present, to: Self.third, age: 40)
+            #expect(try await visit(harness, Self.third).user == user)
+            #expect(try await visit(harness, Self.present).answer.status == 401)
+            harness.simulator.port(user: "jane", from: Self.third, to: Self.former, age: 30)
+            #expect(try await visit(harness, Self.former).user == user)
+            // Both still have port tokens, all older than the return.
+            #expect(try await visit(harness, Self.present).answer.status == 401)
+            #expect(try await visit(harness, Self.third).answer.status == 401)
+            #expect(try await visit(harness, Self.former).user == user)
+            #expect(try await audit(harness, "identity.moved").count == 3)
         }
     }
 
-    @Test("Ten sign-ins at once with the port token all come to the one account")
+    @Test("Ten concurrent sign-ins with the port token reach the same account")
     func concurrent() async throws {
-        try await Stage.with { stage in
-            let user = try await visit(stage, Self.former).user
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-            let requests = try (0..<10).map { _ in try stage.authorizedResponse(mccmnc: Self.present) }
-            let app = stage.app
+        try await SignInHarness.with { harness in
+            let user = try await visit(harness, Self.former).user
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+            let requests = try (0..<10).map { _ in try harness.authorizedResponse(mccmnc: Self.present) }
+            let app = harness.app
             let users = try await withThrowingTaskGroup(of: Int64?.self) { group in
                 for request in requests {
                     group.addTask {
@@ -201,21 +203,21 @@ import Testing
             }
             #expect(users.count == 10)
             #expect(users.allSatisfy { $0 == user && $0 != nil })
-            #expect(try await audit(stage, "identity.moved").count == 1)
+            #expect(try await audit(harness, "identity.moved").count == 1)
         }
     }
 
-    @Test("The same request sent again after a move gets a session of the same user")
+    @Test("A request repeated after a move gets a session of the same user")
     func retried() async throws {
-        try await Stage.with { stage in
-            let user = try await visit(stage, Self.former).user
-            stage.simulator.port(user: "jane", from: Self.former, to: Self.present)
-            let fields = try stage.authorizedResponse(mccmnc: Self.present)
+        try await SignInHarness.with { harness in
+            let user = try await visit(harness, Self.former).user
+            harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
+            let fields = try harness.authorizedResponse(mccmnc: Self.present)
             for _ in 0..<2 {
-                let token = try #require(try await stage.app.signIn(fields).token)
-                #expect(try await stage.app.me(token).json["user_id"]?.integer == user)
+                let token = try #require(try await harness.app.signIn(fields).token)
+                #expect(try await harness.app.me(token).json["user_id"]?.integer == user)
             }
-            #expect(stage.simulator.log.tokenPosts(Self.present) == 1)
+            #expect(harness.simulator.log.tokenPosts(Self.present) == 1)
         }
     }
 }

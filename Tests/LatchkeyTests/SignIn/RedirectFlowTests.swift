@@ -15,11 +15,11 @@ import Testing
     private static let keyOfAnotherClient = "key-of-another-client"
     private static let webURI = "https://web.example/done"
 
-    /// A stage whose client has redirect URIs of each kind.
-    private func onStage(
-        registration: RegistrationRules.Mode = .automatic, _ body: (Stage) async throws -> Void
+    /// A harness whose client has redirect URIs of every kind.
+    private func withHarness(
+        registration: RegistrationRules.Mode = .automatic, _ body: (SignInHarness) async throws -> Void
     ) async throws {
-        try await Stage.with(
+        try await SignInHarness.with(
             configure: { configuration in
                 configuration.registration.mode = registration
                 var scoped = APIKey.plain(Secret(Self.keyOfAnotherClient))
@@ -29,28 +29,28 @@ import Testing
             }, body)
     }
 
-    private func start(_ stage: Stage, _ fields: [String: String]) -> String {
-        "http://127.0.0.1:\(stage.app.port)/auth/zenkey/start?" + App.form(fields)
+    private func start(_ harness: SignInHarness, _ fields: [String: String]) -> String {
+        "http://127.0.0.1:\(harness.app.port)/auth/zenkey/start?" + App.form(fields)
     }
 
-    /// The browser goes to the carrier's page and the user approves, unless the carrier sends it back at once; the
-    /// answer leads back here.
+    /// The browser opens the carrier's page and the user approves, unless the carrier redirects at once; the
+    /// response returns here.
     private func approve(_ browser: Browser, _ page: Browser.Page) async throws -> Browser.Page {
         try await browser.approve(page)
     }
 
-    @Test("A web frontend's user chooses the carrier, approves, and has a session in a cookie")
+    @Test("A web frontend's user chooses the carrier, approves, and gets a session cookie")
     func web() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
             let first = try await browser.get(
-                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "tracking_id": "t-1"]))
+                start(harness, ["client_type": "web", "redirect_uri": Self.webURI, "tracking_id": "t-1"]))
             #expect(first.status == 303)
-            #expect(first.location.hasPrefix(stage.simulator.discoveryUIURL ?? "-"))
-            var form: [String: String] = ["mccmnc": Stage.mccmnc]
+            #expect(first.location.hasPrefix(harness.simulator.discoveryUIURL ?? "-"))
+            var form: [String: String] = ["mccmnc": SignInHarness.mccmnc]
             for item in first.parameters.items { form[item.name] = item.value }
-            let chosen = try await browser.post(stage.simulator.discoveryUIURL ?? "", form: form)
-            #expect(chosen.parameters["mccmnc"] == Stage.mccmnc)
+            let chosen = try await browser.post(harness.simulator.discoveryUIURL ?? "", form: form)
+            #expect(chosen.parameters["mccmnc"] == SignInHarness.mccmnc)
             let asked = try await browser.get(chosen.location)
             #expect(asked.status == 303)
             #expect(asked.parameters["code_challenge_method"] == "S256")
@@ -62,9 +62,9 @@ import Testing
             #expect(done.response["referrer-policy"] == "no-referrer")
             #expect(done.response["cache-control"] == "no-store")
 
-            let base = "http://127.0.0.1:\(stage.app.port)"
+            let base = "http://127.0.0.1:\(harness.app.port)"
             #expect(try await browser.get(base + "/users/me").status == 200)
-            // A change by cookie needs the word of the browser that a page of this server asks for it.
+            // A change with a cookie requires the browser's statement that the page is of this origin.
             for header in [
                 [], ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"], ["Origin: https://evil.example"],
             ] {
@@ -73,16 +73,16 @@ import Testing
             #expect(try await browser.get(base + "/users/me").status == 200)
             let out = try await browser.send("DELETE", base + "/auth/token", headers: ["Origin: \(base)"])
             #expect(out.status == 200)
-            #expect(browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"] == nil)
+            #expect(browser.cookies["127.0.0.1:\(harness.app.port)"]?["latchkey_session"] == nil)
             #expect(try await browser.get(base + "/users/me").status == 401)
         }
     }
 
-    /// The device shows a code, and the phone answers; where the device goes then.
+    /// The device shows a code and the phone decides; returns the device's redirect.
     private func onThePhone(
-        _ stage: Stage, _ browser: Browser, _ asked: Browser.Page, answering decision: String
+        _ harness: SignInHarness, _ browser: Browser, _ asked: Browser.Page, answering decision: String
     ) async throws -> Browser.Page {
-        let ui = try #require(stage.simulator.discoveryUIURL)
+        let ui = try #require(harness.simulator.discoveryUIURL)
         let base = ui.replacing("/ui/discovery-ui", with: "")
         var form: [String: String] = [:]
         for item in asked.parameters.items { form[item.name] = item.value }
@@ -90,30 +90,31 @@ import Testing
         let shown = try await browser.get(device).text.split(separator: "<p class=\"code\">").last ?? ""
         let number = shown.prefix { $0 != "<" }.filter(\.isNumber)
         let phone = try await Browser().post(
-            base + "/phone", form: ["number": number, "subscriber": "\(Stage.mccmnc)-ravi", "decision": decision])
+            base + "/phone",
+            form: ["number": number, "subscriber": "\(SignInHarness.mccmnc)-ravi", "decision": decision])
         #expect(phone.status == 200)
         return try await browser.get(device)
     }
 
-    @Test("A user who says no on the phone is not signed in on the other device, and the frontend is told")
+    @Test("A denial on the phone creates no session on the other device, and the frontend gets the error")
     func deniedOnThePhone() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let first = try await browser.get(start(stage, ["client_type": "web", "redirect_uri": Self.webURI]))
-            let chosen = try await onThePhone(stage, browser, first, answering: "deny")
+            let first = try await browser.get(start(harness, ["client_type": "web", "redirect_uri": Self.webURI]))
+            let chosen = try await onThePhone(harness, browser, first, answering: "deny")
             let done = try await browser.get(chosen.location)
             #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure"))
             #expect(done.parameters["error"] == "access_denied")
-            #expect(try await browser.get("http://127.0.0.1:\(stage.app.port)/users/me").status == 401)
+            #expect(try await browser.get("http://127.0.0.1:\(harness.app.port)/users/me").status == 401)
         }
     }
 
-    @Test("The carrier of a secondary device gets its login_hint_token, and a network known beforehand needs no choice")
+    @Test("A secondary device's login_hint_token reaches the carrier, and a known network skips the choice")
     func secondaryDevice() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let first = try await browser.get(start(stage, ["client_type": "web", "redirect_uri": Self.webURI]))
-            let chosen = try await onThePhone(stage, browser, first, answering: "approve")
+            let first = try await browser.get(start(harness, ["client_type": "web", "redirect_uri": Self.webURI]))
+            let chosen = try await onThePhone(harness, browser, first, answering: "approve")
             let asked = try await browser.get(chosen.location)
             #expect(asked.parameters["login_hint_token"] != nil)
             #expect(asked.parameters["login_hint_token"] == chosen.parameters["login_hint_token"])
@@ -121,43 +122,43 @@ import Testing
             #expect(done.parameters["status"] == "success")
 
             let known = try await browser.get(
-                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+                start(harness, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]))
             #expect(known.location.contains("/authorize?"))
         }
     }
 
-    /// Signs an app in as far as the redirect to it.
-    private func appOutcome(_ stage: Stage, _ fields: [String: String] = [:]) async throws -> Browser.Page {
+    /// Signs an app in up to the redirect to the app.
+    private func appOutcome(_ harness: SignInHarness, _ fields: [String: String] = [:]) async throws -> Browser.Page {
         let browser = Browser()
-        var all = ["client_type": "ios", "redirect_uri": Self.appURI, "mccmnc": Stage.mccmnc]
+        var all = ["client_type": "ios", "redirect_uri": Self.appURI, "mccmnc": SignInHarness.mccmnc]
         all.merge(fields) { $1 }
-        let asked = try await browser.get(start(stage, all))
-        // Another browser may come back to an app.
+        let asked = try await browser.get(start(harness, all))
+        // An app may return in another browser.
         return try await Browser().get(try await approve(browser, asked).location)
     }
 
-    @Test("An app exchanges its session_id once, with the verifier of its challenge")
+    @Test("An app exchanges its session_id once, with the code verifier of its challenge")
     func appSession() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let verifier = RandomSource.system.token()
             let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
             let bound = ["code_challenge": challenge, "code_challenge_method": "S256", "tracking_id": "x"]
             func exchange(_ fields: [String: String]) async throws -> App.Answer {
-                try await stage.app.send(
+                try await harness.app.send(
                     "POST", "/auth/session", headers: ["Content-Type: application/json"], body: App.json(fields))
             }
-            let done = try await appOutcome(stage, bound)
+            let done = try await appOutcome(harness, bound)
             #expect(done.location.hasPrefix(Self.appURI + "?action=login&status=success&tracking_id=x&session_id="))
             let sessionID = try #require(done.parameters["session_id"])
             let answer = try await exchange(["session_id": sessionID, "code_verifier": verifier])
             #expect(answer.status == 200)
-            #expect(try await stage.app.me(try #require(answer.token)).status == 200)
+            #expect(try await harness.app.me(try #require(answer.token)).status == 200)
             let again = try await exchange(["session_id": sessionID, "code_verifier": verifier])
             #expect(again.status == 401)
             #expect(again.error == "invalid_token")
 
             for wrong in [nil, RandomSource.system.token()] {
-                let sessionID = try #require(try await appOutcome(stage, bound).parameters["session_id"])
+                let sessionID = try #require(try await appOutcome(harness, bound).parameters["session_id"])
                 var fields = ["session_id": sessionID]
                 fields["code_verifier"] = wrong
                 let refused = try await exchange(fields)
@@ -167,18 +168,18 @@ import Testing
                 #expect(try await exchange(fields).error == "invalid_token", "a wrong verifier spends the value")
             }
 
-            // Somebody else's sign-in, brought to an app that has a verifier of its own.
-            let injected = try #require(try await appOutcome(stage).parameters["session_id"])
+            // Another user's sign-in, brought to an app with its own code verifier.
+            let injected = try #require(try await appOutcome(harness).parameters["session_id"])
             let refused = try await exchange(["session_id": injected, "code_verifier": verifier])
             #expect(refused.status == 401)
             #expect(refused.error == "invalid_grant")
 
-            let plain = try #require(try await appOutcome(stage).parameters["session_id"])
-            var other = stage.app
+            let plain = try #require(try await appOutcome(harness).parameters["session_id"])
+            var other = harness.app
             other.apiKey = Self.keyOfAnotherClient
             let foreign = try await other.send(
                 "POST", "/auth/session", headers: ["Content-Type: application/json"],
-                body: App.json(["session_id": try #require(try await appOutcome(stage).parameters["session_id"])]))
+                body: App.json(["session_id": try #require(try await appOutcome(harness).parameters["session_id"])]))
             #expect(foreign.error == "invalid_token")
             #expect(foreign.token == nil)
             #expect(try await exchange(["session_id": plain]).status == 200)
@@ -194,7 +195,7 @@ import Testing
     }
 
     @Test(
-        "What fails is told to the frontend, and nobody is signed in",
+        "An error reaches the frontend, and no session is created",
         arguments: [
             Failure(fault: .authorizationDenied, error: "access_denied"),
             Failure(fault: .authorizationServerError, error: "server_error"),
@@ -206,60 +207,65 @@ import Testing
             Failure(fault: .idTokenBadSignature, error: "invalid_id_token"),
         ])
     func failures(row: Failure) async throws {
-        try await onStage { stage in
-            stage.simulator.setFaults([row.fault], for: Stage.mccmnc)
+        try await withHarness { harness in
+            harness.simulator.setFaults([row.fault], for: SignInHarness.mccmnc)
             for clientType in ["web", "ios", "android"] {
                 let uri = clientType == "web" ? Self.webURI : Self.appURI
                 let browser = Browser()
                 let asked = try await browser.get(
                     start(
-                        stage,
-                        ["client_type": clientType, "redirect_uri": uri, "mccmnc": Stage.mccmnc, "tracking_id": "t"]))
+                        harness,
+                        [
+                            "client_type": clientType, "redirect_uri": uri, "mccmnc": SignInHarness.mccmnc,
+                            "tracking_id": "t",
+                        ]))
                 let done = try await browser.get(try await approve(browser, asked).location)
                 #expect(done.status == 303)
                 #expect(done.location.hasPrefix(uri + "?action=login&status=failure&message="))
                 #expect(done.parameters["error"] == row.error)
                 #expect(done.parameters["session_id"] == nil)
-                #expect(browser.cookies["127.0.0.1:\(stage.app.port)"]?["latchkey_session"] == nil)
+                #expect(browser.cookies["127.0.0.1:\(harness.app.port)"]?["latchkey_session"] == nil)
             }
             if [.authorizationOtherIssuer, .authorizationMissingIssuer].contains(row.fault) {
-                #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 0, "a mixed-up answer's code goes nowhere")
+                #expect(
+                    harness.simulator.log.tokenPosts(SignInHarness.mccmnc) == 0,
+                    "the code of a mixed-up response is not posted")
             }
         }
     }
 
-    @Test("A carrier that is down is told to the frontend too")
+    @Test("A carrier's outage reaches the frontend too")
     func carrierDown() async throws {
-        try await onStage { stage in
-            stage.simulator.setFaults([.discovery500], for: Stage.mccmnc)
+        try await withHarness { harness in
+            harness.simulator.setFaults([.discovery500], for: SignInHarness.mccmnc)
             let done = try await Browser().get(
-                start(stage, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+                start(harness, ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]))
             #expect(done.status == 303)
             #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure&"))
             #expect(done.parameters["error"] == "carrier_error")
         }
     }
 
-    @Test("A state is good once, for the browser it was made in, and its code goes nowhere otherwise")
+    @Test("A state is valid once, in its own browser; otherwise the code is not posted")
     func state() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
-            let callback = try await approve(browser, try await browser.get(start(stage, fields))).location
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
+            let callback = try await approve(browser, try await browser.get(start(harness, fields))).location
             let other = try await Browser().get(callback)
-            #expect(other.status == 400, "another browser, which would be signed in as somebody else")
+            #expect(other.status == 400, "another browser, which would be signed in as another user")
             #expect(other.text.contains("another browser"))
             #expect(other.response["content-type"] == "text/html; charset=utf-8")
-            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 0)
+            #expect(harness.simulator.log.tokenPosts(SignInHarness.mccmnc) == 0)
 
-            let good = try await approve(browser, try await browser.get(start(stage, fields))).location
+            let good = try await approve(browser, try await browser.get(start(harness, fields))).location
             #expect(try await browser.get(good).parameters["status"] == "success")
             let replayed = try await browser.get(good)
             #expect(replayed.status == 400)
             #expect(replayed.text.contains("Start a new sign-in"))
-            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 1)
+            #expect(harness.simulator.log.tokenPosts(SignInHarness.mccmnc) == 1)
 
-            let base = "http://127.0.0.1:\(stage.app.port)/auth/zenkey/callback"
+            let base = "http://127.0.0.1:\(harness.app.port)/auth/zenkey/callback"
             for query in ["", "?state=unknown&code=c", "?code=c", "?state=a&state=b&code=c"] {
                 #expect(try await browser.get(base + query).status == 400)
             }
@@ -274,48 +280,48 @@ import Testing
         }
     }
 
-    @Test("An answer that names another carrier than was asked leaves its code here")
+    @Test("A response that names another carrier than requested does not post its code")
     func otherCarrierNamed() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": "310410"]
-            for named in [Stage.mccmnc, "999990"] {
+            for named in [SignInHarness.mccmnc, "999990"] {
                 let browser = Browser()
-                let asked = try await browser.get(start(stage, fields))
+                let asked = try await browser.get(start(harness, fields))
                 let callback = try await approve(browser, asked).location
                 #expect(callback.contains("mccmnc=310410"))
                 let mixedUp = callback.replacing("mccmnc=310410", with: "mccmnc=\(named)")
                 #expect(try await browser.get(mixedUp).parameters["error"] == "carrier_error", "\(named)")
-                #expect(stage.simulator.log.tokenPosts() == 0)
+                #expect(harness.simulator.log.tokenPosts() == 0)
             }
         }
     }
 
-    @Test("A code that came with another sign-in goes nowhere again")
+    @Test("A code of another sign-in is not posted again")
     func codeOfAnotherSignIn() async throws {
-        try await onStage { stage in
-            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+        try await withHarness { harness in
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
             let (victim, attacker) = (Browser(), Browser())
-            let callback = try await approve(victim, try await victim.get(start(stage, fields))).location
-            let own = try await approve(attacker, try await attacker.get(start(stage, fields))).location
+            let callback = try await approve(victim, try await victim.get(start(harness, fields))).location
+            let own = try await approve(attacker, try await attacker.get(start(harness, fields))).location
             #expect(try await victim.get(callback).parameters["status"] == "success")
-            let posts = stage.simulator.log.tokenPosts()
+            let posts = harness.simulator.log.tokenPosts()
             let code = { (url: String) in Browser.query(of: url)["code"] ?? "" }
             let replayed = own.replacing("code=\(code(own))", with: "code=\(code(callback))")
             #expect(replayed != own)
             let done = try await attacker.get(replayed)
             #expect(done.parameters["status"] == "failure" && done.parameters["error"] == "invalid_grant")
-            #expect(stage.simulator.log.tokenPosts() == posts)
+            #expect(harness.simulator.log.tokenPosts() == posts)
         }
     }
 
-    @Test("Sign-ins in several tabs of one browser all finish")
+    @Test("Sign-ins in several tabs of one browser all succeed")
     func tabs() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
             var callbacks: [String] = []
             for _ in 0..<3 {
-                callbacks.append(try await approve(browser, try await browser.get(start(stage, fields))).location)
+                callbacks.append(try await approve(browser, try await browser.get(start(harness, fields))).location)
             }
             for callback in callbacks.reversed() {
                 #expect(try await browser.get(callback).parameters["status"] == "success")
@@ -323,14 +329,14 @@ import Testing
         }
     }
 
-    @Test("A look at the callback by HEAD does not spend the state")
+    @Test("A HEAD request to the callback does not spend the state")
     func look() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
-            let callback = try await approve(browser, try await browser.get(start(stage, fields))).location
-            let target = callback.dropFirst("http://127.0.0.1:\(stage.app.port)".count)
-            let client = try await RawClient(port: stage.app.port)
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
+            let callback = try await approve(browser, try await browser.get(start(harness, fields))).location
+            let target = callback.dropFirst("http://127.0.0.1:\(harness.app.port)".count)
+            let client = try await RawClient(port: harness.app.port)
             try await client.send("HEAD \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             _ = try await client.readResponse(toHead: true)
             #expect(try await browser.get(callback).parameters["status"] == "success")
@@ -338,7 +344,7 @@ import Testing
     }
 
     @Test(
-        "A browser is sent to registered redirect URIs only",
+        "A browser is redirected only to registered redirect URIs",
         arguments: [
             "https://evil.example/", "https://web.example/done/", "https://web.example/done?x=1",
             "https://web.example/Done", "https://web.example.evil.example/done",
@@ -348,8 +354,8 @@ import Testing
             "http://127.0.0.1:80/done/more", "//evil.example/done", "javascript:alert(1)",
         ])
     func openRedirect(uri: String) async throws {
-        try await onStage { stage in
-            let page = try await Browser().get(start(stage, ["client_type": "web", "redirect_uri": uri]))
+        try await withHarness { harness in
+            let page = try await Browser().get(start(harness, ["client_type": "web", "redirect_uri": uri]))
             #expect(page.status == 400)
             #expect(page.response["location"] == nil)
             #expect(!page.text.contains(uri))
@@ -358,40 +364,40 @@ import Testing
 
     @Test("Loopback redirect URIs match on any port")
     func loopback() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let page = try await Browser().get(
-                start(stage, ["client_type": "ios", "redirect_uri": "http://127.0.0.1:49152/done"]))
+                start(harness, ["client_type": "ios", "redirect_uri": "http://127.0.0.1:49152/done"]))
             #expect(page.status == 303)
         }
     }
 
-    @Test("Where registration is required, the frontend gets a handle, and the app registers with it")
+    @Test("If registration is required, the frontend gets a state key, and the app registers with it")
     func registration() async throws {
-        try await onStage(registration: .required) { stage in
-            let done = try await appOutcome(stage, ["scope": "openid email"])
+        try await withHarness(registration: .required) { harness in
+            let done = try await appOutcome(harness, ["scope": "openid email"])
             #expect(done.location.hasPrefix(Self.appURI + "?action=register&status=partial&state_key="))
             #expect(done.parameters["identifier"]?.contains("@") == true)
             let handle = try #require(done.parameters["state_key"])
-            let answer = try await stage.app.send(
+            let answer = try await harness.app.send(
                 "POST", "/auth/register", headers: ["Content-Type: application/json"],
                 body: App.json(["state_key": handle, "name": "Jo", "email": "jo@example.org"]))
             #expect(answer.status == 201)
-            #expect(try await appOutcome(stage).parameters["status"] == "success")
+            #expect(try await appOutcome(harness).parameters["status"] == "success")
         }
     }
 
-    @Test("A registration that began with a code_challenge ends with its verifier, and with nothing else")
+    @Test("A registration that started with a code_challenge requires its code verifier")
     func registrationVerifier() async throws {
         let verifier = String(repeating: "v", count: 43)
         let challenge = "\(Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8)))))"
-        try await onStage(registration: .required) { stage in
+        try await withHarness(registration: .required) { harness in
             let bound = ["scope": "openid email", "code_challenge": challenge, "code_challenge_method": "S256"]
-            let handle = try #require(try await appOutcome(stage, bound).parameters["state_key"])
-            let unbound = try #require(try await appOutcome(stage, ["scope": "openid"]).parameters["state_key"])
+            let handle = try #require(try await appOutcome(harness, bound).parameters["state_key"])
+            let unbound = try #require(try await appOutcome(harness, ["scope": "openid"]).parameters["state_key"])
             func register(_ handle: String, _ verifier: String?) async throws -> Int {
                 var body = ["state_key": handle, "name": "Jo", "email": "jo@example.org"]
                 body["code_verifier"] = verifier
-                return try await stage.app.send(
+                return try await harness.app.send(
                     "POST", "/users", headers: ["Content-Type: application/json"], body: App.json(body)
                 ).status
             }
@@ -404,43 +410,43 @@ import Testing
         }
     }
 
-    @Test("A popup tells its opener at the registered origin, by a script of this server's")
+    @Test("A popup posts the result to its opener at the registered origin, with a script of this server")
     func popup() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
             let asked = try await browser.get(
-                start(stage, ["client_type": "popup", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]))
+                start(harness, ["client_type": "popup", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]))
             let done = try await browser.get(try await approve(browser, asked).location)
             #expect(done.status == 200)
             #expect(done.text.contains(#"data-origin="https://web.example""#))
             #expect(done.text.contains("&quot;status&quot;:&quot;success&quot;"))
             #expect(done.response["content-security-policy"]?.contains("; script-src 'self'; ") == true)
             #expect(done.response["referrer-policy"] == "no-referrer")
-            let script = try await browser.get("http://127.0.0.1:\(stage.app.port)/auth/popup.js")
+            let script = try await browser.get("http://127.0.0.1:\(harness.app.port)/auth/popup.js")
             #expect(script.status == 200)
             let noOrigin = try await browser.get(
-                start(stage, ["client_type": "popup", "redirect_uri": Self.appURI]))
+                start(harness, ["client_type": "popup", "redirect_uri": Self.appURI]))
             #expect(noOrigin.status == 400)
         }
     }
 
-    @Test("A callback by form is led to the same place by GET, where the browser's cookie is")
+    @Test("A form callback redirects to the same address by GET, where the browser sends its cookie")
     func formPost() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let browser = Browser()
-            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": Stage.mccmnc]
-            let back = try await approve(browser, try await browser.get(start(stage, fields)))
+            let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
+            let back = try await approve(browser, try await browser.get(start(harness, fields)))
             var form: [String: String] = [:]
             for item in back.parameters.items { form[item.name] = item.value }
-            let callback = "http://127.0.0.1:\(stage.app.port)/auth/zenkey/callback"
+            let callback = "http://127.0.0.1:\(harness.app.port)/auth/zenkey/callback"
             let passed = try await Browser().post(callback, form: form)
             #expect(passed.status == 303)
             #expect(form["iss"] != nil)
             #expect(passed.parameters["iss"] == form["iss"], "who answers is not lost on the way")
-            let done = try await browser.get("http://127.0.0.1:\(stage.app.port)" + passed.location)
+            let done = try await browser.get("http://127.0.0.1:\(harness.app.port)" + passed.location)
             #expect(done.parameters["status"] == "success")
             for name in ["zenkey%3Fx", "zenkey%23", "zenkey%2F..", "%0D%0AX:"] {
-                let elsewhere = "http://127.0.0.1:\(stage.app.port)/auth/\(name)/callback"
+                let elsewhere = "http://127.0.0.1:\(harness.app.port)/auth/\(name)/callback"
                 let refused = try await Browser().post(elsewhere, form: form)
                 #expect([400, 404].contains(refused.status), "\(name)")
                 #expect(refused.location.isEmpty)
@@ -448,23 +454,23 @@ import Testing
         }
     }
 
-    @Test("A frontend that asks for JSON gets the place to go to")
+    @Test("A frontend that accepts JSON gets the URL in JSON")
     func json() async throws {
-        try await onStage { stage in
+        try await withHarness { harness in
             let page = try await Browser().get(
-                start(stage, ["client_type": "web", "redirect_uri": Self.webURI]),
+                start(harness, ["client_type": "web", "redirect_uri": Self.webURI]),
                 headers: ["Accept: application/json"])
             #expect(page.status == 200)
             let members = App.Members(of: page.response.body)
-            #expect(members["location"]?.string?.hasPrefix(stage.simulator.discoveryUIURL ?? "-") == true)
+            #expect(members["location"]?.string?.hasPrefix(harness.simulator.discoveryUIURL ?? "-") == true)
             #expect(members["expires_in"]?.integer == 600)
-            let providers = try await Browser().get("http://127.0.0.1:\(stage.app.port)/auth/providers")
+            let providers = try await Browser().get("http://127.0.0.1:\(harness.app.port)/auth/providers")
             #expect(providers.text.contains(#""id":"zenkey""#))
         }
     }
 
     @Test(
-        "A start that is malformed says what is wrong with it",
+        "A malformed start names the error",
         arguments: [
             ["redirect_uri": webURI], ["client_type": "web"], ["client_type": "tv", "redirect_uri": webURI],
             ["client_type": "web", "redirect_uri": webURI, "mccmnc": "12"],
@@ -480,8 +486,8 @@ import Testing
             ["client_type": "web", "redirect_uri": webURI, "context": String(repeating: "x", count: 281)],
         ])
     func malformed(fields: [String: String]) async throws {
-        try await onStage { stage in
-            let page = try await Browser().get(start(stage, fields), headers: ["Accept: application/json"])
+        try await withHarness { harness in
+            let page = try await Browser().get(start(harness, fields), headers: ["Accept: application/json"])
             #expect(page.status == 400)
             #expect(App.Members(of: page.response.body)["error"]?.string == "invalid_request")
         }

@@ -5,18 +5,18 @@ import SignIn
 import TestSupport
 import Testing
 
-/// `/sign-in`: signing in without a script, to the page that says how it went.
+/// `/sign-in`: sign-in without scripts, up to the page with the result.
 @Suite(.serialized) struct SignInPageTests {
     private static let page = "http://127.0.0.1/sign-in"
 
-    private func onStage(
+    private func withHarness(
         registration: RegistrationRules.Mode = .automatic,
-        _ body: (_ stage: Stage, _ url: String) async throws -> Void
+        _ body: (_ harness: SignInHarness, _ url: String) async throws -> Void
     ) async throws {
-        try await Stage.with(
+        try await SignInHarness.with(
             configure: { configuration in
                 configuration.registration.mode = registration
-                configuration.zenkey.clients[0].redirectURIs = [Stage.redirectURI, Self.page]
+                configuration.zenkey.clients[0].redirectURIs = [SignInHarness.redirectURI, Self.page]
                 configuration.providers[0].name = "Acme & Sons"
                 configuration.providers[0].clients[0].redirectURIs = [Self.page]
                 configuration.providers[0].clients[0].scopes = ["openid", "name"]
@@ -24,7 +24,7 @@ import Testing
         ) { try await body($0, "http://127.0.0.1:\($0.app.port)") }
     }
 
-    /// Follows the page's link, approves, and comes back.
+    /// Follows the page's link, approves, and returns.
     private func signIn(_ browser: Browser, _ url: String) async throws -> Browser.Page {
         let page = try await browser.get(url + "/sign-in")
         let link = try #require(page.text.firstMatch(of: /href="(\/auth\/acme\/start\?[^"]*)"/)?.1)
@@ -34,9 +34,9 @@ import Testing
         return try await browser.get(back.location)
     }
 
-    @Test("It has a link for each client that may end there, and for no other; names are text")
+    @Test("The page has a link for each client registered for it and for no other; names are text")
     func links() async throws {
-        try await onStage { _, url in
+        try await withHarness { _, url in
             let page = try await Browser().get(url + "/sign-in")
             #expect(page.status == 200)
             #expect(page.response["content-type"] == "text/html; charset=utf-8")
@@ -46,16 +46,16 @@ import Testing
             #expect(!page.text.contains("globex") && !page.text.contains("meetings"))
             #expect(!page.text.contains("<script"))
         }
-        try await Stage.with { stage in
-            let page = try await Browser().get("http://127.0.0.1:\(stage.app.port)/sign-in")
-            #expect(page.text.contains("<code>http://127.0.0.1:\(stage.app.port)/sign-in</code>"), "what to register")
+        try await SignInHarness.with { harness in
+            let page = try await Browser().get("http://127.0.0.1:\(harness.app.port)/sign-in")
+            #expect(page.text.contains("<code>http://127.0.0.1:\(harness.app.port)/sign-in</code>"), "what to register")
             #expect(!page.text.contains("/start"))
         }
     }
 
-    @Test("A user signs in there and is welcomed; a session that only an address tells of is none")
+    @Test("A user signs in and is greeted; a session that only the URL claims does not count")
     func signsIn() async throws {
-        try await onStage { _, url in
+        try await withHarness { _, url in
             let browser = Browser()
             let done = try await signIn(browser, url)
             #expect(done.text.contains("<h1>You are signed in</h1>"))
@@ -67,14 +67,14 @@ import Testing
         }
     }
 
-    @Test("A form signs out: this page's own, and no other site's")
+    @Test("Only this page's own form signs out")
     func signsOut() async throws {
-        try await onStage { _, url in
+        try await withHarness { _, url in
             let browser = Browser()
             let page = try await signIn(browser, url)
             #expect(page.text.contains(#"<form class="ways" method="post" action="/sign-out">"#))
             #expect(page.response["content-security-policy"]?.contains("form-action 'self';") == true)
-            // What browsers send an origin by that know no Sec-Fetch-Site.
+            // Browsers without Sec-Fetch-Site send only Origin.
             #expect(page.response["referrer-policy"] == "same-origin")
             for headers in [["Sec-Fetch-Site: cross-site"], ["Origin: https://evil.example"], ["Origin: null"], []] {
                 let refused = try await browser.post(url + "/sign-out", form: [:], headers: headers)
@@ -86,11 +86,11 @@ import Testing
             let done = try await browser.get(url + left.location)
             #expect(done.text.contains("You are signed out.") && done.text.contains("<h1>Sign in</h1>"))
             #expect(try await browser.get(url + "/users/me").status == 401)
-            // Whoever is signed out already gets there as well.
+            // A signed-out browser gets there too.
             let again = try await browser.post(url + "/sign-out", form: [:], headers: ["Sec-Fetch-Site: same-origin"])
             #expect(again.status == 303)
         }
-        try await onStage { _, url in
+        try await withHarness { _, url in
             let browser = Browser()
             _ = try await signIn(browser, url)
             let told = try await browser.get(url + "/sign-in?action=logout&status=success")
@@ -98,9 +98,9 @@ import Testing
         }
     }
 
-    @Test("Who has to register is told so")
+    @Test("An unregistered user is told to register")
     func registers() async throws {
-        try await onStage(registration: .required) { _, url in
+        try await withHarness(registration: .required) { _, url in
             let done = try await signIn(Browser(), url)
             #expect(done.text.contains("you are not registered here yet"))
             #expect(done.text.contains("<h1>Sign in</h1>"))
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "A failure is told in words of its own, with the code at most",
+        "A failure shows the page's own text and at most the error code",
         arguments: [
             ("error=access_denied", "was declined", "access_denied"),
             ("error=carrier_timeout", "in time", "carrier_timeout"),
@@ -117,7 +117,7 @@ import Testing
             ("error=" + String(repeating: "a", count: 49), "did not go through", "unknown_error"),
         ])
     func failure(query: String, words: String, code: String) async throws {
-        try await onStage { _, url in
+        try await withHarness { _, url in
             let page = try await Browser().get(url + "/sign-in?action=login&status=failure&" + query)
             #expect(page.text.contains(words) && page.text.contains("<code>\(code)</code>"), "\(page.text)")
             #expect(!page.text.contains("<b>") && !page.text.contains("900"))
@@ -125,9 +125,11 @@ import Testing
     }
 }
 
-/// What the demonstration tells its pages.
+/// The demonstration's information for its pages.
 @Suite(.serialized) struct DemonstrationTests {
-    @Test("Its providers are listed with where its carriers are, which its pages may ask; no other server tells that")
+    @Test(
+        "The demonstration lists its providers and its carriers' URL, which its pages may request; other servers do not"
+    )
     func demo() async throws {
         let directory = try TemporaryDirectory(files: ["Public/index.html": "<p>front</p>"])
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
@@ -149,8 +151,8 @@ import Testing
         demo.send(SIGINT)
         #expect(await demo.ending().status == 0)
 
-        try await Stage.with { stage in
-            let url = "http://127.0.0.1:\(stage.app.port)"
+        try await SignInHarness.with { harness in
+            let url = "http://127.0.0.1:\(harness.app.port)"
             #expect(!(try await Browser().get(url + "/auth/providers").text.contains("demo")))
             let policy = try await Browser().get(url + "/").response["content-security-policy"] ?? "connect-src 'self';"
             #expect(policy.contains("connect-src 'self';"))

@@ -7,11 +7,11 @@ import Testing
 /// The sign-in over real sockets, with real signatures, a real database and simulated carriers.
 @Suite(.serialized) struct SignInOverSocketsTests {
     @Test(
-        "A user signs in, is known, signs out, and is known no more",
+        "A user signs in, is recognised, signs out, and is no longer recognised",
         arguments: ["310010", "310410", "310260", "311870"])
     func wholeLife(mccmnc: String) async throws {
-        try await Stage.with { stage in
-            let signIn = try await stage.app.signIn(try stage.authorizedResponse(mccmnc: mccmnc))
+        try await SignInHarness.with { harness in
+            let signIn = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: mccmnc))
             #expect(signIn.status == 200)
             #expect(signIn.json["token_type"]?.string == "bearer")
             #expect(signIn.json["expires"]?.integer == 3600)
@@ -21,98 +21,98 @@ import Testing
             #expect(signIn.response["cache-control"] == "no-store")
             let token = try #require(signIn.token)
 
-            let me = try await stage.app.me(token)
+            let me = try await harness.app.me(token)
             #expect(me.status == 200)
             #expect(me.json["user_id"]?.integer != nil)
             #expect(me.json["zenkey_sub"]?.string != nil)
 
-            #expect(try await stage.app.signOut(token).status == 200)
-            let after = try await stage.app.me(token)
+            #expect(try await harness.app.signOut(token).status == 200)
+            let after = try await harness.app.me(token)
             #expect(after.status == 401)
             #expect(after.error == "invalid_token")
             #expect(after.response["www-authenticate"]?.hasPrefix("Bearer") == true)
-            #expect(try await stage.app.signOut(token).status == 401)
+            #expect(try await harness.app.signOut(token).status == 401)
         }
     }
 
-    @Test("The same subject comes back as the same user")
+    @Test("The same subject is the same user")
     func sameUser() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             var users: [Int64?] = []
             for _ in 0..<2 {
-                let token = try #require(try await stage.app.signIn(try stage.authorizedResponse()).token)
-                users.append(try await stage.app.me(token).json["user_id"]?.integer)
+                let token = try #require(try await harness.app.signIn(try harness.authorizedResponse()).token)
+                users.append(try await harness.app.me(token).json["user_id"]?.integer)
             }
             #expect(users[0] != nil)
             #expect(users[0] == users[1])
         }
     }
 
-    @Test("What the published iOS app sends signs in: JSON of its AuthorizedResponse")
+    @Test("The JSON of the published iOS app's AuthorizedResponse signs in")
     func publishedApp() async throws {
-        try await Stage.with { stage in
-            var fields = try stage.authorizedResponse(scope: "openid name email", acr: "a3", context: "Pay $10")
+        try await SignInHarness.with { harness in
+            var fields = try harness.authorizedResponse(scope: "openid name email", acr: "a3", context: "Pay $10")
             fields["correlation_id"] = "6D1E4F0C-1B5A-4C7D-9E43-0F1C8E6A2B11"
-            let answer = try await stage.app.send(
+            let response = try await harness.app.send(
                 "POST", "/auth/zenkey-signin",
                 headers: [
                     "Content-Type: application/json", "Accept: application/json", "User-Agent: Example/1 CFNetwork",
                 ],
                 body: App.json(fields))
-            #expect(answer.status == 200)
-            #expect(answer.json["correlation_id"]?.string == "6D1E4F0C-1B5A-4C7D-9E43-0F1C8E6A2B11")
+            #expect(response.status == 200)
+            #expect(response.json["correlation_id"]?.string == "6D1E4F0C-1B5A-4C7D-9E43-0F1C8E6A2B11")
         }
     }
 
-    @Test("A form and the SDK's own property names sign in as well")
+    @Test("A form and the SDK's property names sign in too")
     func otherSpellings() async throws {
-        try await Stage.with { stage in
-            let form = try await stage.app.send(
+        try await SignInHarness.with { harness in
+            let form = try await harness.app.send(
                 "POST", "/auth/zenkey-signin", headers: ["Content-Type: application/x-www-form-urlencoded"],
-                body: App.form(try stage.authorizedResponse()))
+                body: App.form(try harness.authorizedResponse()))
             #expect(form.status == 200)
-            let fields = try stage.authorizedResponse()
+            let fields = try harness.authorizedResponse()
             let names = ["code_verifier": "codeVerifier", "redirect_uri": "redirectURI", "client_id": "clientId"]
             let renamed = Dictionary(uniqueKeysWithValues: fields.map { (names[$0.key] ?? $0.key, $0.value) })
-            #expect(try await stage.app.signIn(renamed).status == 200)
-            let other = try await stage.app.send(
+            #expect(try await harness.app.signIn(renamed).status == 200)
+            let other = try await harness.app.send(
                 "POST", "/auth/zenkey/sign-in", headers: ["Content-Type: application/json"],
-                body: App.json(try stage.authorizedResponse()))
+                body: App.json(try harness.authorizedResponse()))
             #expect(other.status == 200)
         }
     }
 
-    @Test("The attributes that the user shared with the scopes come to the profile", arguments: ["310010", "310410"])
+    @Test("The attributes of the granted scopes reach the profile", arguments: ["310010", "310410"])
     func attributes(mccmnc: String) async throws {
-        try await Stage.with { stage in
-            var fields = try stage.authorizedResponse(mccmnc: mccmnc, scope: "openid name email phone postal_code")
+        try await SignInHarness.with { harness in
+            var fields = try harness.authorizedResponse(mccmnc: mccmnc, scope: "openid name email phone postal_code")
             fields["scope"] = "openid name email phone postal_code"
-            let token = try #require(try await stage.app.signIn(fields).token)
-            let me = try await stage.app.me(token)
+            let token = try #require(try await harness.app.signIn(fields).token)
+            let me = try await harness.app.me(token)
             for name in ["name", "email", "phone_number", "postal_code"] {
                 #expect(me.json[name]?.string?.isEmpty == false, "\(name)")
             }
         }
     }
 
-    @Test("The same request again within a minute gets a session of the same user, and the code is posted once")
+    @Test("A repeated request within a minute gets a session of the same user, and the code is posted once")
     func retried() async throws {
-        try await Stage.with { stage in
-            let fields = try stage.authorizedResponse()
-            async let first = stage.app.signIn(fields)
-            async let second = stage.app.signIn(fields)
-            let answers = [try await first, try await second, try await stage.app.signIn(fields)]
-            #expect(answers.map(\.status) == [200, 200, 200])
-            #expect(Set(answers.compactMap(\.token)).count == 3)
-            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 1)
+        try await SignInHarness.with { harness in
+            let fields = try harness.authorizedResponse()
+            async let first = harness.app.signIn(fields)
+            async let second = harness.app.signIn(fields)
+            let responses = [try await first, try await second, try await harness.app.signIn(fields)]
+            #expect(responses.map(\.status) == [200, 200, 200])
+            #expect(Set(responses.compactMap(\.token)).count == 3)
+            #expect(harness.simulator.log.tokenPosts(SignInHarness.mccmnc) == 1)
         }
     }
 
-    @Test("Wrong input of the app is refused with a status and a text that say what is wrong", arguments: Refusal.all)
+    @Test("Invalid input is refused with a status and a description of the error", arguments: Refusal.all)
     func refused(refusal: Refusal) async throws {
-        try await Stage.with { stage in
-            let fields = refusal.change(try stage.authorizedResponse())
-            let answer = try await stage.app.signIn(fields)
+        try await SignInHarness.with { harness in
+            let fields = refusal.change(try harness.authorizedResponse())
+            let answer = try await harness.app.signIn(fields)
             #expect(answer.status == refusal.status)
             #expect(answer.error == refusal.error)
             let text = answer.json["error_description"]?.string ?? ""
@@ -121,24 +121,24 @@ import Testing
             for secret in ["code", "code_verifier"] {
                 if let value = fields[secret], value.utf8.count > 20 { #expect(!answer.response.text.contains(value)) }
             }
-            #expect(try await stage.app.signIn(try stage.authorizedResponse()).status == 200)
+            #expect(try await harness.app.signIn(try harness.authorizedResponse()).status == 200)
         }
     }
 
-    @Test("A code that was used already is refused")
+    @Test("A used code is refused")
     func usedCode() async throws {
-        try await Stage.with { stage in
-            var fields = try stage.authorizedResponse()
-            #expect(try await stage.app.signIn(fields).status == 200)
+        try await SignInHarness.with { harness in
+            var fields = try harness.authorizedResponse()
+            #expect(try await harness.app.signIn(fields).status == 200)
             fields["state"] = "another request with the same code"
-            let again = try await stage.app.signIn(fields)
+            let again = try await harness.app.signIn(fields)
             #expect(again.status == 401)
             #expect(again.error == "invalid_grant")
         }
     }
 }
 
-/// A change to a good request, and what is answered to it.
+/// A change of a valid request, and the expected response.
 struct Refusal: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int

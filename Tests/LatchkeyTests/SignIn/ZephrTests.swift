@@ -17,7 +17,7 @@ import Testing
         _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         let kinds = ["web", "ios", "android", "popup"]
-        try await Stage.with(
+        try await SignInHarness.with(
             configure: { configuration in
                 configuration.compatibility.zephr = isOn
                 configuration.registration.mode = registration
@@ -31,7 +31,7 @@ import Testing
                     client.redirectURIs += kinds.map { "http://127.0.0.1/\(prefix)/oauth/acme/\($0)/callback" }
                 }
             }
-        ) { try await body(ProviderWalk(stage: $0)) }
+        ) { try await body(ProviderWalk(harness: $0)) }
     }
 
     private func finish(
@@ -46,7 +46,7 @@ import Testing
         return try await browser.get(try await walk.approved(browser, asked))
     }
 
-    @Test("A sign-in ends in the words of our own paths", arguments: ["zephr", "blaize"])
+    @Test("A sign-in ends with the parameters of Latchkey's own paths", arguments: ["zephr", "blaize"])
     func signsIn(prefix: String) async throws {
         try await onWalk { walk in
             let browser = Browser()
@@ -59,18 +59,18 @@ import Testing
             }
             let popup = try await finish(walk, Browser(), "popup", prefix: prefix)
             #expect(popup.text.contains(#"data-origin="https://web.example""#))
-            walk.stage.simulator.setFaults([.authorizationDenied], for: "acme")
+            walk.harness.simulator.setFaults([.authorizationDenied], for: "acme")
             let failed = try await finish(walk, Browser(), "ios", prefix: prefix)
             #expect(failed.location.hasPrefix(Self.appURI + "?action=login&status=failure&message="))
         }
     }
 
     @Test(
-        "A partial registration is finished under Zephr's names, with all its results", arguments: ["zephr", "blaize"])
+        "A partial registration is completed under Zephr's names, with every outcome", arguments: ["zephr", "blaize"])
     func register(prefix: String) async throws {
         try await onWalk(registration: .required) { walk in
             func register(_ handle: String, email: String) async throws -> App.Answer {
-                try await walk.stage.app.send(
+                try await walk.harness.app.send(
                     "POST", "/\(prefix)/register", headers: ["Content-Type: application/json"],
                     body: """
                         {"identifiers":{"email_address":"\(email)"},"validators":{"token_exchange":"\(handle)"},\
@@ -87,7 +87,7 @@ import Testing
             #expect(try await register(handle, email: "nobody").status == 400)
             let done = try await register(handle, email: "jo@example.org")
             #expect(done.status == 201)
-            let me = try await walk.stage.app.me(try #require(done.token))
+            let me = try await walk.harness.app.me(try #require(done.token))
             #expect(me.json["email"]?.string == "jo@example.org")
             #expect(me.json["phone_number"]?.string == "+13101234567")
             #expect(try await register(handle, email: "jo@example.org").status == 401, "used before")
@@ -96,17 +96,17 @@ import Testing
             #expect(exists.error == "user_already_exists")
             let headers = ["Content-Type: application/json"]
             for body in ["{}", #"{"validators":7}"#, #"{"validators":{"token_exchange":7}}"#, "[]"] {
-                let refused = try await walk.stage.app.send(
+                let refused = try await walk.harness.app.send(
                     "POST", "/\(prefix)/register", headers: headers, body: body)
                 #expect(refused.status == 400, "\(body)")
             }
-            var stranger = walk.stage.app
+            var stranger = walk.harness.app
             stranger.apiKey = nil
             #expect(try await stranger.send("POST", "/\(prefix)/register", headers: headers, body: "{}").status == 401)
         }
     }
 
-    @Test("A redirect URI that is named must be registered, here too")
+    @Test("A redirect URI must be registered here too")
     func openRedirect() async throws {
         try await onWalk { walk in
             let query = App.form(["client_type": "web", "redirect_uri": "https://evil.example/"])
@@ -118,16 +118,16 @@ import Testing
         }
     }
 
-    @Test("They are not there unless they are asked for")
+    @Test("Zephr's paths exist only if configured")
     func off() async throws {
         try await onWalk(isOn: false) { walk in
             for prefix in ["zephr", "blaize"] {
                 for path in ["/oauth/acme?client_type=web", "/oauth/acme/web/callback?state=x"] {
                     #expect(try await Browser().get("\(walk.origin)/\(prefix)\(path)").status == 404)
                 }
-                let answer = try await walk.stage.app.send(
+                let response = try await walk.harness.app.send(
                     "POST", "/\(prefix)/register", headers: ["Content-Type: application/json"], body: "{}")
-                #expect(answer.status == 404)
+                #expect(response.status == 404)
             }
         }
     }

@@ -19,10 +19,10 @@ import Testing
     @Test("It tells of sign-ins by minute, carriers, failures with the check that failed, and sessions")
     func tells() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch)
-        try await Stage.with(clock: clock.wallClock) { stage in
+        try await SignInHarness.with(clock: clock.wallClock) { stage in
             _ = try await stage.app.signIn(stage.authorizedResponse())
             _ = try await stage.app.signIn(stage.authorizedResponse())
-            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             _ = try await stage.app.signIn(stage.authorizedResponse())
             _ = try await stage.app.signIn(["client_id": "nobody"])
             let watching = try await StatusEvents(stage.app)
@@ -36,7 +36,7 @@ import Testing
             #expect(minute["failed"]?.integer == 1)
             #expect(status["sessions"]?.object?["started"]?.integer == 2)
             let carriers = status["carriers"]?.array?.compactMap(\.object) ?? []
-            let issuer = stage.simulator.issuer(of: Stage.mccmnc)
+            let issuer = stage.simulator.issuer(of: SignInHarness.mccmnc)
             let carrier = try #require(carriers.first { $0["issuer"]?.string == issuer })
             #expect(carrier["answered"]?.integer == 4)
             #expect(carrier["keys_fetched_at"]?.integer == clock.now.secondsSinceEpoch)
@@ -45,7 +45,7 @@ import Testing
             #expect(try #require(last["mean_ms"]?.double) > 0)
             let failure = try #require(status["failures"]?.array?.first?.object)
             #expect(failure["check"]?.string == "nonce")
-            #expect(failure["mccmnc"]?.string == Stage.mccmnc)
+            #expect(failure["mccmnc"]?.string == SignInHarness.mccmnc)
             #expect(failure["outcome"]?.string == "invalid_id_token")
             #expect(failure["step"]?.string == "validate")
             #expect(failure["due_to"]?.string == "id_token")
@@ -55,7 +55,7 @@ import Testing
     @Test("A minute's counts are those of that minute, and an hour later they are gone")
     func minutes() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch / 60 * 60)
-        try await Stage.with(clock: clock.wallClock) { stage in
+        try await SignInHarness.with(clock: clock.wallClock) { stage in
             func look() async throws -> [JSONObject] {
                 let watching = try await StatusEvents(stage.app)
                 let minutes = try await watching.next()["minutes"]?.array ?? []
@@ -83,14 +83,14 @@ import Testing
 
     @Test("The page has all of it before any script runs")
     func withoutScript() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             _ = try await stage.app.signIn(stage.authorizedResponse())
-            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             _ = try await stage.app.signIn(stage.authorizedResponse())
             let page = try await App(port: stage.app.port, apiKey: nil).send("GET", "/status").response.text
-            let issuer = try #require(stage.simulator.issuer(of: Stage.mccmnc))
+            let issuer = try #require(stage.simulator.issuer(of: SignInHarness.mccmnc))
             for text in [
-                "Signed up</dt><dd>1</dd>", "<h3>\(issuer)</h3>", "<td>nonce</td>", "<td>\(Stage.mccmnc)</td>",
+                "Signed up</dt><dd>1</dd>", "<h3>\(issuer)</h3>", "<td>nonce</td>", "<td>\(SignInHarness.mccmnc)</td>",
                 "<dt>Begun</dt><dd>1</dd>", "As it was at ", "<dt>Open connections</dt><dd>",
             ] {
                 #expect(page.contains(text), "\(text)")
@@ -100,12 +100,12 @@ import Testing
 
     @Test("Nothing of a user is in it, nor of what apps send")
     func privacy() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             var fields = try stage.authorizedResponse(scope: "openid email phone", user: "jane")
             fields["correlation_id"] = "my-correlation"
             let token = try #require(try await stage.app.signIn(fields).token)
             let me = try await stage.app.me(token)
-            stage.simulator.setFaults([.idTokenWrongNonce], for: Stage.mccmnc)
+            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             var failing = try stage.authorizedResponse(scope: "openid email", user: "jane")
             failing["correlation_id"] = "my-other-correlation"
             _ = try await stage.app.signIn(failing)
@@ -131,7 +131,7 @@ import Testing
 
     @Test("It is for this machine alone, or for an operator's key", arguments: foreign)
     func access(headers: [String], status: Int) async throws {
-        try await Stage.with(configure: Self.configure) { stage in
+        try await SignInHarness.with(configure: Self.configure) { stage in
             let app = App(port: stage.app.port, apiKey: nil)
             for path in ["/status", "/status/events"] {
                 let answer = try await app.send("GET", path, headers: headers)
@@ -142,7 +142,7 @@ import Testing
 
     @Test("An operator's key opens it from anywhere; this machine needs none")
     func operators() async throws {
-        try await Stage.with(configure: Self.configure) { stage in
+        try await SignInHarness.with(configure: Self.configure) { stage in
             let app = App(port: stage.app.port, apiKey: nil)
             let page = try await app.send("GET", "/status")
             #expect(page.status == 200)
@@ -161,7 +161,7 @@ import Testing
         "A name that somebody else's page could bring here opens nothing",
         arguments: ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
     func rebinding(host: String) async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             let client = try await RawClient(port: stage.app.port, limit: .seconds(10))
             try await client.send("GET /status HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
             #expect(try await client.readResponse().status == 404)
@@ -177,7 +177,7 @@ import Testing
         ])
     func otherSites(field: String, status: Int) async throws {
         let origins = [Origin("https://app.example.com")].compactMap(\.self)
-        try await Stage.with(configure: { $0.allowedOrigins = origins }) { stage in
+        try await SignInHarness.with(configure: { $0.allowedOrigins = origins }) { stage in
             let local = App(port: stage.app.port, apiKey: nil)
             let own = "Origin: http://127.0.0.1:\(stage.app.port)"
             for (field, status) in [(field, status), (own, 200)] {
@@ -189,7 +189,7 @@ import Testing
 
     @Test("No more than sixteen watch at a time, and one who goes makes room")
     func bounded() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { stage in
             var all: [StatusEvents] = []
             for _ in 0..<16 {
                 let one = try await StatusEvents(stage.app)
@@ -212,7 +212,7 @@ import Testing
     @Test("What has not changed is a comment; a server that stops ends the events")
     func heartbeatAndDrain() async throws {
         let clock = ManualClock()
-        try await Stage.with(clock: clock.wallClock) { stage in
+        try await SignInHarness.with(clock: clock.wallClock) { stage in
             let watching = try await StatusEvents(stage.app)
             #expect(try await watching.nextText().hasPrefix("event: status\ndata: {"))
             // The watcher's own connection is known by then.

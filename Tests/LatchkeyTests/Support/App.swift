@@ -1,7 +1,7 @@
 import Primitives
 import TestSupport
 
-/// The calls an app makes, over a real socket: a new connection for each.
+/// The calls of an app, each over a new socket.
 struct App: Sendable {
     let port: UInt16
     var apiKey: String? = "test-key"
@@ -16,7 +16,7 @@ struct App: Sendable {
         var refreshToken: String? { json["refresh_token"]?.string }
     }
 
-    /// The members of a JSON object; none if the content is no such thing.
+    /// The members of a JSON object; none if the content is not an object.
     struct Members: Sendable {
         private let object: JSONObject?
 
@@ -38,7 +38,7 @@ struct App: Sendable {
         try await client.send(head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
-        // Simulated carriers, which some tests ask like this, give their answers no id.
+        // Responses of simulated carriers have no id.
         if response["x-request-id"] != nil { try PublishedAPI.hold(response, to: method, path) }
         return Answer(response: response, json: Members(of: response.body))
     }
@@ -49,7 +49,7 @@ struct App: Sendable {
     }
 
     func me(_ token: String) async throws -> Answer {
-        // The published iOS client sends a content type although there is no content.
+        // The published iOS client sends a content type without content.
         try await send(
             "GET", "/users/me", headers: ["Authorization: Bearer \(token)", "Content-Type: application/json"])
     }
@@ -90,7 +90,7 @@ extension App {
         try await send("POST", path, headers: ["Content-Type: application/json"], body: App.json(fields))
     }
 
-    /// A call of a signed-in user's, with a JSON body if there are fields.
+    /// A call with a session, with a JSON body if there are fields.
     func asUser(
         _ method: String, _ path: String, _ token: String, _ fields: [String: String] = [:]
     ) async throws -> Answer {

@@ -2,7 +2,7 @@ import HTTPServer
 import Primitives
 import TestSupport
 
-/// A browser without a screen: keeps cookies by host and port, and is led from page to page by the test.
+/// A headless browser: keeps cookies by host and port; the test chooses each request.
 final class Browser {
     struct Page {
         let response: RawClient.Response
@@ -20,7 +20,7 @@ final class Browser {
 
     init() {}
 
-    /// Another one with the same cookies, but for some.
+    /// Another browser with the same cookies except some.
     init(copying other: Browser, without names: [String] = []) {
         cookies = other.cookies.mapValues { jar in jar.filter { !names.contains($0.key) } }
     }
@@ -34,7 +34,7 @@ final class Browser {
             "POST", url, headers: headers + ["Content-Type: application/x-www-form-urlencoded"], body: App.form(form))
     }
 
-    /// Goes where a page leads, to the carrier, whose user approves; unless the carrier sends it back at once.
+    /// Follows a redirect to the carrier, where the user approves, unless the carrier redirects at once.
     func approve(_ page: Page) async throws -> Page {
         let shown = try await get(page.location)
         if shown.status != 200 { return shown }
@@ -58,7 +58,7 @@ final class Browser {
         try await client.send(head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
-        // The simulated carriers give their answers no id.
+        // Responses of simulated carriers have no id.
         if response["x-request-id"] != nil { try PublishedAPI.hold(response, to: method, target) }
         for field in response.fields where field.name == "set-cookie" { keep(field.value, for: origin) }
         return Page(response: response)

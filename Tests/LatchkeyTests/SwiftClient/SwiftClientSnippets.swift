@@ -10,18 +10,18 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What docs/clients.md shows: its Swift is taken from here.
+/// The Swift code of docs/clients.md, which is copied from here.
 @Suite(.serialized) struct SwiftClientSnippets {
-    private let clientID = Stage.clientID
+    private let clientID = SignInHarness.clientID
     private let apiKey = "test-key"
     private let store = MemoryTokenStore()
 
-    @Test("A new user signs in, registers, looks around and signs out as docs/clients.md says")
+    @Test("A new user signs in, registers, reads the account and signs out as docs/clients.md says")
     func signIn() async throws {
-        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
-            let baseURL = try stage.url
-            let fields = try stage.authorizedResponse()
-            let (code, mccmnc, redirectURI) = (fields["code"] ?? "", Stage.mccmnc, Stage.redirectURI)
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
+            let baseURL = try harness.url
+            let fields = try harness.authorizedResponse()
+            let (code, mccmnc, redirectURI) = (fields["code"] ?? "", SignInHarness.mccmnc, SignInHarness.redirectURI)
             let (codeVerifier, nonce) = (fields["code_verifier"], fields["nonce"])
             // snippet: swift-sign-in
             let latchkey = Latchkey(.init(baseURL: baseURL, clientID: clientID, apiKey: apiKey), tokens: store)
@@ -52,13 +52,13 @@ import Testing
         }
     }
 
-    @Test("A user signs in through a browser and on their phone as docs/clients.md says")
+    @Test("A user signs in through a browser and on the phone as docs/clients.md says")
     func otherWays() async throws {
         try await BackchannelHarness.with(configure: { configuration in
             configuration.zenkey.clients[0].redirectURIs.append("com.example.app:/signed-in")
-        }) { stage in
-            let latchkey = try stage.stage.client()
-            let mccmnc = Stage.mccmnc
+        }) { harness in
+            let latchkey = try harness.harness.client()
+            let mccmnc = SignInHarness.mccmnc
             func open(_ url: URL) async throws -> URL {
                 let browser = Browser()
                 let asked = try await browser.get(url.absoluteString + "&mccmnc=" + mccmnc)
@@ -70,11 +70,11 @@ import Testing
             let callback = try await open(signIn.url)  // an ASWebAuthenticationSession for signIn.callbackScheme
             let session = try await latchkey.finish(signIn, callback: callback)
             // end
-            let redirectURI = Stage.redirectURI
+            let redirectURI = SignInHarness.redirectURI
             // snippet: swift-phone
             let request = try await latchkey.askOnPhone("+12025550123", mccmnc: mccmnc, redirectURI: redirectURI)
             // end
-            #expect(try await stage.answerLatest(.approved) == [204])
+            #expect(try await harness.answerLatest(.approved) == [204])
             // snippet: swift-phone-wait
             let onPhone = try await latchkey.waitForApproval(request)
             // end
@@ -84,13 +84,13 @@ import Testing
     }
 }
 
-/// That docs/clients.md says what the tests do.
+/// Compares docs/clients.md with the code above.
 @Suite struct ClientDocumentTests {
     private func text(_ path: String) throws -> String {
         return try Repository.text(path)
     }
 
-    /// The lines between `// snippet: NAME` and `// end`, without what they are all indented by.
+    /// The lines between `// snippet: NAME` and `// end`, without their common indentation.
     private func snippets(of path: String) throws -> [String: String] {
         var found: [String: String] = [:]
         var name: String?
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "What docs/clients.md shows is what the tests run",
+        "The code in docs/clients.md is the code of the tests",
         arguments: [("swift", "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift")])
     func shown(language: String, path: String) throws {
         let document = try text("docs/clients.md")

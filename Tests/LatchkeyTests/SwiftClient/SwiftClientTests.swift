@@ -15,10 +15,10 @@ import Testing
 @Suite(.serialized) struct SwiftClientTests {
     @Test("An app signs its user in, shows and changes the profile, and signs out")
     func wholeLife() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let store = MemoryTokenStore()
-            let latchkey = try stage.client(tokens: store)
-            let session = try await latchkey.signIn(with: try stage.sdkResponse(scope: "openid name email"))
+            let latchkey = try harness.client(tokens: store)
+            let session = try await latchkey.signIn(with: try harness.sdkResponse(scope: "openid name email"))
             #expect(session.isNewUser)
             #expect(!session.correlationID.isEmpty)
             #expect(await store.load() == session.tokens)
@@ -36,21 +36,21 @@ import Testing
 
             try await latchkey.signOut()
             #expect(await store.load() == nil)
-            #expect(try await stage.app.me(session.tokens.token).status == 401)
+            #expect(try await harness.app.me(session.tokens.token).status == 401)
             #expect(try await failure { () async throws(LatchkeyError) in try await latchkey.me() }.isSignedOut)
             try await latchkey.signOut()
         }
     }
 
-    @Test("A user sees their sessions on all devices, and ends them one by one or all others at once")
+    @Test("A user lists the sessions of all devices and ends one of them or all others")
     func sessions() async throws {
-        try await Stage.with { stage in
-            let phones = [try stage.client(), try stage.client(), try stage.client()]
-            for phone in phones { _ = try await phone.signIn(with: try stage.sdkResponse()) }
+        try await SignInHarness.with { harness in
+            let phones = [try harness.client(), try harness.client(), try harness.client()]
+            for phone in phones { _ = try await phone.signIn(with: try harness.sdkResponse()) }
             let sessions = try await phones[0].sessions()
             #expect(sessions.count == 3)
             #expect(sessions.filter(\.isCurrent).count == 1)
-            #expect(sessions.allSatisfy { $0.clientID == Stage.clientID && $0.expiresAt > Date() })
+            #expect(sessions.allSatisfy { $0.clientID == SignInHarness.clientID && $0.expiresAt > Date() })
             let own = try #require(try await phones[1].sessions().first { $0.isCurrent })
             try await phones[0].revokeSession(own.id)
             #expect(try await failure { () async throws(LatchkeyError) in try await phones[1].me() }.isSignedOut)
@@ -65,21 +65,21 @@ import Testing
         }
     }
 
-    @Test("A lost answer to a sign-in costs no code: the very same request is sent again")
+    @Test("After a lost sign-in response, the identical request is sent again")
     func lostSignIn() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let network = LossyNetwork()
             let clock = PhoneClock()
             let path = "/auth/zenkey/sign-in"
             network.lose(2, from: path)
-            let latchkey = try stage.client(network, pace: clock.pace)
-            _ = try await latchkey.signIn(with: try stage.sdkResponse())
-            #expect(stage.simulator.log.tokenPosts(Stage.mccmnc) == 1)
+            let latchkey = try harness.client(network, pace: clock.pace)
+            _ = try await latchkey.signIn(with: try harness.sdkResponse())
+            #expect(harness.simulator.log.tokenPosts(SignInHarness.mccmnc) == 1)
             #expect(Set(network.sent(to: path).map(\.httpBody)).count == 1)
             #expect(network.sent(to: path).count == 3)
             #expect(clock.waited == 3)
 
-            let next = try stage.sdkResponse()
+            let next = try harness.sdkResponse()
             network.lose(100, from: path)
             let lost = try await failure { () async throws(LatchkeyError) in
                 try await latchkey.signIn(with: next)
@@ -90,13 +90,13 @@ import Testing
         }
     }
 
-    @Test("However many calls find the token at its end, it is exchanged once")
+    @Test("Concurrent calls with an expired token cause one refresh")
     func singleFlight() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let network = LossyNetwork()
             let clock = PhoneClock()
-            let latchkey = try stage.client(network, pace: clock.pace)
-            let first = try await latchkey.signIn(with: try stage.sdkResponse())
+            let latchkey = try harness.client(network, pace: clock.pace)
+            let first = try await latchkey.signIn(with: try harness.sdkResponse())
             clock.advance(by: 3595)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<16 { group.addTask { _ = try await latchkey.me() } }
@@ -108,30 +108,30 @@ import Testing
         }
     }
 
-    @Test("A token that the server does not take any more is exchanged once, and the request sent again")
+    @Test("A refused token is refreshed once, and the request is repeated")
     func refreshedAt401() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let network = LossyNetwork()
-            let good = try await stage.client().signIn(with: try stage.sdkResponse()).tokens
+            let good = try await harness.client().signIn(with: try harness.sdkResponse()).tokens
             let store = MemoryTokenStore(
                 Tokens(
                     token: String(repeating: "x", count: 43), refreshToken: good.refreshToken,
                     expiresAt: good.expiresAt))
-            let latchkey = try stage.client(tokens: store, network)
+            let latchkey = try harness.client(tokens: store, network)
             _ = try await latchkey.me()
             #expect(network.sent(to: "/users/me").count == 2)
             #expect(network.sent(to: "/auth/token").count == 1)
-            #expect(try await stage.app.me(try #require(await store.load()).token).status == 200)
+            #expect(try await harness.app.me(try #require(await store.load()).token).status == 200)
         }
     }
 
-    @Test("A lost answer to a refresh signs nobody out: it is sent again within the grace")
+    @Test("After a lost refresh response, the refresh is repeated within the grace period")
     func lostRefresh() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let network = LossyNetwork()
             let clock = PhoneClock()
-            let latchkey = try stage.client(network, pace: clock.pace)
-            _ = try await latchkey.signIn(with: try stage.sdkResponse())
+            let latchkey = try harness.client(network, pace: clock.pace)
+            _ = try await latchkey.signIn(with: try harness.sdkResponse())
             clock.advance(by: 3595)
             network.lose(1, from: "/auth/token")
             _ = try await latchkey.me()
@@ -140,14 +140,14 @@ import Testing
         }
     }
 
-    @Test("Two of an app's processes that share a store refresh once after another, and both stay signed in")
+    @Test("Two processes of an app that share a store refresh one after the other, and both stay signed in")
     func sharedStore() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let clock = PhoneClock()
             let store = MemoryTokenStore()
-            let app = try stage.client(tokens: store, pace: clock.pace)
-            let widget = try stage.client(tokens: store, pace: clock.pace)
-            _ = try await app.signIn(with: try stage.sdkResponse())
+            let app = try harness.client(tokens: store, pace: clock.pace)
+            let widget = try harness.client(tokens: store, pace: clock.pace)
+            _ = try await app.signIn(with: try harness.sdkResponse())
             clock.advance(by: 3595)
             async let first = app.me()
             async let second = widget.me()
@@ -156,20 +156,20 @@ import Testing
         }
     }
 
-    @Test("A session that was ended elsewhere is forgotten; while the server cannot be asked, it is kept")
+    @Test("A session that was ended elsewhere is deleted; while the server is unreachable, it is kept")
     func endedElsewhere() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let store = MemoryTokenStore()
-            let latchkey = try stage.client(tokens: store, pace: PhoneClock().pace)
-            let session = try await latchkey.signIn(with: try stage.sdkResponse())
-            #expect(try await stage.app.signOut(session.tokens.token).status == 200)
+            let latchkey = try harness.client(tokens: store, pace: PhoneClock().pace)
+            let session = try await latchkey.signIn(with: try harness.sdkResponse())
+            #expect(try await harness.app.signOut(session.tokens.token).status == 200)
             let ended = try await failure { () async throws(LatchkeyError) in try await latchkey.me() }
             #expect(ended.isSignedOut)
             #expect(ended.status == 401)
             #expect(await store.load() == nil)
 
-            _ = try await latchkey.signIn(with: try stage.sdkResponse())
-            var wrong = try stage.clientConfiguration()
+            _ = try await latchkey.signIn(with: try harness.sdkResponse())
+            var wrong = try harness.clientConfiguration()
             wrong = Latchkey.Configuration(baseURL: wrong.baseURL, clientID: wrong.clientID, apiKey: "wrong")
             let unkeyed = Latchkey(wrong, tokens: store)
             let refused = try await failure { () async throws(LatchkeyError) in try await unkeyed.me() }
@@ -178,7 +178,7 @@ import Testing
             #expect(refused.requestID != nil)
             #expect(await store.load() != nil)
 
-            await stage.service.shutdown(within: .seconds(5))
+            await harness.service.shutdown(within: .seconds(5))
             let silent = try await failure { () async throws(LatchkeyError) in try await latchkey.me() }
             #expect(silent.code == .networkFailure)
             #expect(await store.load() != nil)
@@ -188,11 +188,11 @@ import Testing
         }
     }
 
-    @Test("An unknown user registers with what the carrier has told")
+    @Test("An unknown user registers with the carrier's attributes")
     func registration() async throws {
-        try await Stage.with(configure: { $0.registration.mode = .required }) { stage in
-            let latchkey = try stage.client()
-            let response = try stage.sdkResponse(scope: "openid name email")
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
+            let latchkey = try harness.client()
+            let response = try harness.sdkResponse(scope: "openid name email")
             let error = try await failure { () async throws(LatchkeyError) in
                 try await latchkey.signIn(with: response)
             }
@@ -217,11 +217,11 @@ import Testing
         }
     }
 
-    @Test("The carrier's refusal comes with the carrier's word, and with what to tell the user")
+    @Test("The carrier's error has its code and an error type for the user")
     func refused() async throws {
-        try await Stage.with { stage in
-            let latchkey = try stage.client()
-            var response = try stage.sdkResponse()
+        try await SignInHarness.with { harness in
+            let latchkey = try harness.client()
+            var response = try harness.sdkResponse()
             response.correlationID = "corr-7"
             _ = try await latchkey.signIn(with: response)
             response.state = "another request with the same code"
@@ -239,7 +239,7 @@ import Testing
 
     private static let appURI = "com.example.app:/signed-in"
 
-    /// A browser that goes through a sign-in, to the URL that opens the app.
+    /// Completes a sign-in in a browser and returns the URL that opens the app.
     private func callback(_ signIn: LatchkeyClient.RedirectSignIn) async throws -> URL {
         let browser = Browser()
         let asked = try await browser.get(signIn.url.absoluteString)
@@ -248,15 +248,15 @@ import Testing
 
     private func options() -> RedirectOptions {
         var options = RedirectOptions()
-        options.mccmnc = Stage.mccmnc
+        options.mccmnc = SignInHarness.mccmnc
         options.loginHint = "+12025550123"
         return options
     }
 
-    @Test("A browser signs the user in, for the app that started it and no other")
+    @Test("A browser signs the user in only for the app that started the sign-in")
     func redirects() async throws {
-        try await Stage.with(configure: { $0.zenkey.clients[0].redirectURIs.append(Self.appURI) }) { stage in
-            let latchkey = try stage.client()
+        try await SignInHarness.with(configure: { $0.zenkey.clients[0].redirectURIs.append(Self.appURI) }) { harness in
+            let latchkey = try harness.client()
             let started = latchkey.startRedirect(to: Self.appURI, options())
             #expect(started.callbackScheme == "com.example.app")
             let kept = try JSONDecoder().decode(
@@ -283,7 +283,7 @@ import Testing
                 #expect(error.code == .foreignCallback, "\(text)")
             }
 
-            stage.simulator.setFaults([.authorizationDenied], for: Stage.mccmnc)
+            harness.simulator.setFaults([.authorizationDenied], for: SignInHarness.mccmnc)
             let denied = latchkey.startRedirect(to: Self.appURI, options())
             let back = try await callback(denied)
             let error = try await failure { () async throws(LatchkeyError) in
@@ -295,13 +295,13 @@ import Testing
         }
     }
 
-    @Test("A browser's sign-in of an unknown user leads to the registration")
+    @Test("A browser's sign-in of an unknown user leads to a registration")
     func redirectToRegistration() async throws {
-        try await Stage.with(configure: { configuration in
+        try await SignInHarness.with(configure: { configuration in
             configuration.registration.mode = .required
             configuration.zenkey.clients[0].redirectURIs.append(Self.appURI)
-        }) { stage in
-            let latchkey = try stage.client()
+        }) { harness in
+            let latchkey = try harness.client()
             var options = options()
             options.scopes = ["openid", "email"]
             let started = latchkey.startRedirect(to: Self.appURI, options)
@@ -317,26 +317,26 @@ import Testing
         }
     }
 
-    @Test("A user is asked on the phone, and the app waits for the answer")
+    @Test("A user is asked on the phone, and the app waits for the decision")
     func phone() async throws {
-        try await BackchannelHarness.with { stage in
+        try await BackchannelHarness.with { harness in
             let clock = PhoneClock()
-            let latchkey = try stage.stage.client(pace: clock.pace)
+            let latchkey = try harness.harness.client(pace: clock.pace)
             func ask() async throws -> PhoneSignIn {
                 try await latchkey.askOnPhone(
-                    "+12025550123", mccmnc: Stage.mccmnc, redirectURI: Stage.redirectURI)
+                    "+12025550123", mccmnc: SignInHarness.mccmnc, redirectURI: SignInHarness.redirectURI)
             }
             let approved = try await ask()
             #expect(approved.expiresAt > Date())
             #expect(try await latchkey.poll(approved) == nil)
-            #expect(try await stage.answerLatest(.approved) == [204])
-            // The second poll within the second is asked for patience, which is waited for without end to the sign-in.
-            let patient = try stage.stage.client()
+            #expect(try await harness.answerLatest(.approved) == [204])
+            // A second poll within a second is refused; the client waits and continues.
+            let patient = try harness.harness.client()
             #expect(try await patient.waitForApproval(approved).isNewUser)
             #expect(try await patient.me().id > 0)
 
             let denied = try await ask()
-            #expect(try await stage.answerLatest(.failed("access_denied")) == [204])
+            #expect(try await harness.answerLatest(.failed("access_denied")) == [204])
             let error = try await failure { () async throws(LatchkeyError) in
                 try await latchkey.waitForApproval(denied)
             }
@@ -349,9 +349,9 @@ import Testing
         }
     }
 
-    @Test("Where the published API's status is wanted, the client takes it as well")
+    @Test("The client accepts the published API's status too")
     func phoneFound() async throws {
-        // What Apple's URLSession makes of it; the one of Linux drops what comes with such a status.
+        // As Apple's URLSession returns it; Linux's drops the body of such a status.
         struct Found: Transport {
             func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
                 let (data, response) = try await URLSessionTransport().send(request)
@@ -361,16 +361,16 @@ import Testing
                 return (data, found)
             }
         }
-        try await BackchannelHarness.with { stage in
-            let latchkey = try stage.stage.client(Found())
+        try await BackchannelHarness.with { harness in
+            let latchkey = try harness.harness.client(Found())
             let signIn = try await latchkey.askOnPhone(
-                "+12025550123", mccmnc: Stage.mccmnc, redirectURI: Stage.redirectURI)
-            #expect(try await stage.answerLatest(.approved) == [204])
+                "+12025550123", mccmnc: SignInHarness.mccmnc, redirectURI: SignInHarness.redirectURI)
+            #expect(try await harness.answerLatest(.approved) == [204])
             #expect(try await latchkey.poll(signIn) != nil)
         }
     }
 
-    @Test("Nothing secret shows where values are printed, dumped or reflected")
+    @Test("Printed, dumped and reflected values show no secrets")
     func redacted() async throws {
         let secret = "SECRET-of-this-test"
         var response = AuthorizedResponse(
@@ -397,7 +397,7 @@ import Testing
     }
 }
 
-/// Where the client's requests go, and where they do not.
+/// The origins that the client's requests reach.
 @Suite(.serialized) struct SwiftClientOriginTests {
     private static func peer(_ answer: String) throws -> RawHTTPPeer {
         try RawHTTPPeer { connection in
@@ -415,7 +415,7 @@ import Testing
         return Latchkey(configuration, tokens: MemoryTokenStore(tokens))
     }
 
-    @Test("No redirect is followed: a code goes to the server that the app was given")
+    @Test("The client follows no redirect: a code goes only to the configured server")
     func redirects() async throws {
         let other = try Self.peer(Self.empty)
         defer { other.stop() }
@@ -431,7 +431,7 @@ import Testing
         #expect(other.requests.isEmpty)
     }
 
-    @Test("The session goes to Latchkey and to the origins that the app trusts, the key to Latchkey only")
+    @Test("The session is sent only to Latchkey and to trusted origins, the API key only to Latchkey")
     func origins() async throws {
         let (server, service, stranger) = (
             try Self.peer(Self.empty), try Self.peer(Self.empty), try Self.peer(Self.empty)

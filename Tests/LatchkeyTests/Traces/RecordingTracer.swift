@@ -2,17 +2,17 @@ import Primitives
 import Synchronization
 import Tracing
 
-/// A tracer that keeps its spans. It speaks W3C Trace Context, and would tell others of baggage, too.
+/// A tracer that keeps its spans. It uses W3C Trace Context and would forward baggage too.
 final class RecordingTracer: Tracer {
     typealias Span = RecordingSpan
 
     private let kept = Mutex<[RecordingSpan]>([])
     private let baggage = Mutex<[String]>([])
 
-    /// Those that have ended, in the order of their beginnings.
+    /// The ended spans, in the order of their starts.
     var ended: [RecordingSpan] { kept.withLock { $0 }.filter(\.hasEnded) }
 
-    /// What callers brought besides their trace.
+    /// The callers' baggage.
     var receivedBaggage: [String] { baggage.withLock { $0 } }
 
     func startSpan<Instant: TracerInstant>(
@@ -95,7 +95,7 @@ final class RecordingSpan: Tracing.Span {
         set { state.withLock { $0.attributes = newValue } }
     }
 
-    /// Each attribute with its value as text.
+    /// The attributes as text.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         attributes.forEach { name, value in

@@ -4,33 +4,35 @@ import TestSupport
 import Testing
 import Tracing
 
-/// What a tracer is told by a service that was made while it was in force.
+/// The spans of a service with a bootstrapped tracer.
 @Suite(.serialized) struct SpanTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
-    private func with(_ body: (Stage, RecordingTracer) async throws -> Void) async throws {
+    private func with(_ body: (SignInHarness, RecordingTracer) async throws -> Void) async throws {
         let tracer = RecordingTracer()
         try await withTracer(tracer) {
-            try await Stage.with { stage in try await body(stage, tracer) }
+            try await SignInHarness.with { harness in try await body(harness, tracer) }
         }
     }
 
-    /// Signs in with fields of the head.
-    private func signIn(_ headers: [String], _ stage: Stage) async throws -> (fields: [String: String], status: Int) {
-        let fields = try stage.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 }
-        let answer = try await stage.app.send(
+    /// Signs in with header fields.
+    private func signIn(_ headers: [String], _ harness: SignInHarness) async throws -> (
+        fields: [String: String], status: Int
+    ) {
+        let fields = try harness.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 }
+        let response = try await harness.app.send(
             "POST", "/auth/zenkey-signin", headers: headers + ["Content-Type: application/json"],
             body: App.json(fields))
-        return (fields, answer.status)
+        return (fields, response.status)
     }
 
     @Test(
-        "A request is a span below the caller's, and each request to a carrier one below that, whose id the carrier gets"
+        "A request is a child of the caller's span, and each request to a carrier its child, whose id the carrier gets"
     )
     func spans() async throws {
-        try await with { stage, tracer in
-            let (fields, status) = try await signIn(["traceparent: 00-\(Self.trace)-\(Self.span)-01"], stage)
+        try await with { harness, tracer in
+            let (fields, status) = try await signIn(["traceparent: 00-\(Self.trace)-\(Self.span)-01"], harness)
             #expect(status == 200)
             let server = try #require(tracer.ended.first { $0.kind == .server })
             #expect(server.operationName == "POST /auth/zenkey-signin")
@@ -46,7 +48,7 @@ import Tracing
             #expect(outgoing.map { $0.texts["latchkey.step"] } == ["discovery", "token", "keys", "userinfo"])
             #expect(outgoing.allSatisfy { $0.parent == server.place && $0.texts["server.address"] == "127.0.0.1" })
             #expect(outgoing.allSatisfy { $0.texts["http.response.status_code"] == "200" && !$0.isError })
-            let sent = stage.simulator.log.entries.suffix(4).map(\.traceFields)
+            let sent = harness.simulator.log.entries.suffix(4).map(\.traceFields)
             #expect(sent == outgoing.map { ["traceparent: \($0.place?.traceparent ?? "")"] })
             let told = tracer.ended.flatMap { $0.texts.values + [$0.operationName] }
             for value in fields.values where value != "openid email" {
@@ -56,7 +58,7 @@ import Tracing
     }
 
     @Test(
-        "What is not well formed is not believed: the request begins a trace, and nothing else of it reaches the tracer",
+        "Malformed trace context is ignored: the request starts a trace, and the tracer gets nothing of it",
         arguments: [
             ["traceparent: 00-\(trace.uppercased())-\(span)-01"], ["traceparent: 00-\(trace)-\(span)"],
             ["traceparent: 00-\(trace)-\(span)-01", "traceparent: 00-\(trace)-\(span)-01"],
@@ -64,8 +66,8 @@ import Tracing
             ["traceparent: 00-\(trace)-\(span)-01", "baggage: user=7"],
         ])
     func untrusted(headers: [String]) async throws {
-        try await with { stage, tracer in
-            _ = try await stage.app.send("GET", "/auth/providers", headers: headers)
+        try await with { harness, tracer in
+            _ = try await harness.app.send("GET", "/auth/providers", headers: headers)
             let server = try #require(tracer.ended.first { $0.kind == .server })
             let isGood =
                 headers.count == 2 && headers.last == "baggage: user=7"
@@ -76,11 +78,11 @@ import Tracing
         }
     }
 
-    @Test("A carrier that fails is an error of its span, and of the request's")
+    @Test("A failing carrier is an error of its span and of the request's span")
     func failure() async throws {
-        try await with { stage, tracer in
-            stage.simulator.setFaults([.token500], for: Stage.mccmnc)
-            let (_, status) = try await signIn([], stage)
+        try await with { harness, tracer in
+            harness.simulator.setFaults([.token500], for: SignInHarness.mccmnc)
+            let (_, status) = try await signIn([], harness)
             #expect(status == 502)
             let server = try #require(tracer.ended.first { $0.kind == .server })
             #expect(server.isError)
@@ -90,12 +92,12 @@ import Tracing
         }
     }
 
-    @Test("Spans are named for routes, never for what a caller wrote")
+    @Test("Spans have the names of routes, never text of the caller")
     func names() async throws {
-        try await with { stage, tracer in
-            _ = try await stage.app.send("GET", "/auth/zenkey-async-signin/HANDLE")
-            _ = try await stage.app.send("BREW", "/users/me")
-            _ = try await stage.app.send("GET", "/nowhere/SECRET")
+        try await with { harness, tracer in
+            _ = try await harness.app.send("GET", "/auth/zenkey-async-signin/HANDLE")
+            _ = try await harness.app.send("BREW", "/users/me")
+            _ = try await harness.app.send("GET", "/nowhere/SECRET")
             #expect(
                 tracer.ended.map(\.operationName) == [
                     "GET /auth/zenkey-async-signin/{auth_req_id}", "_OTHER /users/me", "GET",

@@ -4,30 +4,30 @@ import Primitives
 import TestSupport
 import Testing
 
-/// `traceparent` where no tracer is told: from an app to the log, and to the carriers.
+/// `traceparent` without a tracer: from an app to the log and to the carriers.
 @Suite(.serialized) struct TraceTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
-    /// Signs in with fields of the head, and gives what of a trace the carriers got.
-    private func fields(_ headers: [String], _ stage: Stage) async throws -> [[String]] {
-        let before = stage.simulator.log.entries.count
-        let answer = try await stage.app.send(
+    /// Signs in with header fields and returns the carriers' trace fields.
+    private func fields(_ headers: [String], _ harness: SignInHarness) async throws -> [[String]] {
+        let before = harness.simulator.log.entries.count
+        let response = try await harness.app.send(
             "POST", "/auth/zenkey-signin", headers: headers + ["Content-Type: application/json"],
             body: App.json(
-                try stage.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 }))
-        #expect(answer.status == 200)
-        return stage.simulator.log.entries.dropFirst(before).map(\.traceFields)
+                try harness.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 }))
+        #expect(response.status == 200)
+        return harness.simulator.log.entries.dropFirst(before).map(\.traceFields)
     }
 
     @Test(
-        "Every request to a carrier is a span of its own below the app's, in the same trace; and no more is passed on")
+        "Each request to a carrier is a child of the app's span in the same trace; nothing else is forwarded")
     func passedOn() async throws {
-        try await Stage.with { stage in
+        try await SignInHarness.with { harness in
             let seen = try await fields(
                 [
                     "traceparent: 00-\(Self.trace)-\(Self.span)-01", "tracestate: vendor=1", "baggage: user=7",
-                ], stage)
+                ], harness)
             // Discovery, token, keys, userinfo.
             #expect(seen.count == 4)
             for fields in seen {
@@ -41,37 +41,37 @@ import Testing
     }
 
     @Test(
-        "Without one, or with one that is not well formed, or with two, carriers get none",
+        "Without a traceparent, or with a malformed or repeated one, carriers get none",
         arguments: [
             [], ["traceparent: 00-\(trace)-\(span)"], ["traceparent: 00-\(trace.uppercased())-\(span)-01"],
             ["traceparent: 00-\(trace)-\(span)-01", "traceparent: 00-\(trace)-\(span)-01"],
         ])
     func ignored(headers: [String]) async throws {
-        try await Stage.with { stage in
-            let seen = try await fields(headers, stage)
+        try await SignInHarness.with { harness in
+            let seen = try await fields(headers, harness)
             #expect(seen == [[], [], [], []])
         }
     }
 
-    @Test("The lines about a request of a trace have its id; a bad one stands nowhere")
+    @Test("Log lines of a traced request have the trace id; a malformed one is not logged")
     func lines() async throws {
-        try await AdminHarness.with { stage in
-            let path = try stage.write("log: {level: verbose}\n", as: "latchkey.yaml")
+        try await AdminHarness.with { harness in
+            let path = try harness.write("log: {level: verbose}\n", as: "latchkey.yaml")
             let process = try LatchkeyProcess(
-                ["serve", "--config", path], environment: stage.environment, directory: stage.directory.path)
+                ["serve", "--config", path], environment: harness.environment, directory: harness.directory.path)
             let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)
             func signIn(_ correlationID: String, _ traceparent: String) async throws -> String {
                 let body = App.json([
-                    "client_id": Stage.clientID, "code": "no-such-code", "mccmnc": Stage.mccmnc,
-                    "redirect_uri": Stage.redirectURI, "code_verifier": String(repeating: "v", count: 43),
+                    "client_id": SignInHarness.clientID, "code": "no-such-code", "mccmnc": SignInHarness.mccmnc,
+                    "redirect_uri": SignInHarness.redirectURI, "code_verifier": String(repeating: "v", count: 43),
                     "correlation_id": correlationID,
                 ])
-                let answer = try await app.send(
+                let response = try await app.send(
                     "POST", "/auth/zenkey-signin",
                     headers: ["Content-Type: application/json", "traceparent: \(traceparent)"], body: body)
-                #expect(answer.status == 401)
-                let id = try #require(answer.json["request_id"]?.string)
-                // The line about the request is the last that is written for it.
+                #expect(response.status == 401)
+                let id = try #require(response.json["request_id"]?.string)
+                // The access log line of a request is its last line.
                 return try await process.wait { text in
                     let lines = text.split(separator: "\n")
                     guard lines.contains(where: { $0.contains("request_id=\(id)") }) else { return nil }

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 
-/// Reads receipts as one of the operator's services may, with nothing of Latchkey's: Foundation's JSON and base64, and
-/// the published keys given straight to the cryptography.
+/// Reads receipts like an operator's service, without Latchkey's code: Foundation's JSON and base64, and
+/// the published keys passed directly to the cryptography library.
 struct ReceiptReader {
     struct Refusal: Error {
         let reason: String
@@ -27,7 +27,7 @@ struct ReceiptReader {
             })
     }
 
-    /// The claims of a receipt whose signature holds.
+    /// The claims of a receipt with a valid signature.
     func claims(of receipt: String) throws -> [String: any Sendable] {
         let parts = receipt.components(separatedBy: ".")
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),

@@ -7,46 +7,46 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What the operator's services do with a receipt, over real sockets.
+/// Receipts at the operator's services, over real sockets.
 @Suite(.serialized) struct ReceiptTests {
-    private static func receipt(on stage: Stage) async throws -> String {
-        let token = try #require(try await stage.session())
-        return try #require(try await stage.app.authorize(try stage.transaction(), token).json["receipt"]?.string)
+    private static func receipt(on harness: SignInHarness) async throws -> String {
+        let token = try #require(try await harness.session())
+        return try #require(try await harness.app.authorize(try harness.transaction(), token).json["receipt"]?.string)
     }
 
-    @Test("A receipt is redeemed once, and says what was approved")
+    @Test("A receipt is redeemed once and contains what was approved")
     func redeemed() async throws {
-        try await Stage.with { stage in
-            let token = try #require(try await stage.session())
-            let approved = try await stage.app.authorize(try stage.transaction(), token)
+        try await SignInHarness.with { harness in
+            let token = try #require(try await harness.session())
+            let approved = try await harness.app.authorize(try harness.transaction(), token)
             let receipt = try #require(approved.json["receipt"]?.string)
-            let answer = try await stage.app.redeem(receipt)
+            let answer = try await harness.app.redeem(receipt)
             #expect(answer.status == 200)
             #expect(answer.json["redeemed"]?.bool == true)
-            #expect(answer.json["context"]?.string == Stage.context)
+            #expect(answer.json["context"]?.string == SignInHarness.context)
             #expect(answer.json["acr"]?.string == "a3")
             #expect(answer.json["auth_time"] == approved.json["auth_time"])
-            #expect(answer.json["aud"]?.string == Stage.clientID)
+            #expect(answer.json["aud"]?.string == SignInHarness.clientID)
             #expect(answer.json["iss"]?.string == "latchkey")
-            let publicID = try await stage.app.me(token).json["zenkey_sub"]?.string
+            let publicID = try await harness.app.me(token).json["zenkey_sub"]?.string
             #expect(answer.json["sub"]?.string == publicID)
             #expect(answer.response["cache-control"] == "no-store")
 
-            let again = try await stage.app.redeem(receipt)
+            let again = try await harness.app.redeem(receipt)
             #expect(again.status == 401)
             #expect(again.error == "invalid_token")
             #expect(again.json["error_description"]?.string?.contains("redeemed before") == true)
         }
     }
 
-    @Test("Of many who redeem a receipt at once, in two processes, one succeeds")
+    @Test("Of concurrent redemptions of a receipt in two processes, one succeeds")
     func atOnce() async throws {
-        try await Stage.with { stage in
-            let receipt = try await Self.receipt(on: stage)
-            try await stage.withCopy { copy, _ in
+        try await SignInHarness.with { harness in
+            let receipt = try await Self.receipt(on: harness)
+            try await harness.withInstance { instance, _ in
                 let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<12 {
-                        group.addTask { try await (number % 2 == 0 ? stage.app : copy).redeem(receipt).status }
+                        group.addTask { try await (number % 2 == 0 ? harness.app : instance).redeem(receipt).status }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
@@ -55,74 +55,75 @@ import Testing
         }
     }
 
-    @Test("A receipt that has expired is refused, and one that has not is not", arguments: [299, 300])
+    @Test("A receipt is accepted until it expires", arguments: [299, 300])
     func expired(age: Int64) async throws {
         let clock = ManualClock()
-        try await Stage.with(clock: clock.wallClock) { stage in
-            let receipt = try await Self.receipt(on: stage)
+        try await SignInHarness.with(clock: clock.wallClock) { harness in
+            let receipt = try await Self.receipt(on: harness)
             clock.advance(bySeconds: age)
-            let answer = try await stage.app.redeem(receipt)
-            #expect(answer.status == (age < 300 ? 200 : 401))
-            let text = answer.json["error_description"]?.string ?? "expired"
+            let response = try await harness.app.redeem(receipt)
+            #expect(response.status == (age < 300 ? 200 : 401))
+            let text = response.json["error_description"]?.string ?? "expired"
             #expect(text.contains("expired"))
         }
     }
 
-    @Test("The receipt of a user who was erased is worth nothing")
+    @Test("The receipt of an erased user is refused")
     func erased() async throws {
-        try await Stage.with { stage in
-            let token = try #require(try await stage.session())
-            let answer = try await stage.app.authorize(try stage.transaction(), token)
-            let receipt = try #require(answer.json["receipt"]?.string)
+        try await SignInHarness.with { harness in
+            let token = try #require(try await harness.session())
+            let response = try await harness.app.authorize(try harness.transaction(), token)
+            let receipt = try #require(response.json["receipt"]?.string)
             let headers = ["Authorization: Bearer \(token)"]
-            #expect(try await stage.app.send("DELETE", "/users/me", headers: headers).status == 200)
-            #expect(try await stage.app.redeem(receipt).status == 401)
+            #expect(try await harness.app.send("DELETE", "/users/me", headers: headers).status == 200)
+            #expect(try await harness.app.redeem(receipt).status == 401)
         }
     }
 
-    @Test("What is not a receipt of this server is refused, and does not spend the one it was made of")
+    @Test("A forged receipt is refused and does not spend the genuine one")
     func forged() async throws {
-        try await Stage.with { stage in
-            let receipt = try await Self.receipt(on: stage)
-            let session = try #require(try await stage.session())
+        try await SignInHarness.with { harness in
+            let receipt = try await Self.receipt(on: harness)
+            let session = try #require(try await harness.session())
             for (name, forgery) in try Forgery.all(of: receipt) + [("a session token", session)] {
-                let answer = try await stage.app.redeem(forgery)
-                #expect(answer.status == 401, "\(name)")
-                #expect(answer.error == "invalid_token", "\(name)")
+                let response = try await harness.app.redeem(forgery)
+                #expect(response.status == 401, "\(name)")
+                #expect(response.error == "invalid_token", "\(name)")
                 #expect(throws: (any Error).self, "\(name)") {
                     _ = try ReceiptReader(keySet: Array(#"{"keys":[]}"#.utf8)).claims(of: forgery)
                 }
             }
-            #expect(try await stage.app.redeem("").status == 400)
-            #expect(try await stage.app.redeem(String(repeating: "r", count: 8193)).status == 400)
-            #expect(try await stage.app.redeem(receipt).status == 200)
+            #expect(try await harness.app.redeem("").status == 400)
+            #expect(try await harness.app.redeem(String(repeating: "r", count: 8193)).status == 400)
+            #expect(try await harness.app.redeem(receipt).status == 200)
         }
     }
 
-    @Test("Redeeming needs an API key: an allowed origin does not do")
+    @Test("Redeeming requires an API key; an allowed origin is not sufficient")
     func apiKey() async throws {
         let origin = "https://app.example"
-        try await Stage.with(configure: { $0.allowedOrigins = [Origin(origin)].compactMap(\.self) }) { stage in
-            let receipt = try await Self.receipt(on: stage)
-            var stranger = stage.app
+        try await SignInHarness.with(configure: { $0.allowedOrigins = [Origin(origin)].compactMap(\.self) }) {
+            harness in
+            let receipt = try await Self.receipt(on: harness)
+            var stranger = harness.app
             for key in [nil, "another-key"] {
                 stranger.apiKey = key
                 for headers in [[], ["Origin: \(origin)"]] {
-                    let answer = try await stranger.send(
+                    let response = try await stranger.send(
                         "POST", "/auth/receipts/redeem", headers: ["Content-Type: application/json"] + headers,
                         body: App.json(["receipt": receipt]))
-                    #expect(answer.status == 401)
-                    #expect(answer.error == "invalid_api_key")
+                    #expect(response.status == 401)
+                    #expect(response.error == "invalid_api_key")
                 }
             }
-            #expect(try await stage.app.redeem(receipt).status == 200)
+            #expect(try await harness.app.redeem(receipt).status == 200)
         }
     }
 
-    @Test("The keys are public, may be cached, and have nothing private in them")
+    @Test("The published keys are cacheable and contain no private parts")
     func keySet() async throws {
-        try await Stage.with { stage in
-            var stranger = stage.app
+        try await SignInHarness.with { harness in
+            var stranger = harness.app
             stranger.apiKey = nil
             let answer = try await stranger.send("GET", "/.well-known/jwks.json")
             #expect(answer.status == 200)
@@ -135,39 +136,39 @@ import Testing
         }
     }
 
-    /// Keys are rotated every two days here. A service fetches them when its copy is an hour old, never because of a
-    /// receipt; two processes give receipts in turn, one with a clock that is late.
-    @Test("A service with cached keys can check every receipt while the keys are rotated")
+    /// Keys rotate every two days here. A service fetches them when its cached keys are an hour old, never because of a
+    /// receipt; two processes issue receipts in turn, one with a slow clock.
+    @Test("A service with cached keys can verify every receipt during key rotation")
     func rotation() async throws {
         let clock = ManualClock()
         let late = WallClock { clock.now.advanced(bySeconds: -50) }
-        try await Stage.with(
+        try await SignInHarness.with(
             clock: clock.wallClock,
             configure: {
                 $0.transactions.keyLifetime = 2 * 86_400
                 // A week of one user's receipts, in seconds.
                 $0.rateLimits = false
             }
-        ) { stage in
-            try await stage.withCopy(clock: late) { copy, copyService in
-                var reader = try await stage.app.receiptReader()
+        ) { harness in
+            try await harness.withInstance(clock: late) { instance, instanceService in
+                var reader = try await harness.app.receiptReader()
                 var fetched = clock.now
                 var last: String?
                 var keyIDs: Set<String> = []
                 for step in 0..<140 {
-                    let app = step % 2 == 0 ? stage.app : copy
-                    let token = try #require(try await app.signIn(try stage.authorizedResponse()).token)
-                    let answer = try await app.authorize(try stage.transaction(), token)
-                    let receipt = try #require(answer.json["receipt"]?.string)
+                    let app = step % 2 == 0 ? harness.app : instance
+                    let token = try #require(try await app.signIn(try harness.authorizedResponse()).token)
+                    let response = try await app.authorize(try harness.transaction(), token)
+                    let receipt = try #require(response.json["receipt"]?.string)
                     _ = try reader.claims(of: receipt)
                     clock.advance(bySeconds: 55 * 60)
-                    await (step % 3 == 0 ? copyService : stage.service).keepSigningKeys()
+                    await (step % 3 == 0 ? instanceService : harness.service).keepSigningKeys()
                     if clock.now >= fetched.advanced(bySeconds: 3600) {
-                        reader = try await (step % 4 == 0 ? stage.app : copy).receiptReader()
+                        reader = try await (step % 4 == 0 ? harness.app : instance).receiptReader()
                         fetched = clock.now
                         keyIDs.formUnion(reader.keyIDs)
                         #expect(reader.keyIDs.count <= 3)
-                        // What was given before the keys were fetched can still be checked with them.
+                        // Receipts issued before the fetch can still be verified with the fetched keys.
                         if let last { _ = try reader.claims(of: last) }
                     }
                     last = receipt
@@ -178,7 +179,7 @@ import Testing
     }
 }
 
-/// Texts that look like a receipt.
+/// Strings that look like a receipt.
 private enum Forgery {
     static func all(of receipt: String) throws -> [(String, String)] {
         let parts = receipt.components(separatedBy: ".")

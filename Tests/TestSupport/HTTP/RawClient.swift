@@ -1,10 +1,9 @@
 import Dispatch
 import Glibc
 
-/// A TCP client that sends whatever bytes it is told to, in whatever pieces, and reads what comes back.
+/// A TCP client that sends any bytes in any pieces, and reads the response.
 ///
-/// All calls on the socket are made on a queue of the client's own, never on the cooperative pool; together they may
-/// take no longer than the limit that the client was made with.
+/// All calls on the socket run on the client's own queue, never on the cooperative pool. Their total time is limited.
 ///
 /// ```swift
 /// let client = try await RawClient(port: port)
@@ -15,13 +14,13 @@ import Glibc
 /// Sendable without the compiler's check: `received` and `isOpen` are touched on `queue` only.
 public final class RawClient: @unchecked Sendable {
     public enum Failure: Error, Sendable, Hashable {
-        /// The time limit was over; what had been received and not yet read is told.
+        /// The time limit has passed; with the received bytes that were not read yet.
         case timedOut(received: [UInt8])
         /// The other side closed before a response was complete.
         case closed(received: [UInt8])
         /// The other side reset the connection, or a call failed.
         case failed(call: String, number: Int32)
-        /// What was received is not a response.
+        /// The received bytes are not a response.
         case malformed(received: [UInt8])
     }
 
@@ -29,7 +28,7 @@ public final class RawClient: @unchecked Sendable {
     private let queue: DispatchQueue
     private let end: DispatchTime
     private var isOpen = true
-    /// Received and not yet read as a response.
+    /// Received bytes that are not part of a response yet.
     private var received: [UInt8] = []
 
     /// Connects.
@@ -58,7 +57,7 @@ public final class RawClient: @unchecked Sendable {
         if isOpen { RawSocket.closeDescriptor(descriptor) }
     }
 
-    /// Sends bytes in one piece, or in pieces of a size, each of which leaves in a packet of its own.
+    /// Sends bytes in one piece, or in pieces of a size, each in its own packet.
     public func send(_ bytes: [UInt8], inPiecesOf size: Int? = nil) async throws(Failure) {
         try await perform { client throws(Failure) in
             let size = max(1, size ?? bytes.count)
@@ -73,7 +72,7 @@ public final class RawClient: @unchecked Sendable {
         try await send(Array(text.utf8), inPiecesOf: size)
     }
 
-    /// Sends bytes one by one with a pause after each, until all are sent or the other side closes or answers.
+    /// Sends bytes one by one with a pause after each, until all are sent or the other side closes or responds.
     public func drip(_ bytes: [UInt8], every pause: Duration) async throws(Failure) {
         let milliseconds = Int32(pause.components.attoseconds / 1_000_000_000_000_000)
         try await perform { client throws(Failure) in
@@ -84,7 +83,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Sends text and at once tells the other side that no more will be sent.
+    /// Sends text and closes the sending side.
     public func sendAndHalfClose(_ text: String) async throws(Failure) {
         try await perform { client throws(Failure) in
             try RawSocket.send(client.descriptor, Array(text.utf8), until: client.end)
@@ -92,7 +91,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Tells the other side that no more will be sent, and goes on reading.
+    /// Closes the sending side.
     public func halfClose() async {
         try? await perform { client throws(Failure) in
             _ = shutdown(client.descriptor, Int32(SHUT_WR))
@@ -114,7 +113,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads until a text has come, and gives all up to its end.
+    /// Reads until a text arrives, and returns everything up to its end.
     public func readUntil(_ text: String) async throws(Failure) -> String {
         let end = Array(text.utf8)
         return try await perform { client throws(Failure) in
@@ -130,7 +129,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads until one response is complete; an interim one (1xx) counts.
+    /// Reads one complete response; an interim one (1xx) counts.
     /// - Parameter isHead: Whether the request was a HEAD, so that no content follows.
     /// - Throws: ``Failure``.
     public func readResponse(toHead isHead: Bool = false) async throws(Failure) -> Response {
@@ -145,7 +144,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads until at least so many bytes wait to be read as responses.
+    /// Reads until at least `count` bytes are buffered.
     public func waitForBytes(_ count: Int) async throws(Failure) {
         try await perform { client throws(Failure) in
             while client.received.count < count {
@@ -154,7 +153,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads until the other side closes, and returns what has not been read as a response before.
+    /// Reads until the other side closes, and returns the bytes that are not part of an earlier response.
     /// - Throws: ``Failure``; a reset is a failure and not a close.
     public func readUntilClosed() async throws(Failure) -> [UInt8] {
         try await perform { client throws(Failure) in
@@ -164,7 +163,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads until the other side closes or resets, and returns whether it did so in time. What comes is dropped.
+    /// Reads until the other side closes or resets, and returns whether it did so in time. Drops the bytes.
     public func isCutOff() async -> Bool {
         do {
             _ = try await readUntilClosed()

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 extension RawHTTPPeer {
-    /// One connection, as its script sees it. All calls block the script's thread only.
+    /// A connection, for its script. All calls block only the script's thread.
     public final class Connection: Sendable {
         /// 1 for the peer's first connection.
         public let number: Int
@@ -16,7 +16,7 @@ extension RawHTTPPeer {
             self.number = number
             self.peer = peer
             _ = fcntl(descriptor, F_SETFL, 0)  // The scripts' calls block.
-            // An answer in small pieces is to leave in small pieces, and at once.
+            // Small pieces of a response must leave as small pieces, at once.
             var noDelay: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -40,11 +40,11 @@ extension RawHTTPPeer {
             return request
         }
 
-        /// Sends text; false once the other side has gone.
+        /// Sends text; false if the other side has closed.
         @discardableResult
         public func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-        /// Sends bytes; false once the other side has gone.
+        /// Sends bytes; false if the other side has closed.
         @discardableResult
         public func send(_ bytes: [UInt8]) -> Bool {
             let flags = Int32(MSG_NOSIGNAL)
@@ -58,15 +58,15 @@ extension RawHTTPPeer {
             return true
         }
 
-        /// A whole answer with its `Content-Length`.
+        /// Sends a whole response with its `Content-Length`.
         @discardableResult
         public func answer(_ status: String = "200 OK", _ fields: [String] = [], body: [UInt8] = []) -> Bool {
             let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.count)"] + fields
             return send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
         }
 
-        /// Waits until the other side closes (true), or the time is over or something came (false). The pace of a
-        /// script that drips bytes.
+        /// Waits until the other side closes (true), or until the time is over or bytes arrive (false). Scripts that
+        /// drip bytes use it as their pace.
         public func waitForClose(milliseconds: Int32) -> Bool {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, milliseconds) > 0 else { return false }
@@ -121,7 +121,7 @@ extension RawHTTPPeer {
         }
     }
 
-    /// False if the peer has been stopped, so that nobody would close it later.
+    /// False if the peer has stopped and would never close the descriptor.
     func keep(_ descriptor: Int32) -> Bool {
         state.withLock { state in
             if state.isStopped { return false }
@@ -131,7 +131,7 @@ extension RawHTTPPeer {
     }
 }
 
-// Names that the methods above hide.
+// The methods above shadow these names.
 func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
 private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {

@@ -4,7 +4,7 @@ extension RawHTTPPeer.Connection {
     /// Forwards a request to another server on 127.0.0.1, and returns the response byte for byte. The request asks the
     /// server to close, so that the end of the connection is the end of the response.
     ///
-    /// - Returns: False if the server did not answer within the time.
+    /// - Returns: False if the server did not respond in time.
     @discardableResult
     public func relay(_ request: RawHTTPPeer.Request, to port: UInt16, within seconds: Int) -> Bool {
         let end = DispatchTime.now() + .seconds(seconds)

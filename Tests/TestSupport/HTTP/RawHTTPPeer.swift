@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A TCP server on a port of its own on 127.0.0.1 that answers byte for byte what a script says, lawful or not.
+/// A TCP server on 127.0.0.1 that sends the bytes of a script, valid HTTP or not.
 ///
-/// Each connection runs the script on a thread of its own, with blocking calls; when the script returns, the connection
-/// is closed, unless it was put on ``Connection/hold()``.
+/// Each connection runs the script on its own thread, with blocking calls. The connection closes when the script
+/// returns, unless the script called ``Connection/hold()``.
 ///
 /// ```swift
 /// let peer = try RawHTTPPeer { connection in
@@ -15,11 +15,11 @@ import Synchronization
 /// defer { peer.stop() }
 /// ```
 public final class RawHTTPPeer: Sendable {
-    /// What was read from a connection: one request.
+    /// A request that was read from a connection.
     public struct Request: Sendable, Hashable {
-        /// Such as `POST /token HTTP/1.1`.
+        /// The request line, such as `POST /token HTTP/1.1`.
         public var startLine: String
-        /// By name in lower case.
+        /// The header fields, with names in lower case.
         public var fields: [String: String]
         public var body: [UInt8]
 
@@ -40,8 +40,8 @@ public final class RawHTTPPeer: Sendable {
     let recordsRequests: Bool
     private let listener: Int32
 
-    /// - Parameter recordsRequests: whether ``requests`` is kept; without it many requests take no memory.
-    /// - Throws: `POSIXError` if there is no socket to be had.
+    /// - Parameter recordsRequests: Whether ``requests`` are kept. Many requests would use much memory.
+    /// - Throws: `POSIXError` if no socket can be made.
     public init(recordsRequests: Bool = true, _ script: @escaping @Sendable (Connection) -> Void) throws {
         self.recordsRequests = recordsRequests
         (listener, port) = try Self.listen()

@@ -2,7 +2,7 @@ import CLatchkeySystem
 import Dispatch
 import Glibc
 
-/// The calls of ``RawClient`` on its non-blocking socket; each waits no longer than until a moment.
+/// The calls of ``RawClient`` on its non-blocking socket. Each waits until a deadline.
 enum RawSocket {
     static func connect(
         _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?
@@ -69,7 +69,7 @@ enum RawSocket {
         }
     }
 
-    /// Waits for more; empty if the other side has closed.
+    /// Waits for bytes; empty if the other side has closed.
     static func receive(_ descriptor: Int32, until end: DispatchTime) throws(RawClient.Failure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -83,7 +83,7 @@ enum RawSocket {
         }
     }
 
-    /// Whether something came, or the other side closed, within a time.
+    /// Whether bytes arrived or the other side closed in time.
     static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&wanted, 1, milliseconds) > 0
@@ -104,7 +104,7 @@ enum RawSocket {
     }
 }
 
-// Names that the functions above hide.
+// The functions above shadow these names.
 private func startConnecting(_ descriptor: Int32, _ address: addrinfo) -> Int32 {
     connect(descriptor, address.ai_addr, address.ai_addrlen)
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds tasks back until a test opens it.
+/// Holds tasks until a test opens it.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -26,7 +26,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Waits until so many tasks wait at the gate.
+    /// Waits until `count` tasks wait at the gate.
     public func untilWaiting(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isSo = state.withLock { state in

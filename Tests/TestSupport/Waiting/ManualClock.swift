@@ -1,7 +1,7 @@
 public import Primitives
 import Synchronization
 
-/// A clock that a test turns by hand.
+/// A clock that a test sets.
 public final class ManualClock: Sendable {
     private let time: Mutex<Timestamp>
 
@@ -15,6 +15,6 @@ public final class ManualClock: Sendable {
         time.withLock { $0 = $0.advanced(bySeconds: seconds) }
     }
 
-    /// The clock as the code under test takes it.
+    /// The clock for the code under test.
     public var wallClock: WallClock { WallClock { self.now } }
 }

@@ -1,7 +1,7 @@
 public import Primitives
 import Synchronization
 
-/// An uptime that stands until it is turned.
+/// An uptime that a test advances.
 public final class ManualUptime: Sendable {
     private let now = Mutex(Duration.zero)
 

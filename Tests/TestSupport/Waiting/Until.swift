@@ -1,10 +1,10 @@
-/// What did not come.
+/// A condition did not become true in time.
 public struct TooLate: Error {
     public let seconds: Int
 }
 
-/// Waits for what comes by itself and announces nothing, such as another process' work: looks again every 5 ms.
-/// - Throws: ``TooLate`` after half a minute, and what `isSo` throws.
+/// Waits for a condition that nothing signals, such as another process's work. Checks it every 5 ms.
+/// - Throws: ``TooLate`` after half a minute, and the errors of `isSo`.
 public func until(_ isSo: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(30)
     while try await !isSo() {

@@ -19,13 +19,13 @@ extension ConformanceCases {
             .rejected("sec-44 code-injection", "", .steps(signInWithStolenCode)),
         ]
 
-    /// What is taken from an earlier token.
+    /// A value from an earlier token.
     enum Reused: Sendable { case token, signature }
 
     static func reuse(_ what: Reused) -> ConformanceCase.Steps {
         { run in
-            let earlier = Remembered()
-            run.stage.simulator.update(run.mccmnc) { carrier in
+            let earlier = SharedText()
+            run.harness.simulator.update(run.mccmnc) { carrier in
                 carrier.tampering.compactForms.append { token in
                     guard let old = earlier.value else { return earlier.value = token }
                     let own = token.split(separator: ".")
@@ -42,9 +42,9 @@ extension ConformanceCases {
         let before = try await run.signIn()
         run.misbehave()
         let answer = try await run.signIn()
-        let user = try await run.stage.app.me(before.token ?? "").json["user_id"]?.integer
+        let user = try await run.harness.app.me(before.token ?? "").json["user_id"]?.integer
         #expect(user != nil)
-        #expect(try await run.stage.app.me(answer.token ?? "").json["user_id"]?.integer == user)
+        #expect(try await run.harness.app.me(answer.token ?? "").json["user_id"]?.integer == user)
         return [before, answer]
     }
 
@@ -62,51 +62,51 @@ extension ConformanceCases {
         return [try await run.post(attacker)]
     }
 
-    /// A code of the case's carrier with another carrier's mccmnc: it goes where it was said to go, and is worth nothing
-    /// there.
+    /// A code of the case's carrier with another carrier's mccmnc: it is posted to the named carrier, where it is
+    /// invalid.
     private static let signInAtAnother: ConformanceCase.Steps = { run in
-        let other = ConformanceRun(run.row, on: run.stage)
+        let other = ConformanceRun(run.row, on: run.harness)
         var fields = try run.fields()
         fields["mccmnc"] = other.mccmnc
         let answer = try await run.post(fields)
-        #expect(run.stage.front.count(.token, other.mccmnc) == 1)
+        #expect(run.harness.proxy.count(.token, other.mccmnc) == 1)
         return [answer]
     }
 
-    /// A carrier that names another carrier's subject as its own gets a user of its own.
+    /// A carrier that uses another carrier's subject gets a separate user.
     private static let signInWithSubjectOfAnother: ConformanceCase.Steps = { run in
-        let subject = Remembered()
-        let victim = ConformanceRun(run.row, on: run.stage)
-        run.stage.simulator.update(victim.mccmnc) { carrier in
-            carrier.tampering.idTokens.append { subject.value = $0.claims["sub"]?.text }
+        let subject = SharedText()
+        let victim = ConformanceRun(run.row, on: run.harness)
+        run.harness.simulator.update(victim.mccmnc) { carrier in
+            carrier.tampering.idTokens.append { subject.value = $0.claims["sub"]?.string }
         }
         let owner = try await victim.signIn()
-        run.stage.simulator.update(run.mccmnc) { carrier in
-            carrier.tampering.idTokens.append { $0.claims["sub"] = subject.value.map(JSON.text) }
-            carrier.tampering.objects[.userInfo, default: []].append { $0["sub"] = subject.value.map(JSON.text) }
+        run.harness.simulator.update(run.mccmnc) { carrier in
+            carrier.tampering.idTokens.append { $0.claims["sub"] = subject.value.map(JSONValue.string) }
+            carrier.tampering.objects[.userInfo, default: []].append { $0["sub"] = subject.value.map(JSONValue.string) }
         }
         let answer = try await run.signIn()
-        let user = try await run.stage.app.me(answer.token ?? "").json["user_id"]?.integer
+        let user = try await run.harness.app.me(answer.token ?? "").json["user_id"]?.integer
         #expect(user != nil)
-        #expect(try await run.stage.app.me(owner.token ?? "").json["user_id"]?.integer != user)
+        #expect(try await run.harness.app.me(owner.token ?? "").json["user_id"]?.integer != user)
         return [answer]
     }
 
-    /// A carrier whose metadata names another carrier's issuer, and keys of its own.
+    /// A carrier whose metadata has another carrier's issuer and its own keys.
     private static let signInWithIssuerOfAnother: ConformanceCase.Steps = { run in
-        let victim = ConformanceRun(run.row.twin, on: run.stage)
+        let victim = ConformanceRun(run.row.twin, on: run.harness)
         #expect(try await victim.signIn().status == 200)
-        let issuer = "\(run.stage.front.url)/carriers/\(victim.mccmnc)"
-        run.stage.simulator.update(run.mccmnc) { carrier in
-            carrier.tampering.objects[.discovery, default: []].append { $0["issuer"] = .text(issuer) }
-            carrier.tampering.idTokens.append { $0.claims["iss"] = .text(issuer) }
+        let issuer = "\(run.harness.proxy.url)/carriers/\(victim.mccmnc)"
+        run.harness.simulator.update(run.mccmnc) { carrier in
+            carrier.tampering.objects[.discovery, default: []].append { $0["issuer"] = .string(issuer) }
+            carrier.tampering.idTokens.append { $0.claims["iss"] = .string(issuer) }
         }
         return [try await run.signIn()]
     }
 
-    /// Eight apps, ten sign-ins each, one after another; another carrier's users get in meanwhile.
+    /// Eight apps with ten sign-ins each; another carrier's users can sign in meanwhile.
     static let flood: ConformanceCase.Steps = { run in
-        let bystander = ConformanceRun(run.row.twin, on: run.stage)
+        let bystander = ConformanceRun(run.row.twin, on: run.harness)
         return try await withThrowingTaskGroup(of: [App.Answer].self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -120,21 +120,21 @@ extension ConformanceCases {
         }
     }
 
-    /// A hundred sign-ins wait for a carrier on an address of its own that never answers; another carrier's user gets in
-    /// at once.
+    /// A hundred sign-ins wait for a carrier at its own address that never responds; another carrier's user signs
+    /// in at once.
     static let hangManyAtOnce: ConformanceCase.Steps = { run in
         let peer = try RawHTTPPeer(recordsRequests: false) { connection in
             guard connection.readRequest() != nil else { return }
-            run.stage.front.note(.token, run.mccmnc)
+            run.harness.proxy.note(.token, run.mccmnc)
             _ = connection.waitForClose(milliseconds: 10_000)
         }
         defer { peer.stop() }
         let url = peer.url("/token")
-        run.stage.simulator.update(run.mccmnc) { carrier in
-            carrier.tampering.objects[.discovery, default: []].append { $0["token_endpoint"] = .text(url) }
+        run.harness.simulator.update(run.mccmnc) { carrier in
+            carrier.tampering.objects[.discovery, default: []].append { $0["token_endpoint"] = .string(url) }
         }
-        let bystander = ConformanceRun(run.row.twin, on: run.stage)
-        let ended = Counter()
+        let bystander = ConformanceRun(run.row.twin, on: run.harness)
+        let ended = CallCounter()
         return try await withThrowingTaskGroup(of: App.Answer.self) { group in
             for _ in 0..<100 {
                 group.addTask {

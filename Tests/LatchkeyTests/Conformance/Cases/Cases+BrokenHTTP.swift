@@ -1,9 +1,10 @@
 import CarrierSimulator
+import Primitives
 
 extension ConformanceCases {
     static let brokenHTTP = broken + slow
 
-    private static let scripts: [(name: String, script: CarrierFront.Script)] = [
+    private static let scripts: [(name: String, script: CarrierProxy.Script)] = [
         ("before-any-byte", Scripts.closeAtOnce), ("reset-before-any-byte", Scripts.resetAtOnce),
         ("after-headers", Scripts.closeAfterHead), ("reset-mid-body", Scripts.resetInBody),
         ("close-mid-body", Scripts.closeInBody), ("close-mid-chunk", Scripts.closeInChunk),

@@ -1,8 +1,9 @@
 import CarrierSimulator
+import Primitives
 
 extension ConformanceCases {
-    /// Faults of the simulator by name, and discovery's own ways to refuse.
-    static let faults = namedFaults + portTokens + serverInitiated
+    /// Faults of the simulator by name, and the errors of discovery.
+    static let faults = namedFaults + portTokens + backchannelAuthentication
 
     private static let namedFaults: [ConformanceCase] = [
         .rejected("id-token-other-audience", "audience", .fault(.idTokenOtherAudience)),
@@ -34,7 +35,7 @@ extension ConformanceCases {
         .configuration("discovery-other-issuer", .fault(.discoveryOtherIssuer)),
         .configuration("discovery-relative-urls", .fault(.discoveryRelativeURLs)),
         .ok("discovery-bare-grant-type", .fault(.discoveryBareGrantType)),
-        // A code is posted once, even where it would be taken again.
+        // A code is posted once, even if the carrier would accept it again.
         .ok("token-reusable-code", .fault(.tokenReusableCode), .steps(signInTwiceTheSame), .posts(1)),
         .rejected(
             "token-reusable-code:transaction", "", .transaction, .fault(.tokenReusableCode), .steps(approveTwice),

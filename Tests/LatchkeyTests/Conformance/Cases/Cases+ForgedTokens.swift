@@ -24,9 +24,9 @@ extension ConformanceCases {
         ["none", "None", "NONE", "NoNe", "", "RS256 ", "rs256"].flatMap { name -> [ConformanceCase] in
             [
                 .rejected(
-                    "sec-03 none-variants:alg-'\(name)'-unsigned", "", .header("alg", .text(name)),
+                    "sec-03 none-variants:alg-'\(name)'-unsigned", "", .header("alg", .string(name)),
                     .draft { $0.signature = .empty }),
-                .rejected("sec-03 none-variants:alg-'\(name)'-signed", "algorithm", .header("alg", .text(name))),
+                .rejected("sec-03 none-variants:alg-'\(name)'-signed", "algorithm", .header("alg", .string(name))),
             ]
         }
 
@@ -66,7 +66,7 @@ extension ConformanceCases {
                 .header("x5c", ["MIIBszCCAVmgAwIBAgIUAA==", "MIIBszCCAVmgAwIBAgIUAB=="])),
             .ok(
                 "sec-05 jku-inside-the-key",
-                .keys { $0 = $0.map { $0.with("x5u", .text(canary("310010"))).with("x5c", ["AAAA"]) } }),
+                .keys { $0 = $0.map { $0.with("x5u", .string(canary("310010"))).with("x5c", ["AAAA"]) } }),
             .rejected("sec-07 kid-mismatch", "key", .fault(.idTokenUnknownKeyID), .fetches(2...2)),
             .rejected(
                 "sec-07 kid-mismatch:prefix", "key", .draft { $0.header["kid"] = $0.header["kid"]?.appending("1") }),
@@ -121,9 +121,9 @@ extension ConformanceCases {
     private static let nestedTokens: [ConformanceCase] = [
         .upstream("sec-18 huge-jwt:64-KiB", .fault(.idTokenHuge)),
         .rejected(
-            "sec-18 huge-jwt:20-KiB", "format", .claim("padding", .text(String(repeating: "p", count: 16_000)))),
+            "sec-18 huge-jwt:20-KiB", "format", .claim("padding", .string(String(repeating: "p", count: 16_000)))),
         .rejected(
-            "sec-18 huge-jwt:20-KiB-header", "format", .header("kid", .text(String(repeating: "k", count: 16_000)))),
+            "sec-18 huge-jwt:20-KiB-header", "format", .header("kid", .string(String(repeating: "k", count: 16_000)))),
         .rejected("sec-18 huge-jwt:deep-payload", "claims", .claim("deep", deep(1000))),
         .rejected("sec-18 huge-jwt:deep-header", "format", .header("deep", deep(1000))),
     ]
@@ -144,8 +144,8 @@ extension ConformanceCases {
             .header("zip", "DEF")),
     ]
 
-    static func deep(_ levels: Int) -> JSON {
-        var value: JSON = []
+    static func deep(_ levels: Int) -> JSONValue {
+        var value: JSONValue = []
         for _ in 0..<levels { value = .array([value]) }
         return value
     }
@@ -155,10 +155,10 @@ extension ConformanceCases {
         return [Base64URL.encode(header.serialized), filler, "pSWlpaWlpaWlpaWl", filler, filler].joined(separator: ".")
     }
 
-    private static func nameCanary(_ parameter: String) -> @Sendable (inout IDTokenDraft) -> Void {
+    private static func nameCanary(_ parameter: String) -> @Sendable (inout TokenDraft) -> Void {
         { draft in
-            let mccmnc = String((draft.claims["sub"]?.text ?? "").prefix { $0 != "-" })
-            draft.header[parameter] = .text(canary(mccmnc))
+            let mccmnc = String((draft.claims["sub"]?.string ?? "").prefix { $0 != "-" })
+            draft.header[parameter] = .string(canary(mccmnc))
         }
     }
 

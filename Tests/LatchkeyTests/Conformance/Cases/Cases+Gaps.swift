@@ -10,25 +10,25 @@ extension ConformanceCases {
         claimGaps + transactionGaps + callbackGaps + userInfoGaps + endpointGaps + metadataGaps + metadataFieldGaps
 
     private static let claimGaps: [ConformanceCase] = [
-        .ok("x-azp:self", .claim("azp", .text(Stage.clientID))),
+        .ok("x-azp:self", .claim("azp", .string(SignInHarness.clientID))),
         .rejected("x-azp:other", "authorized_party", .fault(.idTokenOtherAuthorizedParty)),
         .rejected(
-            "x-azp:two-audiences", "audience", .claim("aud", [.text(Stage.clientID), "another-client"]),
-            .claim("azp", .text(Stage.clientID))),
+            "x-azp:two-audiences", "audience", .claim("aud", [.string(SignInHarness.clientID), "another-client"]),
+            .claim("azp", .string(SignInHarness.clientID))),
         .rejected("x-azp:number", "authorized_party", .claim("azp", 7)),
-        .rejected("x-azp:array", "authorized_party", .claim("azp", [.text(Stage.clientID)])),
+        .rejected("x-azp:array", "authorized_party", .claim("azp", [.string(SignInHarness.clientID)])),
         .rejected("x-time:iat-ahead", "issued_at", .fault(.idTokenFuture)),
         .rejected("x-time:nbf-ahead", "not_before", .fault(.idTokenNotYetValid)),
         .rejected("x-time:exp-before-iat", "expiry", .claim("exp", inSeconds: -10)),
         .rejected("x-time:exp-text", "expiry", .fault(.idTokenTextExpiry)),
-        .rejected("x-time:exp-beyond-all-numbers", "", .claim("exp", .number(.max))),
+        .rejected("x-time:exp-beyond-all-numbers", "", .claim("exp", .integer(.max))),
         .ok("x-time:exp-within-skew", .claim("iat", inSeconds: -300), .claim("exp", inSeconds: -30)),
         .rejected("x-nonce:missing", "nonce", .claim("nonce", nil)),
         .rejected("x-nonce:empty", "nonce", .claim("nonce", "")),
         .rejected("x-nonce:null", "nonce", .claim("nonce", .null)),
         .rejected("x-nonce:array", "nonce", .draft { $0.claims["nonce"] = .array([$0.claims["nonce"] ?? .null]) }),
         .rejected("x-nonce:of-another-sign-in", "nonce", .steps(signInWithAnotherNonce), .posts(1)),
-        // Fixed policy: an app that sends no nonce has none checked.
+        // Policy: without a nonce in the request, none is checked.
         .ok("x-nonce:none-sent", .app { $0["nonce"] = nil }),
         .rejected("x-at_hash:wrong", "at_hash", .fault(.idTokenWrongAccessTokenHash)),
         .rejected("x-at_hash:number", "at_hash", .claim("at_hash", 7)),
@@ -57,7 +57,7 @@ extension ConformanceCases {
         .rejected(
             "x-userinfo-missing-sub:array-right-last", "userinfo_subject",
             .object(.userInfo) { $0["sub"] = .array(["somebody-else", $0["sub"] ?? .null]) }),
-        // A member that stands twice is no strict JSON, so that the whole answer is none.
+        // A repeated member is invalid JSON, so the whole response is refused.
         .upstream("x-userinfo-missing-sub:twice", .object(.userInfo) { $0.append("sub", "somebody-else") }),
         .upstream(
             "x-userinfo-missing-sub:twice-right-last",
@@ -118,10 +118,11 @@ extension ConformanceCases {
                 .configuration("x-disc-fields:\(name)-null", .metadata(name, .null)),
                 .configuration(
                     "x-disc-fields:\(name)-array", .object(.discovery) { $0[name] = .array([$0[name] ?? .null]) }),
-                .configuration("x-disc-fields:\(name)-relative", .metadata(name, .text("/\(name)"))),
+                .configuration("x-disc-fields:\(name)-relative", .metadata(name, .string("/\(name)"))),
                 .configuration("x-disc-fields:\(name)-empty", .metadata(name, "")),
                 .configuration(
-                    "x-disc-fields:\(name)-untrusted-host", .metadata(name, .text("https://carrier.example/\(name)"))),
+                    "x-disc-fields:\(name)-untrusted-host",
+                    .metadata(name, .string("https://carrier.example/\(name)"))),
             ]
         }
 
@@ -136,7 +137,9 @@ extension ConformanceCases {
         let before = try await run.signIn()
         run.misbehave()
         let answer = try await run.signIn()
-        let users = [try await run.stage.app.me(before.token ?? ""), try await run.stage.app.me(answer.token ?? "")]
+        let users = [
+            try await run.harness.app.me(before.token ?? ""), try await run.harness.app.me(answer.token ?? ""),
+        ]
         #expect(users[0].json["user_id"]?.integer != nil)
         #expect(users[0].json["user_id"]?.integer == users[1].json["user_id"]?.integer)
         #expect(users[1].json["email"]?.string == "jane.doe@example.com")

@@ -1,5 +1,6 @@
 import CarrierSimulator
 import HTTPServer
+import Primitives
 
 extension ConformanceCases {
     static let hostileEndpoints = addresses + downgrades + redirects + otherRedirects + answers + oddAnswers
@@ -11,13 +12,13 @@ extension ConformanceCases {
                 ("ipv6-loopback", "https://[::1]/\(name)"), ("file", "file:///etc/passwd"),
                 ("gopher", "gopher://127.0.0.1:70/_x"), ("user-info", "http://127.0.0.1@169.254.169.254/\(name)"),
                 ("decimal", "http://2130706433/\(name)"), ("octal", "http://0177.0.0.1/\(name)"),
-            ].map { .configuration("sec-28 ssrf:\(name)-\($0.0)", .metadata(name, .text($0.1))) }
+            ].map { .configuration("sec-28 ssrf:\(name)-\($0.0)", .metadata(name, .string($0.1))) }
         }
 
     private static let downgrades: [ConformanceCase] =
         ["jwks_uri", "token_endpoint", "userinfo_endpoint", "authorization_endpoint", "issuer"].map {
-            // The host is trusted; plain http to it is not.
-            .configuration("sec-29 http-downgrade:\($0)", .metadata($0, .text("http://login.carriers.test/\($0)")))
+            // The host is trusted; plain http is not.
+            .configuration("sec-29 http-downgrade:\($0)", .metadata($0, .string("http://login.carriers.test/\($0)")))
         }
 
     private static let redirects: [ConformanceCase] =
@@ -42,7 +43,7 @@ extension ConformanceCases {
         [
             ("mac", "mac"), ("DPoP", "DPoP"), ("N_A", "N_A"), ("empty", ""), ("null", .null), ("5", 5),
             ("array", ["Bearer"]),
-        ].map { (name: String, value: JSON) in
+        ].map { (name: String, value: JSONValue) in
             .upstream("sec-31 token_type:\(name)", .tokens("token_type", value))
         }
 
@@ -72,7 +73,7 @@ extension ConformanceCases {
         .upstream("sec-32 non-json-200:trailing-garbage", .fault(.tokenTrailingGarbage)),
         .upstream("sec-32 non-json-200:duplicate-member", .fault(.tokenDuplicateMember)),
         .upstream("sec-32 non-json-200:deep", .tokens("deep", deep(1000))),
-        // Fixed policy: JSON under any label but that of a page, a form or a JWT.
+        // Policy: JSONValue with any content type except that of a page, a form or a JWT.
         .upstream("sec-32 non-json-200:labelled-html", .label(.token, "text/html")),
         .ok("sec-32 non-json-200:labelled-text", .label(.token, "text/plain")),
         .upstream("sec-32 non-json-200:2-MB", .fault(.tokenHuge)),
@@ -83,9 +84,9 @@ extension ConformanceCases {
         .upstream("sec-32 non-json-200:userinfo-huge", .object(.userInfo) { $0["x"] = filler }),
     ]
 
-    private static let filler = JSON.text(String(repeating: "f", count: 1 << 17))
+    private static let filler = JSONValue.string(String(repeating: "f", count: 1 << 17))
 
-    /// Adds a member with these bytes as its value's text.
+    /// Adds a member whose value has these bytes.
     private static func add(_ bytes: [UInt8], to body: inout [UInt8]) {
         body = body.dropLast() + Array(#","x":""#.utf8) + bytes + Array(#""}"#.utf8)
     }

@@ -7,17 +7,18 @@ extension ConformanceCases {
     private static let sharedKeyIDs: [ConformanceCase] = [
         .ok(
             "sec-08 same-kid:enc-first",
-            .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.text, use: "enc"), at: 0) }),
-        .ok("sec-08 same-kid:enc-last", .keys { $0.append(ConformanceKeys.rsaJWK($0[0]["kid"]?.text, use: "enc")) }),
-        .ok("sec-08 same-kid:ec-first", .keys { $0.insert(ConformanceKeys.ecJWK($0[0]["kid"]?.text), at: 0) }),
+            .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.string, use: "enc"), at: 0) }),
+        .ok("sec-08 same-kid:enc-last", .keys { $0.append(ConformanceKeys.rsaJWK($0[0]["kid"]?.string, use: "enc")) }),
+        .ok("sec-08 same-kid:ec-first", .keys { $0.insert(ConformanceKeys.ecJWK($0[0]["kid"]?.string), at: 0) }),
         .ok(
-            "sec-08 same-kid:rsa-first", .es256, .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.text), at: 0) }),
-        .ok("sec-08 same-kid:rsa-and-rsa", .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.text), at: 0) }),
+            "sec-08 same-kid:rsa-first", .es256,
+            .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.string), at: 0) }),
+        .ok("sec-08 same-kid:rsa-and-rsa", .keys { $0.insert(ConformanceKeys.rsaJWK($0[0]["kid"]?.string), at: 0) }),
         .ok("sec-08 same-kid:three-algorithms", .fault(.keysSharedKeyID)),
         .ok(
             "sec-08 same-kid:enc-by-key_ops",
             .keys { keys in
-                let other = ConformanceKeys.rsaJWK(keys[0]["kid"]?.text).with("use", nil).with("key_ops", ["encrypt"])
+                let other = ConformanceKeys.rsaJWK(keys[0]["kid"]?.string).with("use", nil).with("key_ops", ["encrypt"])
                 keys.insert(other, at: 0)
             }),
     ]
@@ -60,11 +61,11 @@ extension ConformanceCases {
         .rejected(
             "sec-39 big-jwks:100-keys-without-kid", "key", .header("kid", nil),
             .keys { $0 = [JSONMembers](repeating: $0[0].with("kid", nil), count: 100) }),
-        // Four keys of one kid are tried, of the set at hand and of one fetched anew.
+        // Four keys of one kid are tried, of the cached set and of a fresh one.
         .rejected(
             "sec-39 big-jwks:100-keys-of-one-kid", "signature",
             .keys { keys in
-                let other = ConformanceKeys.rsaJWK(keys[0]["kid"]?.text)
+                let other = ConformanceKeys.rsaJWK(keys[0]["kid"]?.string)
                 keys = [JSONMembers](repeating: other, count: 99) + keys
             }, .fetches(2...2)),
         .ok("sec-39 junk-entries", .fault(.keysJunkEntries)),
@@ -91,12 +92,12 @@ extension ConformanceCases {
 
     private static func point(x: Int, y: Int, filler: UInt8) -> ConformanceCase.Change {
         everyKey { key in
-            key.with("x", .text(Base64URL.encode([UInt8](repeating: filler, count: x))))
-                .with("y", .text(Base64URL.encode([UInt8](repeating: filler, count: y))))
+            key.with("x", .string(Base64URL.encode([UInt8](repeating: filler, count: x))))
+                .with("y", .string(Base64URL.encode([UInt8](repeating: filler, count: y))))
         }
     }
 
-    private static func forgeForExponentOne(_ draft: inout IDTokenDraft) {
+    private static func forgeForExponentOne(_ draft: inout TokenDraft) {
         draft.signature = .made(ConformanceKeys.signatureForExponentOne)
     }
 
@@ -104,7 +105,7 @@ extension ConformanceCases {
         #"{"keys":["# + [String](repeating: key, count: count).joined(separator: ",") + "]}"
     }
 
-    private static func nameRandomKey(_ draft: inout IDTokenDraft) {
-        draft.header["kid"] = .text(RandomSource.system.token(bytes: 8))
+    private static func nameRandomKey(_ draft: inout TokenDraft) {
+        draft.header["kid"] = .string(RandomSource.system.token(bytes: 8))
     }
 }

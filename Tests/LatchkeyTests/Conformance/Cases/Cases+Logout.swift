@@ -6,7 +6,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Logout, which is of OpenID providers that are no carriers: here of the one that is called `acme`.
+/// Logouts of the OpenID provider `acme`, which is not a carrier.
 extension ConformanceCases {
     static let logouts: [ConformanceCase] = [
         .loggedOut("oidcc-client-test-rp-backchannel-rpinitlogout", .logout(backChannel(nil))),
@@ -28,16 +28,16 @@ extension ConformanceCases {
 
     private static let provider = "acme"
 
-    /// Signs in, has the provider send a logout token, and looks whether the session is over or goes on.
+    /// Signs in, posts a logout token of the provider, and checks the session.
     private static func backChannel(_ defect: CarrierSimulator.LogoutDefect?) -> ConformanceCase.Steps {
         { run in
-            let (app, simulator) = (run.stage.app, run.stage.simulator)
+            let (app, simulator) = (run.harness.app, run.harness.simulator)
             let verifier = RandomSource.system.token()
             let code = try simulator.issueCode(
-                mccmnc: provider, clientID: Stage.clientID, redirectURI: Stage.redirectURI,
+                mccmnc: provider, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
                 codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: "n-1")
             let fields = [
-                "client_id": Stage.clientID, "code": code, "redirect_uri": Stage.redirectURI,
+                "client_id": SignInHarness.clientID, "code": code, "redirect_uri": SignInHarness.redirectURI,
                 "code_verifier": verifier, "nonce": "n-1",
             ]
             let session = try await app.send(
@@ -45,7 +45,7 @@ extension ConformanceCases {
                 body: App.json(fields)
             ).token
             let token = try await simulator.logoutToken(
-                of: provider, clientID: Stage.clientID, user: "jane",
+                of: provider, clientID: SignInHarness.clientID, user: "jane",
                 sessionID: simulator.latestSessionID(at: provider), defect: defect)
             run.keepSecret([code, verifier, token])
             let answer = try await run.timed {
@@ -60,14 +60,14 @@ extension ConformanceCases {
         }
     }
 
-    /// Signs a browser in and out; the answer to the browser that comes back from the provider.
+    /// Signs a browser in and out; returns the response to the redirect from the provider.
     private static func byUser(_ faults: Set<CarrierSimulator.Fault>) -> ConformanceCase.Steps {
         { run in
-            let (base, simulator) = ("http://127.0.0.1:\(run.stage.app.port)", run.stage.simulator)
+            let (base, simulator) = ("http://127.0.0.1:\(run.harness.app.port)", run.harness.simulator)
             simulator.setFaults(faults, for: provider)
             defer { simulator.setFaults([], for: provider) }
             let browser = Browser()
-            let start = App.form(["client_type": "web", "redirect_uri": ConformanceStage.webURI])
+            let start = App.form(["client_type": "web", "redirect_uri": ConformanceHarness.webURI])
             let asked = try await browser.get("\(base)/auth/\(provider)/start?\(start)")
             var form: [String: String] = [:]
             for item in asked.parameters.items { form[item.name] = item.value }
@@ -75,12 +75,12 @@ extension ConformanceCases {
             _ = try await browser.get(approved.location)
             #expect(try await browser.get(base + "/users/me").status == 200)
             let out = try await browser.post(
-                "\(base)/auth/\(provider)/logout", form: ["post_logout_redirect_uri": ConformanceStage.webURI],
+                "\(base)/auth/\(provider)/logout", form: ["post_logout_redirect_uri": ConformanceHarness.webURI],
                 headers: ["Origin: \(base)"])
             #expect(out.location.contains("/logout?"))
             let back = try await browser.get(out.location)
             let page = try await run.timed { try await browser.get(back.location) }
-            #expect(page.location.hasPrefix(ConformanceStage.webURI) == faults.isEmpty)
+            #expect(page.location.hasPrefix(ConformanceHarness.webURI) == faults.isEmpty)
             #expect(try await browser.get(base + "/users/me").status == 401)
             return [App.Answer(response: page.response, json: App.Members(of: page.response.body))]
         }

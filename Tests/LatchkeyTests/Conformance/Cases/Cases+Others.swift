@@ -47,13 +47,13 @@ extension ConformanceCases {
         + others("Access tokens are not bound to keys: no DPoP.", "fapi2-rs-dpop-auth-scheme-case-insensitivity")
         + others("The cases without DPoP nonces need DPoP.", "fapi2-happy-path-no-dpop-nonce")
         + others(noCarrierRefresh, "fapi2-client-refresh-token")
-        + others("Intent ids belong to open banking.", "fapi2-invalid-openbanking-intent-id")
+        + others("Intent ids are part of open banking.", "fapi2-invalid-openbanking-intent-id")
 
     static let literatureOthers =
         others(
-            "Names that resolve to other addresses are tested where addresses are: OutboundHTTPTests.",
+            "OutboundHTTPTests tests names that resolve to other addresses.",
             "sec-28 dns-rebind")
         + others(
-            "TLS is tested where it is spoken: OutboundHTTPTests, TLSTests.", "sec-35 close_notify",
+            "OutboundHTTPTests and TLSTests test TLS.", "sec-35 close_notify",
             "sec-36 slow-handshake")
 }

@@ -76,23 +76,23 @@ extension ConformanceCases {
 
     // MARK: Authorization responses
 
-    private static func demandLogin(_ items: inout [Returned.Item]) { answer(&items, "login_required") }
+    private static func demandLogin(_ items: inout [AuthorizationCallback.Item]) { answer(&items, "login_required") }
 
-    /// With an error, in place of the code.
-    private static func answer(_ items: inout [Returned.Item], _ error: String) {
+    /// An error in place of the code.
+    private static func answer(_ items: inout [AuthorizationCallback.Item], _ error: String) {
         items.removeAll { $0.name == "code" }
         items.append(.init(name: "error", value: error))
     }
 
-    /// With tokens, in place of the code.
-    private static func answerWithTokens(_ items: inout [Returned.Item]) {
+    /// Tokens in place of the code.
+    private static func answerWithTokens(_ items: inout [AuthorizationCallback.Item]) {
         items.removeAll { $0.name == "code" }
         items.append(.init(name: "id_token", value: "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ2aWN0aW0ifQ."))
-        items.append(.init(name: "access_token", value: "token-from-the-front"))
+        items.append(.init(name: "access_token", value: "token-from-the-proxy"))
         items.append(.init(name: "token_type", value: "Bearer"))
     }
 
-    private static func double(_ items: inout [Returned.Item], _ name: String) {
+    private static func double(_ items: inout [AuthorizationCallback.Item], _ name: String) {
         items += items.filter { $0.name == name }
     }
 
@@ -105,36 +105,36 @@ extension ConformanceCases {
 
     private static let finishTwice: ConformanceCase.Steps = { run in
         let (browser, returned) = try await run.comeBack()
-        #expect(Returned.verdict(of: try await run.finish(browser, returned)) == .signedIn)
+        #expect(AuthorizationCallback.verdict(of: try await run.finish(browser, returned)) == .signedIn)
         return [try await run.finish(browser, returned)]
     }
 
     private static let finishTwiceWithAnotherCode: ConformanceCase.Steps = { run in
         var (browser, returned) = try await run.comeBack()
-        #expect(Returned.verdict(of: try await run.finish(browser, returned)) == .signedIn)
+        #expect(AuthorizationCallback.verdict(of: try await run.finish(browser, returned)) == .signedIn)
         returned["code"] = try await run.comeBack().1["code"]
         return [try await run.finish(browser, returned)]
     }
 
-    /// The answer of another carrier, for this one's state.
+    /// Another carrier's response with this carrier's state.
     private static let comeBackAsAnother: ConformanceCase.Steps = { run in
-        let other = ConformanceRun(run.row.twin, on: run.stage)
+        let other = ConformanceRun(run.row.twin, on: run.harness)
         var (browser, returned) = try await run.comeBack()
         let another = try await other.comeBack(with: browser).1
         returned["iss"] = another["iss"]
         returned["code"] = another["code"]
         let answer = try await run.finish(browser, returned)
-        #expect(run.stage.front.count(.token, other.mccmnc) == 0)
+        #expect(run.harness.proxy.count(.token, other.mccmnc) == 0)
         return [answer]
     }
 
-    /// Where the code goes it is worth nothing; it is not sent to whose it is.
+    /// The code is posted to the wrong carrier, where it is invalid, and not to its own.
     private static let finishWithCodeOfAnother: ConformanceCase.Steps = { run in
-        let other = ConformanceRun(run.row.twin, on: run.stage)
+        let other = ConformanceRun(run.row.twin, on: run.harness)
         var (browser, returned) = try await run.comeBack()
         returned["code"] = try await other.comeBack(with: browser).1["code"]
         let answer = try await run.finish(browser, returned)
-        #expect(run.stage.front.count(.token, other.mccmnc) == 0)
+        #expect(run.harness.proxy.count(.token, other.mccmnc) == 0)
         return [answer]
     }
 
@@ -166,9 +166,9 @@ extension ConformanceCases {
 
     private static let signInAndSeeChallenge: ConformanceCase.Steps = { run in
         let answer = try await run.signIn()
-        let request = run.stage.simulator.log.last(.authorization, run.mccmnc)
+        let request = run.harness.simulator.log.last(.authorization, run.mccmnc)
         #expect(request?["code_challenge_method"] == "S256" && request?["code_challenge"]?.utf8.count == 43)
-        #expect(run.stage.simulator.log.last(.token, run.mccmnc)?["code_verifier"]?.utf8.count == 43)
+        #expect(run.harness.simulator.log.last(.token, run.mccmnc)?["code_verifier"]?.utf8.count == 43)
         return [answer]
     }
 }

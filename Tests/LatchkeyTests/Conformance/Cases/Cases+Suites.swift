@@ -39,10 +39,10 @@ extension ConformanceCases {
             ),
             .ok("rp-token_endpoint-client_secret_basic", .steps(signInByBasic)),
             .ok(
-                "rp-token_endpoint-client_secret_post", .client(ConformanceStage.postClient),
+                "rp-token_endpoint-client_secret_post", .client(ConformanceHarness.postClient),
                 takes("client_secret_post")),
-            .ok("rp-token_endpoint-private_key_jwt", .client(ConformanceStage.keyClient), takes("private_key_jwt")),
-            // Other methods than the client has. Metadata that names none of these is asked for again after a minute.
+            .ok("rp-token_endpoint-private_key_jwt", .client(ConformanceHarness.keyClient), takes("private_key_jwt")),
+            // Methods that the client does not support. Such metadata is fetched again after a minute.
             .configuration("rp-token_endpoint-client_secret_post:unsupported", takes("client_secret_post"), .later(60)),
             .configuration("rp-token_endpoint-private_key_jwt:unsupported", takes("private_key_jwt"), .later(60)),
             .configuration("rp-token_endpoint-client_secret_jwt", takes("client_secret_jwt"), .later(60)),
@@ -54,7 +54,8 @@ extension ConformanceCases {
                 "rp-discovery-issuer-not-matching-config", .pinned, .metadata("issuer", "https://example.com")),
             .ok("rp-key-rotation-op-sign-key", .steps(rotateBetween), .fetches(2...2)),
             .ok(
-                "rp-key-rotation-op-sign-key-native", .fault(.idTokenRotatedKey), .steps(signInBefore), .fetches(2...2)),
+                "rp-key-rotation-op-sign-key-native", .fault(.idTokenRotatedKey), .steps(signInBefore),
+                .fetches(2...2)),
         ]
 
     static let newerSuite: [ConformanceCase] =
@@ -110,8 +111,8 @@ extension ConformanceCases {
                 .steps(signInBefore), .fetches(2...2)),
             .configuration("oidcc-client-test-mtls-endpoint-aliases", .object(.discovery, useAliases)),
             .ok("auth-basic", .steps(signInByBasic)),
-            .ok("auth-post", .client(ConformanceStage.postClient), .steps(signInByPost)),
-            .ok("auth-private-key-jwt", .client(ConformanceStage.keyClient), .steps(signInByAssertions)),
+            .ok("auth-post", .client(ConformanceHarness.postClient), .steps(signInByPost)),
+            .ok("auth-private-key-jwt", .client(ConformanceHarness.keyClient), .steps(signInByAssertions)),
             .upstream("code-once", .raw(.token, Scripts.closeAtOnce), .steps(signInTwiceTheSame), .posts(1)),
             .upstream("code-once:timeout", .raw(.token, Scripts.silence), .steps(signInTwiceTheSame), .posts(1)),
         ]
@@ -121,7 +122,7 @@ extension ConformanceCases {
             .ok(
                 "fapi2-happy-path",
                 .keys { keys in
-                    let keyID = keys[0]["kid"]?.text
+                    let keyID = keys[0]["kid"]?.string
                     keys.insert(ConformanceKeys.rsaJWK(keyID, alg: "PS256"), at: 0)
                     keys.append(ConformanceKeys.rsaJWK(keyID, use: "enc", alg: "RSA-OAEP"))
                 }),
@@ -152,33 +153,33 @@ extension ConformanceCases {
             .ok("fapi1-no-scope-in-token-endpoint-response", .tokens("scope", nil), .tokens("expires_in", nil)),
         ]
 
-    /// Which method alone the metadata lists.
+    /// The only method in the metadata.
     private static func takes(_ method: String) -> ConformanceCase.Change {
-        .metadata("token_endpoint_auth_methods_supported", [.text(method)])
+        .metadata("token_endpoint_auth_methods_supported", [.string(method)])
     }
 
     // MARK: Steps
 
     private static func sortSignature(_ token: inout String) {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        // One in eighty ECDSA signatures would by chance still be proper base64url, and refused a step later.
+        // One in eighty ECDSA signatures would still be valid base64url by chance, and refused a step later.
         token = "\(parts[0]).\(parts[1])." + String(parts[2].sorted().dropLast()) + "z"
     }
 
-    private static let aggregated: JSON = [
+    private static let aggregated: JSONValue = [
         // {"alg":"none"} and {"address":"elsewhere"}, unsigned.
         "a": ["JWT": "eyJhbGciOiJub25lIn0.eyJhZGRyZXNzIjoiZWxzZXdoZXJlIn0."]
     ]
 
-    /// Sends a trusting reader to the carrier's canary.
+    /// Refers a trusting reader to the carrier's canary.
     private static func distributeClaims(_ claims: inout JSONMembers) {
-        let mccmnc = String((claims["sub"]?.text ?? "").prefix { $0 != "-" })
-        claims["_claim_sources"] = ["a": ["endpoint": .text(canary(mccmnc)), "access_token": "claims-token"]]
+        let mccmnc = String((claims["sub"]?.string ?? "").prefix { $0 != "-" })
+        claims["_claim_sources"] = ["a": ["endpoint": .string(canary(mccmnc)), "access_token": "claims-token"]]
     }
 
-    /// At the front of the stage that runs.
+    /// At the proxy of the running harness.
     static func canary(_ mccmnc: String) -> String {
-        "\(ConformanceStage.current?.front.url ?? "")/carriers/\(mccmnc)/canary/named"
+        "\(ConformanceHarness.current?.proxy.url ?? "")/carriers/\(mccmnc)/canary/named"
     }
 
     private static func useAliases(_ metadata: inout JSONMembers) {
@@ -188,7 +189,7 @@ extension ConformanceCases {
 
     static let rotateBetween: ConformanceCase.Steps = { run in
         let first = try await run.signIn()
-        run.stage.simulator.rotateKeys(run.mccmnc)
+        run.harness.simulator.rotateKeys(run.mccmnc)
         return [first, try await run.signIn()]
     }
 
@@ -206,16 +207,16 @@ extension ConformanceCases {
 
     private static let signInAndSeeClaims: ConformanceCase.Steps = { run in
         let answer = try await run.signIn()
-        let me = try await run.stage.app.me(answer.token ?? "")
+        let me = try await run.harness.app.me(answer.token ?? "")
         #expect(me.json["email"]?.string == "jane.doe@example.com")
         #expect(me.json["name"]?.string == "Jane Doe")
         return [answer]
     }
 
-    /// The simulator takes nothing but Basic with the id and the secret encoded first; the secret needs encoding.
+    /// The simulator requires Basic with a form-encoded id and secret; this secret needs encoding.
     private static let signInByBasic: ConformanceCase.Steps = { run in
         let answer = try await run.signIn()
-        let request = run.stage.simulator.log.last(.token, run.mccmnc)
+        let request = run.harness.simulator.log.last(.token, run.mccmnc)
         #expect(request?.authorization?.hasPrefix("Basic ") == true)
         #expect(request?["client_id"] == nil && request?["client_secret"] == nil)
         return [answer]
@@ -223,23 +224,23 @@ extension ConformanceCases {
 
     private static let signInByPost: ConformanceCase.Steps = { run in
         let answer = try await run.signIn()
-        let request = run.stage.simulator.log.last(.token, run.mccmnc)
+        let request = run.harness.simulator.log.last(.token, run.mccmnc)
         #expect(request != nil && request?.authorization == nil && request?["client_assertion"] == nil)
-        #expect(request?["client_secret"] == ConformanceStage.secret)
+        #expect(request?["client_secret"] == ConformanceHarness.secret)
         return [answer]
     }
 
-    /// The simulator takes no assertion twice.
+    /// The simulator refuses a repeated assertion.
     private static let signInByAssertions: ConformanceCase.Steps = { run in
         let answers = [try await run.signIn(), try await run.signIn()]
-        let request = run.stage.simulator.log.last(.token, run.mccmnc)
+        let request = run.harness.simulator.log.last(.token, run.mccmnc)
         #expect(request != nil && request?.authorization == nil && request?["client_secret"] == nil)
         return answers
     }
 
     private static let signInAndCheckBearer: ConformanceCase.Steps = { run in
         let answer = try await run.signIn()
-        let request = run.stage.simulator.log.last(.userInfo, run.mccmnc)
+        let request = run.harness.simulator.log.last(.userInfo, run.mccmnc)
         #expect(request?.authorization?.hasPrefix("Bearer ") == true)
         #expect(request?["access_token"] == nil)
         return [answer]

@@ -1,7 +1,7 @@
 import CarrierSimulator
 import Primitives
 
-/// Cases of what only the approval of a transaction asks for: a context, a level of assurance, a recent authentication.
+/// Cases of transactions: context, level of assurance, recent authentication.
 extension ConformanceCases {
     static let transactionGaps: [ConformanceCase] = [
         .ok("x-max_age:recent", .transaction),

@@ -1,80 +1,82 @@
 import CarrierSimulator
+import Primitives
 import Testing
 
-/// One way in which a carrier or an app behaves, and what must come of it.
+/// A behaviour of a carrier or an app, and the expected verdict.
 struct ConformanceCase: Sendable, CustomTestStringConvertible {
     typealias Carrier = CarrierSimulator.Carrier
     typealias Fields = [String: String]
     typealias Steps = @Sendable (ConformanceRun) async throws -> [App.Answer]
 
-    /// What the app is told, and what the carrier saw.
+    /// The response to the app, and the carrier's requests.
     enum Verdict: String, Sendable {
         /// 200 with a session; one token request, and one userinfo request.
         case signedIn = "OK"
-        /// 401; nothing is asked with what the bad token brought.
+        /// 401; the tokens of the response are not used.
         case rejected = "REJ"
         /// 502, or 504 at the deadline, after the token request.
         case upstream = "UP"
         /// 502, or 504 at the deadline, at discovery: no token request.
         case configuration = "CFG"
-        /// 400: the app has to do something else; no token request.
+        /// 400: the app's request is invalid; no token request.
         case request = "400"
-        /// Refused where the browser comes back: told to the frontend, or on a page if there is none to tell. No token
+        /// Refused at the callback: an error for the frontend, or a page if there is no frontend. No token
         /// request.
         case callback = "CB"
-        /// The user was asked on the phone, and the carrier's word was not taken for an answer: nobody is signed in yet.
+        /// The notification of a backchannel authentication was refused: the sign-in is still
+        /// pending.
         case waiting = "WAIT"
-        /// The session is over: 200, or sent back.
+        /// The session has ended: 200, or a redirect.
         case loggedOut = "OUT"
         /// None of these.
         case unexpected = "?"
     }
 
-    /// How users sign in.
+    /// The kind of sign-in.
     enum Flow: Sendable {
         /// The app has the code.
         case code
-        /// A browser is sent to the carrier and back.
+        /// Redirects of a browser.
         case redirect
-        /// The carrier asks its user on the phone.
+        /// Backchannel authentication.
         case phone
-        /// Who is signed in approves a transaction with a code of its own.
+        /// A signed-in user approves a transaction with another code.
         case transaction
     }
 
     let id: String
     let verdict: Verdict
     var flow = Flow.code
-    var clientID = Stage.clientID
-    /// What the description has to contain: the name of the check, where it matters.
+    var clientID = SignInHarness.clientID
+    /// A part of the error description: the name of the failed check, if it matters.
     var says = ""
-    /// What kind of carrier it is. Nothing of this is wrong, so that it holds for the positive twin as well.
+    /// The kind of carrier. It is correct, so the positive twin has it too.
     var nature: [@Sendable (inout Carrier) -> Void] = []
     var faults: Set<CarrierSimulator.Fault> = []
     var tampering = CarrierSimulator.Tampering()
-    /// What endpoints answer instead of proper HTTP.
-    var scripts: [CarrierFront.Endpoint: CarrierFront.Script] = [:]
+    /// Raw responses of endpoints in place of HTTP.
+    var scripts: [CarrierProxy.Endpoint: CarrierProxy.Script] = [:]
     var scope = "openid name email"
     var acr: String?
     var context: String?
-    /// What the app sends otherwise than it should.
+    /// An edit of the app's request.
     var appEdit: (@Sendable (inout Fields) -> Void)?
-    /// What the browser brings back otherwise than it was given.
-    var callbackEdit: (@Sendable (inout [Returned.Item]) -> Void)?
-    /// What the carrier is answered when it tells of the user's approval.
+    /// An edit of the browser's authorization response.
+    var callbackEdit: (@Sendable (inout [AuthorizationCallback.Item]) -> Void)?
+    /// The statuses of the notifications' responses.
     var notified = [204]
-    /// What happens instead of one sign-in; all its answers must be the verdict's.
+    /// Steps that replace the sign-in; every response must have the verdict.
     var steps: Steps?
     var isPinned = false
-    /// Whether it is about the end of sessions.
+    /// Whether the case is a logout.
     var isLogout = false
-    /// What the carrier must have seen, where it is not what verdict and flow say.
+    /// The expected token requests, if they differ from the verdict's and flow's.
     var tokenPosts: Int?
     var keyFetches: ClosedRange<Int>?
-    /// Whether the carrier cannot be well again at once, because what it said is kept for a while as it should be; then
-    /// another one must be.
+    /// Whether the carrier cannot work again at once because its response is cached; then
+    /// another carrier must.
     var recoversElsewhere = false
-    /// Seconds after which it must be well again all the same.
+    /// Seconds after which the carrier must work again.
     var recovery: Int?
 
     var testDescription: String { id }

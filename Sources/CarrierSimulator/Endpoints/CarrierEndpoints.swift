@@ -1,0 +1,81 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+/// The endpoints of one carrier that a relying party requests directly, and what they share.
+extension CarrierSimulator {
+    /// Serves an endpoint of the carrier that the path names: logs the request, applies the endpoint's faults and the
+    /// edits of a test. A ``Refusal`` becomes its JSON response.
+    /// - Parameters:
+    ///   - faults: What the names of the endpoint's faults begin with.
+    ///   - content: The form or JSON object of the request, if the endpoint reads it.
+    func serve(
+        _ endpoint: RequestLog.Endpoint, _ request: Request, faults prefix: String, content: Parameters? = nil,
+        _ respond: (CarrierSite) async throws -> Response
+    ) async throws -> Response {
+        let site = try site(of: request)
+        note(endpoint, request, mccmnc: site.mccmnc, content: content)
+        // 307 makes a client that follows it repeat its form (RFC 9110 section 15.4.8).
+        let redirectStatus = request.method == .post ? HTTPResponse.Status.temporaryRedirect : .found
+        if let replacement = try await site.replacement(prefix, redirectStatus: redirectStatus, pause: pause) {
+            return site.edited(replacement, at: endpoint)
+        }
+        do {
+            return site.edited(try await respond(site), at: endpoint)
+        } catch let refusal as Refusal {
+            return site.edited(refusal.response, at: endpoint)
+        }
+    }
+
+    /// `GET {issuer}/jwks`.
+    func respondWithKeys(_ request: Request) async throws -> Response {
+        try await serve(.keys, request, faults: "jwks-") { site in
+            let keys = try await CarrierKeys(site: site, pool: keyPool).published()
+            return .json(site.edited(keys, at: .keys), cacheControl: "max-age=3600")
+        }
+    }
+
+    /// An address that no relying party may request. It serves the unpublished key that signed the token, so that a
+    /// relying party that follows `jku` accepts the token and the test sees it.
+    func respondWithCanary(_ request: Request) async throws -> Response {
+        try await serve(.canary, request, faults: "canary-") { site in
+            let key = try await CarrierKeys(site: site, pool: keyPool).unpublished()
+            return .json(["keys": [key.publicJWK(keyID: key.keyID).value]])
+        }
+    }
+
+    /// `GET {issuer}/userinfo` (OpenID Connect Core section 5.3) with `Authorization: Bearer`.
+    func respondWithUserInfo(_ request: Request) async throws -> Response {
+        try await serve(.userInfo, request, faults: "userinfo-") { site in
+            if site.has(.userInfo401) { throw Refusal.invalidToken }
+            let claims = UserInfo(grant: try grant(of: request, site: site), site: site).claims
+            return .json(site.edited(claims, at: .userInfo))
+        }
+    }
+
+    /// A provider's resource in the form of Zoom's `GET /v2/users/me/token?type=zak`: a credential of the user.
+    func respondWithResource(_ request: Request) async throws -> Response {
+        try await serve(.resource, request, faults: "resource-") { site in
+            if site.has(.resource401) { throw Refusal.invalidToken }
+            let grant = try grant(of: request, site: site)
+            guard Parameters(queryOf: request)["type"] == "zak" else {
+                throw Refusal.invalidRequest("The type must be zak.")
+            }
+            var members: JSONMembers = ["token": .string("zak-of-\(grant.user.id)")]
+            if site.has(.resourceHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
+            var response = Response.json(members)
+            if site.has(.resourceScalar) { response.body = Array("\"zak\"".utf8) }
+            return response
+        }
+    }
+
+    /// - Throws: `invalid_token` (RFC 6750 section 3).
+    private func grant(of request: Request, site: CarrierSite) throws(Refusal) -> Grant {
+        let words = request.headers[.authorization]?.split(separator: " ") ?? []
+        guard words.count == 2, words[0].lowercased() == "bearer",
+            let token = withState({ $0.accessTokens[String(words[1])] }),
+            token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt
+        else { throw .invalidToken }
+        return token.grant
+    }
+}
