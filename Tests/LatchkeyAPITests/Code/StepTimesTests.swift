@@ -57,6 +57,7 @@ struct StepTimesTests {
         let app = try TestApp()
         app.carrier.script {
             $0.token = { _ async throws(OutboundError) in
+                // The steps are timed by the system's monotonic clock, so the response must take real time.
                 try? await Task.sleep(for: .milliseconds(30))
                 return .json(#"{"error":"invalid_grant"}"#, status: 400)
             }

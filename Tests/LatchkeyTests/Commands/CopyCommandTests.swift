@@ -33,9 +33,7 @@ import Testing
         return ending
     }
 
-    @Test(
-        "Sessions that were made on SQLite are good on PostgreSQL, users keep their accounts, and servers are in the way"
-    )
+    @Test("A copy from SQLite to PostgreSQL keeps sessions and accounts, and needs the servers stopped")
     func fromSQLite() async throws {
         try await AdminHarness.with { stage in
             let url = try PostgresCluster.shared().makeSchema()

@@ -109,7 +109,9 @@ import Testing
                 """
                 zenkey:
                   clients:
-                    - {id: \(SignInHarness.clientID), secret: \(AdminHarness.secret), token_endpoint_auth_method: client_secret_post}
+                    - id: \(SignInHarness.clientID)
+                      secret: \(AdminHarness.secret)
+                      token_endpoint_auth_method: client_secret_post
                 """, as: "latchkey.yaml")
             stage.simulator.update(SignInHarness.mccmnc) { $0.authenticationMethods = ["client_secret_basic"] }
             let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file])

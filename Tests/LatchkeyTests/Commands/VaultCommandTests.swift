@@ -39,9 +39,7 @@ import Testing
         try stage.database.contents("SELECT content FROM provider_tokens ORDER BY serial")
     }
 
-    @Test(
-        "Every row is put under the first key while a server runs, which goes on with them; the old key is not needed then"
-    )
+    @Test("A running server keeps using rows that are encrypted again under the first key, without the old key")
     func rotates() async throws {
         try await ResourceHarness.with(configure: {
             $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey)

@@ -144,6 +144,7 @@ final class InstancesLoad: Sendable {
             note { $0.unavailable += 1 }
             repeats += 1
             let _: Bool? = await changes.wait(atMostSeconds: 60) { isOut.withLock { $0 } ? nil : true }
+            // Backs off as an app does: no event tells an app that an instance can reach its database again.
             try await Task.sleep(for: .milliseconds(min(50 << min(repeats, 8), 1_000)))
         }
     }

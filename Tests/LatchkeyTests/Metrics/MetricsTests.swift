@@ -13,12 +13,12 @@ import Testing
 @Suite(.serialized) struct MetricsTests {
     @Test("What happens is counted: requests, sign-ins, carriers' answers, sessions, the store")
     func counts() async throws {
-        try await SignInHarness.with { stage in
-            let app = stage.app
-            let signedUp = try await app.signIn(stage.authorizedResponse())
+        try await SignInHarness.with { harness in
+            let app = harness.app
+            let signedUp = try await app.signIn(harness.authorizedResponse())
             let token = try #require(signedUp.token)
             _ = try await app.signIn(
-                stage.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 })
+                harness.authorizedResponse(scope: "openid email").merging(["scope": "openid email"]) { $1 })
             _ = try await app.me(token)
             let refreshToken = try #require(signedUp.refreshToken)
             let successor = try #require(try await app.refresh(refreshToken).token)
@@ -70,13 +70,13 @@ import Testing
         try await SignInHarness.with(configure: {
             $0.outbound.bulkhead.failures = 1
             $0.outbound.limits.tokenTimeout = .seconds(1)
-        }) { stage in
-            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
-            #expect(try await stage.app.signIn(stage.authorizedResponse()).error == "invalid_id_token")
-            _ = try await stage.app.signIn(["client_id": "nobody"])
-            stage.simulator.setFaults([.tokenSlow], for: SignInHarness.mccmnc)
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            let metrics = try await stage.app.metrics()
+        }) { harness in
+            harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
+            #expect(try await harness.app.signIn(harness.authorizedResponse()).error == "invalid_id_token")
+            _ = try await harness.app.signIn(["client_id": "nobody"])
+            harness.simulator.setFaults([.tokenSlow], for: SignInHarness.mccmnc)
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let metrics = try await harness.app.metrics()
             #expect(metrics.sum("latchkey_id_token_refusals_total", #"check="nonce""#) == 1)
             #expect(metrics.sum("latchkey_sign_ins_total", #"mccmnc="310010""#, #"outcome="invalid_id_token""#) == 1)
             #expect(metrics.sum("latchkey_sign_ins_total", #"mccmnc="310010""#, #"outcome="carrier_timeout""#) == 1)
@@ -87,17 +87,17 @@ import Testing
 
     @Test("No request can make a series: not by its path, method, network, provider or client")
     func hostile() async throws {
-        try await SignInHarness.with { stage in
+        try await SignInHarness.with { harness in
             // What there is once each kind of such a request has come once.
             func attack(_ number: Int) async throws {
-                let app = stage.app
+                let app = harness.app
                 _ = try await app.send("GET", "/x\(number)/y")
                 _ = try await app.send("GET", "/auth/p\(number)/start")
                 _ = try await app.send("GET", "/auth/zenkey-async-signin/h\(number)")
                 _ = try await app.send("M\(number)", "/users/me")
                 _ = try await app.send("M\(number)", "/z\(number)")
                 _ = try await app.send("GET", "/x\(number).html")
-                var fields = try stage.authorizedResponse()
+                var fields = try harness.authorizedResponse()
                 fields["mccmnc"] = String(999_000 + number)
                 _ = try await app.signIn(fields)
                 _ = try await app.post("/auth/p\(number)/sign-in", fields)
@@ -106,33 +106,33 @@ import Testing
             }
             try await attack(0)
             // A request for them is counted only after it was answered.
-            _ = try await stage.app.metrics()
-            let before = try await stage.app.metrics().series
+            _ = try await harness.app.metrics()
+            let before = try await harness.app.metrics().series
             for number in 1...20 { try await attack(number) }
-            let after = try await stage.app.metrics().series
+            let after = try await harness.app.metrics().series
             #expect(after.subtracting(before) == [])
-            let text = try await stage.app.metrics().text
+            let text = try await harness.app.metrics().text
             for trace in ["999001", "x1", "M1", "p1", "c1"] { #expect(!text.contains("\"\(trace)"), "\(trace)") }
         }
     }
 
     @Test("promtool finds nothing wrong with them")
     func promtool() async throws {
-        try await SignInHarness.with { stage in
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            let ending = try await Promtool.check(metrics: try await stage.app.metrics().text)
+        try await SignInHarness.with { harness in
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let ending = try await Promtool.check(metrics: try await harness.app.metrics().text)
             #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.output)")
         }
     }
 
     @Test("They are Prometheus' text, for nobody to keep")
     func form() async throws {
-        try await SignInHarness.with { stage in
-            let answer = try await stage.app.send("GET", "/metrics", headers: ["Accept-Encoding: gzip"])
+        try await SignInHarness.with { harness in
+            let answer = try await harness.app.send("GET", "/metrics", headers: ["Accept-Encoding: gzip"])
             #expect(answer.status == 200)
             #expect(answer.response["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             #expect(answer.response["cache-control"] == "no-store")
-            #expect(try await stage.app.send("POST", "/metrics").status == 405)
+            #expect(try await harness.app.send("POST", "/metrics").status == 405)
         }
     }
 
@@ -143,8 +143,8 @@ import Testing
 
     @Test("To a request that somebody has passed on there is nothing, whatever it says of itself", arguments: passedOn)
     func proxied(field: String) async throws {
-        try await SignInHarness.with { stage in
-            let answer = try await stage.app.send("GET", "/metrics", headers: [field])
+        try await SignInHarness.with { harness in
+            let answer = try await harness.app.send("GET", "/metrics", headers: [field])
             #expect(answer.status == 404)
             #expect(answer.error == "not_found")
         }
@@ -158,13 +158,13 @@ import Testing
         try await SignInHarness.with(configure: {
             $0.requestLimits.proxies.ranges = loopback
             $0.metrics.allowedAddresses = network
-        }) { stage in
+        }) { harness in
             for (field, status) in [
                 ("X-Forwarded-For: 10.1.2.3", 200), ("X-Forwarded-For: 10.2.0.1", 404),
                 ("X-Forwarded-For: 10.1.2.3, 203.0.113.9", 404), ("X-Forwarded-For: 203.0.113.9, 10.1.2.3", 200),
                 ("X-Forwarded-For: 127.0.0.1", 404), ("X-Other: 1", 404),
             ] {
-                let answer = try await stage.app.send("GET", "/metrics", headers: [field])
+                let answer = try await harness.app.send("GET", "/metrics", headers: [field])
                 #expect(answer.status == status, "\(field)")
             }
         }
@@ -172,10 +172,10 @@ import Testing
 
     @Test("On an address of their own they are for whoever reaches it, and nowhere else; the API is not there")
     func ownAddress() async throws {
-        try await SignInHarness.with(configure: { $0.metrics.port = 0 }) { stage in
-            #expect(try await stage.app.send("GET", "/metrics").status == 404)
-            let other = App(port: try #require(stage.addresses.last?.port))
-            #expect(other.port != stage.app.port)
+        try await SignInHarness.with(configure: { $0.metrics.port = 0 }) { harness in
+            #expect(try await harness.app.send("GET", "/metrics").status == 404)
+            let other = App(port: try #require(harness.addresses.last?.port))
+            #expect(other.port != harness.app.port)
             let answer = try await other.send("GET", "/metrics", headers: ["X-Forwarded-For: 203.0.113.9"])
             #expect(answer.status == 200)
             #expect(try await other.send("GET", "/healthz").status == 200)

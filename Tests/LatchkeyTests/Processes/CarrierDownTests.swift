@@ -7,8 +7,8 @@ import Testing
     @Test("A carrier that is down is told apart from one that refuses")
     func down() async throws {
         let nowhere = EndpointURL("http://127.0.0.1:9/x", policy: .allowLoopbackHTTP)
-        try await SignInHarness.with(configure: { $0.zenkey.discoveryURL = nowhere }) { stage in
-            let answer = try await stage.app.signIn(try stage.authorizedResponse())
+        try await SignInHarness.with(configure: { $0.zenkey.discoveryURL = nowhere }) { harness in
+            let answer = try await harness.app.signIn(try harness.authorizedResponse())
             #expect(answer.status == 502)
             #expect(answer.json["error_type"]?.string == "networkFailure")
         }

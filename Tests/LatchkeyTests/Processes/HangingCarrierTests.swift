@@ -10,7 +10,8 @@ import Testing
     private static let hanging = SignInHarness.mccmnc
     private static let other = "310260"
 
-    private func withStage(patience: Duration, _ body: (SignInHarness, ManualClock) async throws -> Void) async throws {
+    private func withHarness(patience: Duration, _ body: (SignInHarness, ManualClock) async throws -> Void) async throws
+    {
         let clock = ManualClock()
         try await SignInHarness.with(
             clock: clock.wallClock,
@@ -20,35 +21,35 @@ import Testing
                 configuration.outbound.connectionsPerHost = 4
                 configuration.outbound.bulkhead.maximumUnderWay = 8
             }
-        ) { stage in
-            stage.simulator.setFaults([.tokenSlow], for: Self.hanging)
-            try await body(stage, clock)
+        ) { harness in
+            harness.simulator.setFaults([.tokenSlow], for: Self.hanging)
+            try await body(harness, clock)
         }
     }
 
     /// Begins sign-ins at the carrier that hangs; returns when it has as many token requests as it may.
-    private func hang(_ count: Int, on stage: SignInHarness) async throws -> [Task<App.Answer, any Error>] {
+    private func hang(_ count: Int, on harness: SignInHarness) async throws -> [Task<App.Answer, any Error>] {
         let tasks = try (0..<count).map { _ in
-            let fields = try stage.authorizedResponse(mccmnc: Self.hanging)
-            return Task { try await stage.app.signIn(fields) }
+            let fields = try harness.authorizedResponse(mccmnc: Self.hanging)
+            return Task { try await harness.app.signIn(fields) }
         }
         let deadline = ContinuousClock.now + .seconds(30)
-        while stage.simulator.log.tokenPosts(Self.hanging) < 4, .now < deadline { await Task.yield() }
+        while harness.simulator.log.tokenPosts(Self.hanging) < 4, .now < deadline { await Task.yield() }
         return tasks
     }
 
     @Test("While it hangs, others sign in, sessions are checked, and more of its own are told to come again")
     func meanwhile() async throws {
-        try await withStage(patience: .seconds(5)) { stage, _ in
-            let first = try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other))
+        try await withHarness(patience: .seconds(5)) { harness, _ in
+            let first = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other))
             let token = try #require(first.token)
-            let waiting = try await hang(8, on: stage)
+            let waiting = try await hang(8, on: harness)
             for _ in 0..<3 {
-                #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other)).status == 200)
-                #expect(try await stage.app.me(token).status == 200)
+                #expect(try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other)).status == 200)
+                #expect(try await harness.app.me(token).status == 200)
             }
             // All of that before the first of those that hang was given up: none of them holds a place of another.
-            #expect(stage.simulator.log.tokenPosts(Self.hanging) == 4)
+            #expect(harness.simulator.log.tokenPosts(Self.hanging) == 4)
             for task in waiting {
                 let answer = try await task.value
                 #expect(answer.status == 504)
@@ -59,23 +60,23 @@ import Testing
 
     @Test("It is then left alone with the code kept, until one sign-in finds it well again")
     func leftAlone() async throws {
-        try await withStage(patience: .seconds(1)) { stage, clock in
-            for task in try await hang(6, on: stage) { #expect(try await task.value.status == 504) }
-            let posts = stage.simulator.log.tokenPosts(Self.hanging)
-            let fields = try stage.authorizedResponse(mccmnc: Self.hanging)
-            let refused = try await stage.app.signIn(fields)
+        try await withHarness(patience: .seconds(1)) { harness, clock in
+            for task in try await hang(6, on: harness) { #expect(try await task.value.status == 504) }
+            let posts = harness.simulator.log.tokenPosts(Self.hanging)
+            let fields = try harness.authorizedResponse(mccmnc: Self.hanging)
+            let refused = try await harness.app.signIn(fields)
             #expect(refused.status == 503)
             #expect(refused.error == "temporarily_unavailable")
             #expect(refused.json["error_type"]?.string == "serverError")
             #expect(refused.response["retry-after"] == "5")
-            #expect(stage.simulator.log.tokenPosts(Self.hanging) == posts)
-            #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.other)).status == 200)
+            #expect(harness.simulator.log.tokenPosts(Self.hanging) == posts)
+            #expect(try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other)).status == 200)
 
-            stage.simulator.setFaults([], for: Self.hanging)
-            #expect(try await stage.app.signIn(fields).status == 503)
+            harness.simulator.setFaults([], for: Self.hanging)
+            #expect(try await harness.app.signIn(fields).status == 503)
             clock.advance(bySeconds: 5)
-            #expect(try await stage.app.signIn(fields).status == 200)
-            #expect(try await stage.app.signIn(try stage.authorizedResponse(mccmnc: Self.hanging)).status == 200)
+            #expect(try await harness.app.signIn(fields).status == 200)
+            #expect(try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.hanging)).status == 200)
         }
     }
 }

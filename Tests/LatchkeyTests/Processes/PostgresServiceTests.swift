@@ -17,15 +17,15 @@ import Testing
 
     @Test("A session made on one copy is used on another and over there when it is revoked on a third")
     func copies() async throws {
-        try await AdminHarness.with { stage in
-            let environment = stage.environment.merging(["LATCHKEY_DATABASE_URL": url]) { $1 }
+        try await AdminHarness.with { harness in
+            let environment = harness.environment.merging(["LATCHKEY_DATABASE_URL": url]) { $1 }
             // All at once on an empty database: one makes the tables.
             let processes = try (0..<3).map { _ in try LatchkeyProcess(["serve"], environment: environment) }
             var apps: [App] = []
             for process in processes {
                 apps.append(App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey))
             }
-            let fields = try stage.authorizedResponse()
+            let fields = try harness.authorizedResponse()
             let signedIn = try await apps[0].signIn(fields)
             let token = try #require(signedIn.token)
             let user = try await apps[0].me(token).json["user_id"]?.integer
@@ -34,7 +34,7 @@ import Testing
                 let again = try #require(try await app.signIn(fields).token)
                 #expect(try await app.me(again).json["user_id"]?.integer == user)
             }
-            #expect(stage.simulator.log.tokenPosts() == 1)
+            #expect(harness.simulator.log.tokenPosts() == 1)
             let refreshed = try await apps[1].refresh(try #require(signedIn.refreshToken))
             let newer = try #require(refreshed.token)
             for app in apps { #expect(try await app.me(newer).status == 200) }
@@ -44,7 +44,7 @@ import Testing
                 #expect(try await app.me(token).status == 401)
                 #expect(try await app.signIn(fields).error == "invalid_grant")
             }
-            #expect(stage.simulator.log.tokenPosts() == 1)
+            #expect(harness.simulator.log.tokenPosts() == 1)
             for process in processes { process.send(SIGTERM) }
             for process in processes {
                 let ending = await process.ending()
@@ -59,31 +59,31 @@ import Testing
         let clock = ManualClock(secondsSinceEpoch: Int64(Date().timeIntervalSince1970))
         let database = try #require(PostgresURL(Secret(url)))
         try await SignInHarness.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) {
-            stage in
-            try await stage.withInstance(clock: clock.wallClock) { copy, _ in
+            harness in
+            try await harness.withInstance(clock: clock.wallClock) { copy, _ in
                 // The clock stands still: what is at hand never becomes old.
-                let token = try #require(try await stage.app.signIn(stage.authorizedResponse()).token)
+                let token = try #require(try await harness.app.signIn(harness.authorizedResponse()).token)
                 #expect(try await copy.me(token).status == 200)
-                #expect(try await stage.app.signOut(token).status == 200)
+                #expect(try await harness.app.signOut(token).status == 200)
                 try await until { try await copy.me(token).status == 401 }
-                let other = try #require(try await copy.signIn(stage.authorizedResponse()).token)
-                #expect(try await stage.app.me(other).status == 200)
+                let other = try #require(try await copy.signIn(harness.authorizedResponse()).token)
+                #expect(try await harness.app.me(other).status == 200)
                 let edit = ["name": "Jane Doe"]
                 #expect(try await copy.asUser("PATCH", "/users/me", other, edit).status == 200)
-                try await until { try await stage.app.me(other).json["name"]?.string == "Jane Doe" }
+                try await until { try await harness.app.me(other).json["name"]?.string == "Jane Doe" }
             }
         }
     }
 
     @Test("An operator's commands work on PostgreSQL, and none shows the password")
     func commands() async throws {
-        try await AdminHarness.with { stage in
-            let change = ["LATCHKEY_DATABASE_URL_FILE": try stage.write(url + "\n", as: "url")]
+        try await AdminHarness.with { harness in
+            let change = ["LATCHKEY_DATABASE_URL_FILE": try harness.write(url + "\n", as: "url")]
             func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
-                var environment = stage.environment.merging(change) { $1 }
+                var environment = harness.environment.merging(change) { $1 }
                 environment["LATCHKEY_DATABASE_URL"] = nil
                 let process = try LatchkeyProcess(
-                    arguments, environment: environment, directory: stage.directory.path)
+                    arguments, environment: environment, directory: harness.directory.path)
                 let ending = await process.ending()
                 #expect(!ending.output.contains("s3cret%2F"), "\(arguments)")
                 return ending
@@ -103,10 +103,10 @@ import Testing
 
     @Test("A server that is not there is told with its place, and without the password")
     func unreachable() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let gone = "postgres://me:s3cret%2F@127.0.0.1:1/latchkey"
             for arguments in [["serve"], ["doctor"], ["users", "find", "--email", "a@example.com"]] {
-                let ending = try await stage.run(arguments, environment: ["LATCHKEY_DATABASE_URL": gone])
+                let ending = try await harness.run(arguments, environment: ["LATCHKEY_DATABASE_URL": gone])
                 #expect(ending.status != 0)
                 #expect(ending.output.contains("cannot be reached"), "\(ending.output)")
                 #expect(!ending.output.contains("s3cret"), "\(ending.output)")

@@ -16,10 +16,10 @@ import Testing
         let status: Int?
     }
 
-    private func request(_ stage: AdminHarness, _ port: UInt16) throws -> String {
+    private func request(_ harness: AdminHarness, _ port: UInt16) throws -> String {
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
-        let code = try stage.simulator.issueCode(
+        let code = try harness.simulator.issueCode(
             mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
             codeChallenge: challenge)
         let body = App.json([
@@ -70,17 +70,17 @@ import Testing
 
     @Test("What was sent before SIGTERM is answered, however much it is; then it ends with 0")
     func drains() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let process = try LatchkeyProcess(
-                ["serve"], environment: stage.environment, directory: stage.directory.path)
+                ["serve"], environment: harness.environment, directory: harness.directory.path)
             let port = try await process.port(after: "listening")
             // So that many are under way at any moment.
-            stage.simulator.update(SignInHarness.mccmnc) {
+            harness.simulator.update(SignInHarness.mccmnc) {
                 $0.delay = .milliseconds(300)
                 $0.faults = [.tokenSlow]
             }
             let answered = CallCounter()
-            let requests = try (0..<24).map { _ in try (0..<40).map { _ in try self.request(stage, port) } }
+            let requests = try (0..<24).map { _ in try (0..<40).map { _ in try self.request(harness, port) } }
             let told = Moment()
             let attempts = await withTaskGroup(of: [Attempt].self) { group in
                 for (number, requests) in requests.enumerated() {

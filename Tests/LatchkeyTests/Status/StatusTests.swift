@@ -19,13 +19,13 @@ import Testing
     @Test("It tells of sign-ins by minute, carriers, failures with the check that failed, and sessions")
     func tells() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch)
-        try await SignInHarness.with(clock: clock.wallClock) { stage in
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            _ = try await stage.app.signIn(["client_id": "nobody"])
-            let watching = try await StatusEvents(stage.app)
+        try await SignInHarness.with(clock: clock.wallClock) { harness in
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            _ = try await harness.app.signIn(["client_id": "nobody"])
+            let watching = try await StatusEvents(harness.app)
             #expect(watching.head.contains("Content-Type: text/event-stream; charset=utf-8\r\n"))
             let status = try await watching.next()
             await watching.close()
@@ -36,7 +36,7 @@ import Testing
             #expect(minute["failed"]?.integer == 1)
             #expect(status["sessions"]?.object?["started"]?.integer == 2)
             let carriers = status["carriers"]?.array?.compactMap(\.object) ?? []
-            let issuer = stage.simulator.issuer(of: SignInHarness.mccmnc)
+            let issuer = harness.simulator.issuer(of: SignInHarness.mccmnc)
             let carrier = try #require(carriers.first { $0["issuer"]?.string == issuer })
             #expect(carrier["answered"]?.integer == 4)
             #expect(carrier["keys_fetched_at"]?.integer == clock.now.secondsSinceEpoch)
@@ -55,17 +55,17 @@ import Testing
     @Test("A minute's counts are those of that minute, and an hour later they are gone")
     func minutes() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch / 60 * 60)
-        try await SignInHarness.with(clock: clock.wallClock) { stage in
+        try await SignInHarness.with(clock: clock.wallClock) { harness in
             func look() async throws -> [JSONObject] {
-                let watching = try await StatusEvents(stage.app)
+                let watching = try await StatusEvents(harness.app)
                 let minutes = try await watching.next()["minutes"]?.array ?? []
                 await watching.close()
                 return minutes.compactMap(\.object)
             }
-            _ = try await stage.app.signIn(stage.authorizedResponse())
+            _ = try await harness.app.signIn(harness.authorizedResponse())
             _ = try await look()
             clock.advance(bySeconds: 60)
-            _ = try await stage.app.signIn(stage.authorizedResponse())
+            _ = try await harness.app.signIn(harness.authorizedResponse())
             let both = try await look()
             #expect(both.suffix(2).map { $0["signed_up"]?.integer } == [1, 0])
             #expect(both.suffix(2).map { $0["signed_in"]?.integer } == [0, 1])
@@ -83,12 +83,12 @@ import Testing
 
     @Test("The page has all of it before any script runs")
     func withoutScript() async throws {
-        try await SignInHarness.with { stage in
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
-            _ = try await stage.app.signIn(stage.authorizedResponse())
-            let page = try await App(port: stage.app.port, apiKey: nil).send("GET", "/status").response.text
-            let issuer = try #require(stage.simulator.issuer(of: SignInHarness.mccmnc))
+        try await SignInHarness.with { harness in
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let page = try await App(port: harness.app.port, apiKey: nil).send("GET", "/status").response.text
+            let issuer = try #require(harness.simulator.issuer(of: SignInHarness.mccmnc))
             for text in [
                 "Signed up</dt><dd>1</dd>", "<h3>\(issuer)</h3>", "<td>nonce</td>", "<td>\(SignInHarness.mccmnc)</td>",
                 "<dt>Begun</dt><dd>1</dd>", "As it was at ", "<dt>Open connections</dt><dd>",
@@ -100,20 +100,20 @@ import Testing
 
     @Test("Nothing of a user is in it, nor of what apps send")
     func privacy() async throws {
-        try await SignInHarness.with { stage in
-            var fields = try stage.authorizedResponse(scope: "openid email phone", user: "jane")
+        try await SignInHarness.with { harness in
+            var fields = try harness.authorizedResponse(scope: "openid email phone", user: "jane")
             fields["correlation_id"] = "my-correlation"
-            let token = try #require(try await stage.app.signIn(fields).token)
-            let me = try await stage.app.me(token)
-            stage.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
-            var failing = try stage.authorizedResponse(scope: "openid email", user: "jane")
+            let token = try #require(try await harness.app.signIn(fields).token)
+            let me = try await harness.app.me(token)
+            harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
+            var failing = try harness.authorizedResponse(scope: "openid email", user: "jane")
             failing["correlation_id"] = "my-other-correlation"
-            _ = try await stage.app.signIn(failing)
-            let watching = try await StatusEvents(stage.app)
+            _ = try await harness.app.signIn(failing)
+            let watching = try await StatusEvents(harness.app)
             var text = try await watching.nextText()
             await watching.close()
             #expect(text.contains("\"nonce\""))
-            text += try await App(port: stage.app.port, apiKey: nil).send("GET", "/status").response.text
+            text += try await App(port: harness.app.port, apiKey: nil).send("GET", "/status").response.text
             #expect(text.contains("<td>nonce</td>"))
             let secrets =
                 [fields, failing].flatMap { $0.filter { !["mccmnc", "redirect_uri"].contains($0.key) }.values }
@@ -131,8 +131,8 @@ import Testing
 
     @Test("It is for this machine alone, or for an operator's key", arguments: foreign)
     func access(headers: [String], status: Int) async throws {
-        try await SignInHarness.with(configure: Self.configure) { stage in
-            let app = App(port: stage.app.port, apiKey: nil)
+        try await SignInHarness.with(configure: Self.configure) { harness in
+            let app = App(port: harness.app.port, apiKey: nil)
             for path in ["/status", "/status/events"] {
                 let answer = try await app.send("GET", path, headers: headers)
                 #expect(answer.status == status, "\(path)")
@@ -142,8 +142,8 @@ import Testing
 
     @Test("An operator's key opens it from anywhere; this machine needs none")
     func operators() async throws {
-        try await SignInHarness.with(configure: Self.configure) { stage in
-            let app = App(port: stage.app.port, apiKey: nil)
+        try await SignInHarness.with(configure: Self.configure) { harness in
+            let app = App(port: harness.app.port, apiKey: nil)
             let page = try await app.send("GET", "/status")
             #expect(page.status == 200)
             let policy = try #require(page.response["content-security-policy"])
@@ -161,8 +161,8 @@ import Testing
         "A name that somebody else's page could bring here opens nothing",
         arguments: ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
     func rebinding(host: String) async throws {
-        try await SignInHarness.with { stage in
-            let client = try await RawClient(port: stage.app.port, limit: .seconds(10))
+        try await SignInHarness.with { harness in
+            let client = try await RawClient(port: harness.app.port, limit: .seconds(10))
             try await client.send("GET /status HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
             #expect(try await client.readResponse().status == 404)
             await client.close()
@@ -177,9 +177,9 @@ import Testing
         ])
     func otherSites(field: String, status: Int) async throws {
         let origins = [Origin("https://app.example.com")].compactMap(\.self)
-        try await SignInHarness.with(configure: { $0.allowedOrigins = origins }) { stage in
-            let local = App(port: stage.app.port, apiKey: nil)
-            let own = "Origin: http://127.0.0.1:\(stage.app.port)"
+        try await SignInHarness.with(configure: { $0.allowedOrigins = origins }) { harness in
+            let local = App(port: harness.app.port, apiKey: nil)
+            let own = "Origin: http://127.0.0.1:\(harness.app.port)"
             for (field, status) in [(field, status), (own, 200)] {
                 let answer = try await local.send("GET", "/status", headers: [field])
                 #expect(answer.status == status, "\(field)")
@@ -189,19 +189,19 @@ import Testing
 
     @Test("No more than sixteen watch at a time, and one who goes makes room")
     func bounded() async throws {
-        try await SignInHarness.with { stage in
+        try await SignInHarness.with { harness in
             var all: [StatusEvents] = []
             for _ in 0..<16 {
-                let one = try await StatusEvents(stage.app)
+                let one = try await StatusEvents(harness.app)
                 _ = try await one.next()
                 all.append(one)
             }
-            let local = App(port: stage.app.port, apiKey: nil)
+            let local = App(port: harness.app.port, apiKey: nil)
             #expect(try await local.send("GET", "/status/events").status == 503)
             await all.removeLast().close()
             var room: StatusEvents?
             try await until {
-                room = try? await StatusEvents(stage.app)
+                room = try? await StatusEvents(harness.app)
                 return room != nil
             }
             await room?.close()
@@ -212,14 +212,14 @@ import Testing
     @Test("What has not changed is a comment; a server that stops ends the events")
     func heartbeatAndDrain() async throws {
         let clock = ManualClock()
-        try await SignInHarness.with(clock: clock.wallClock) { stage in
-            let watching = try await StatusEvents(stage.app)
+        try await SignInHarness.with(clock: clock.wallClock) { harness in
+            let watching = try await StatusEvents(harness.app)
             #expect(try await watching.nextText().hasPrefix("event: status\ndata: {"))
             // The watcher's own connection is known by then.
             var text = try await watching.nextText()
             if text.hasPrefix("event:") { text = try await watching.nextText() }
             #expect(text == ": as before\n\n\r\n")
-            async let stopped = stage.service.shutdown(within: .seconds(20))
+            async let stopped = harness.service.shutdown(within: .seconds(20))
             #expect(try await watching.rest().hasSuffix("0\r\n\r\n"))
             await watching.close()
             #expect(await stopped == 0)

@@ -28,7 +28,9 @@ struct SignInHarness: Sendable {
     var addresses: [SocketAddress] = []
 
     /// Starts both, runs `body`, and stops both.
-    /// - Parameter register: Changes the carriers' registration of the client.
+    /// - Parameters:
+    ///   - register: Changes the carriers' registration of the client.
+    ///   - pause: How slow endpoints wait: by default longer than every timeout, which ends the request first.
     static func with(
         clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
         register: (inout CarrierSimulator.Client) -> Void = { _ in },

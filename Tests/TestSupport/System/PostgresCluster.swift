@@ -107,6 +107,7 @@ public final class PostgresCluster: Sendable {
         let end = ContinuousClock.now + .seconds(30)
         while all.contains(where: Self.runs) {
             guard ContinuousClock.now < end else { throw Failure(description: "the server does not end") }
+            // A bounded poll: the processes are not children of this one, so no event reports their end.
             usleep(5_000)
         }
         // If the dead process is not reaped, the next start takes it for a running server.

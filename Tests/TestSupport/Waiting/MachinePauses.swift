@@ -18,6 +18,7 @@ public final class MachinePauses: Sendable {
         Thread.detachNewThread { [weak self] in
             var last = ContinuousClock.now
             while true {
+                // The sleep is the measurement: it takes longer when the machine pauses.
                 Thread.sleep(forTimeInterval: 0.02)
                 let now = ContinuousClock.now
                 guard let self, !self.note(isPause: now - last > limit) else { return }
