@@ -154,7 +154,7 @@ extension Configuration {
             provider.responseMode = configured.responseMode
             provider.storesTokens = configured.storesTokens
             provider.resources = configured.resources
-            provider.endsSessions = configured.backChannelLogout
+            provider.endsSessions = configured.backchannelLogout
             known[configured.id] = provider
         }
         var configuration = SignInConfiguration(providers: known)

@@ -14,7 +14,7 @@ import Synchronization
 public final class CurlHTTPClient: HTTPClient {
     private let inbox: Inbox
     private let allowLoopbackHTTP: Bool
-    private let underWay = Atomic(0)
+    private let inFlight = Atomic(0)
 
     /// Starts a client.
     /// - Throws: ``OutboundHTTPStartError`` if libcurl, the CA bundle or a thread is not available.
@@ -42,8 +42,8 @@ public final class CurlHTTPClient: HTTPClient {
                 .addressRefused, mayHaveBeenSent: false,
                 reason: "\(request.url.host): plain http is not allowed; use https")
         }
-        underWay.add(1, ordering: .relaxed)
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        inFlight.add(1, ordering: .relaxed)
+        defer { inFlight.subtract(1, ordering: .relaxed) }
         let outcome = await withCheckedContinuation { continuation in
             inbox.post(Exchange(request, deadline: deadline, continuation: continuation))
         }
@@ -51,7 +51,7 @@ public final class CurlHTTPClient: HTTPClient {
     }
 
     /// How many exchanges are under way, including those that wait for a connection.
-    public var exchangesUnderWay: Int { underWay.load(ordering: .relaxed) }
+    public var exchangesInFlight: Int { inFlight.load(ordering: .relaxed) }
 
     /// Fails all exchanges, and all later ones, with `shutDown`; returns when the thread has ended and all connections
     /// are closed. May be called more than once.

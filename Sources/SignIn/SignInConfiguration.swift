@@ -2,58 +2,68 @@ public import OpenIDConnect
 public import Primitives
 public import StorageModel
 
-/// What an operator decides about signing in, as plain values.
+/// The operator's settings of sign-ins, as plain values. Times are in seconds.
 public struct SignInConfiguration: Sendable {
-    /// By the name that stands in the path of a sign-in, such as `zenkey`.
+    /// The providers by their name in paths, such as `zenkey`.
     public var providers: [String: Provider]
+    /// When a user is registered, and with which attributes.
     public var registration = RegistrationRules()
+    /// How long sessions, tokens and handles are valid.
     public var lifetimes = Lifetimes()
+    /// The rules of transactions and their receipts.
     public var transactions = Transactions()
-    public var serverInitiated = ServerInitiated()
-    /// What providers' tokens are encrypted with in the store: the first encrypts, all decrypt.
+    /// The limits of backchannel authentications (CIBA).
+    public var backchannelAuthentication = BackchannelAuthentication()
+    /// The keys that encrypt providers' tokens in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
 
+    /// Defaults for everything but the providers, by their name in paths.
     public init(providers: [String: Provider]) {
         self.providers = providers
     }
 
-    /// A way to sign in, and the apps that may use it.
+    /// A provider of sign-ins, and the clients that may use it.
     public struct Provider: Sendable {
-        /// How the provider is found, as the API spells it.
+        /// The protocol of a provider. The raw value is its name in the API and in the configuration.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// Mobile carriers, each found by its network.
+            /// Mobile carriers, each found by the discovery service from its `mccmnc`.
             case zenkey
-            /// An OpenID provider, found by its issuer.
+            /// An OpenID provider, found by its issuer (OpenID Connect Discovery section 4).
             case oidc
-            /// A provider without ID tokens, whose user endpoint says who somebody is.
+            /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
             case oauth2
         }
 
-        /// How a provider is asked to send the browser back (OAuth 2.0 Multiple Response Types section 2.1).
+        /// How a provider returns the browser (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
         public enum ResponseMode: String, Sendable, CaseIterable {
-            /// By a redirect; the default, which is not asked for.
+            /// By a redirect, the default; requests then have no `response_mode`.
             case query
-            /// With a form (OAuth 2.0 Form Post Response Mode).
+            /// By a form (OAuth 2.0 Form Post Response Mode).
             case formPost = "form_post"
         }
 
+        /// The protocol.
         public var kind: Kind
-        /// For people.
+        /// The display name.
         public var name: String
+        /// The `response_mode` of authorization requests.
         public var responseMode = ResponseMode.query
-        /// Whether the provider may end sessions by its back channel.
+        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
+        /// The clients that are registered with the provider, by their id.
         public var clients: [ClientID: Client]
-        /// Where users choose their carrier; named to clients whose network is not known.
+        /// The page where users choose their carrier. Clients with an unknown network get its URL.
         public var discoveryUI: EndpointURL?
-        /// Whether the access and refresh tokens of a sign-in are kept, under ``SignInConfiguration/vaultKeys``.
+        /// Whether the provider's access and refresh tokens are stored, encrypted with
+        /// ``SignInConfiguration/vaultKeys``.
         public var storesTokens = false
-        /// What is fetched for users with their tokens, by its name in paths.
+        /// The resources that are fetched with a user's tokens, by their name in paths.
         public var resources: [String: EndpointURL] = [:]
-        /// What takes an authorization request for whatever carrier the user has, finds that one, and says which it was
-        /// with the answer (optimized discovery). Nil where the carrier is found first.
+        /// The authorization endpoint that finds the user's carrier itself, and names it in the response (optimized
+        /// discovery). Nil if the carrier is found before the request.
         public var authorizationURL: EndpointURL?
 
+        /// A provider with these clients, by default ZenKey.
         public init(
             kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil
         ) {
@@ -64,70 +74,81 @@ public struct SignInConfiguration: Sendable {
         }
     }
 
-    /// An app registered with a provider.
+    /// A client that is registered with a provider.
     public struct Client: Sendable, Hashable {
         /// Whether a sign-in must carry the code verifier (RFC 7636).
         public enum PKCE: String, Sendable, CaseIterable { case required, optional }
 
-        /// Whose nonces a sign-in may carry.
+        /// Who chooses the nonce of a sign-in.
         public enum Nonce: String, Sendable, CaseIterable {
-            /// The app's own, or none.
+            /// The client, or the sign-in has none.
             case client
-            /// Only one that ``NonceIssuer`` handed out, once.
+            /// ``NonceIssuer``: only an issued nonce is accepted, and only once.
             case issued
         }
 
+        /// The client id at the provider.
         public var id: ClientID
-        /// How the provider is shown that we are the client.
+        /// How token requests authenticate the client (RFC 6749 section 2.3).
         public var authentication: ClientAuthentication
-        /// The redirect URIs that a sign-in may name, to the byte; with none, it may name any.
+        /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
         public var redirectURIs: [String] = []
-        /// What the app asks the provider for; scopes beyond `openid` have the attributes fetched at each sign-in.
+        /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
         public var scopes = ["openid"]
-        /// Web frontends on other origins that may call the API without an API key, for this client only.
+        /// The other origins whose web frontends may call the API without an API key, for this client only.
         public var allowedOrigins: [Origin] = []
+        /// Whether a sign-in needs the code verifier.
         public var pkce = PKCE.required
+        /// Who chooses the nonce.
         public var nonce = Nonce.client
-        /// Where its sessions are to hold longer or shorter than others.
+        /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
-        /// What server-initiated sign-ins are signed with; nil if the app has none.
+        /// The key that signs backchannel authentication requests; nil if the client makes none.
         public var signingKey: ClientKey?
 
+        /// A client with the default rules.
         public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
             self.authentication = authentication
         }
 
-        /// A client that proves who it is by HTTP Basic.
+        /// A client that authenticates with HTTP Basic (`client_secret_basic`).
         public init(id: ClientID, secret: Secret) {
             self.init(id: id, authentication: .clientSecretBasic(secret))
         }
     }
 
-    /// What a client has of its own of ``Lifetimes``, in seconds; nil where it has nothing.
+    /// A client's own session lifetimes; nil where ``Lifetimes`` applies.
     public struct SessionTimes: Sendable, Hashable {
+        /// See ``Lifetimes/access``.
         public var access: Int64?
+        /// See ``Lifetimes/refresh``.
         public var refresh: Int64?
+        /// See ``Lifetimes/idle``.
         public var idle: Int64?
+        /// See ``Lifetimes/absolute``.
         public var absolute: Int64?
 
+        /// No lifetimes of its own.
         public init() {}
     }
 
-    /// What server-initiated sign-ins are held to; times in seconds.
-    public struct ServerInitiated: Sendable, Hashable {
+    /// The limits of backchannel authentications.
+    public struct BackchannelAuthentication: Sendable, Hashable {
+        /// How many may be pending, by caller, user and carrier.
         public var limits = BackchannelAuthenticationLimits()
-        /// How often a carrier is asked under one handle: each asks the user on their phone.
+        /// The most requests to a carrier for one handle. Each one asks the user on their phone.
         public var requests: Int64 = 4
-        /// How long a client has at least to get the outcome once the user has approved.
+        /// How long at least a client can fetch the outcome after the user has approved.
         public var collectionTime: Int64 = 120
-        /// How long it is remembered that one has expired or failed.
+        /// How long the outcome of an expired or failed one is kept.
         public var retention: Int64 = 600
 
+        /// The defaults.
         public init() {}
     }
 
-    /// How long things hold, in seconds.
+    /// How long sessions, tokens and handles are valid, in seconds.
     public struct Lifetimes: Sendable, Hashable {
         /// A session token.
         public var access: Int64 = 3600
@@ -137,33 +158,35 @@ public struct SignInConfiguration: Sendable {
         public var idle: Int64 = 14 * 86_400
         /// A session, however often it is refreshed.
         public var absolute: Int64 = 90 * 86_400
-        /// How long after a refresh the very same one is answered again, and the old session token is still taken.
+        /// After a refresh: how long the identical refresh gets the same response, and the old session token is valid.
         public var refreshGrace: Int64 = 30
-        /// A nonce that was handed out.
+        /// An issued nonce.
         public var issuedNonce: Int64 = 600
-        /// The handle of a registration not yet made.
+        /// The handle of a pending registration.
         public var pendingRegistration: Int64 = 600
-        /// How long ago the user may have signed in who adds another way to sign in.
+        /// The maximum age of the sign-in of a user who links an identity.
         public var signInToLink: Int64 = 900
-        /// How long the very same sign-in may be sent again.
+        /// How long the identical sign-in may be repeated.
         public var retryWindow: Int64 = 60
 
+        /// The defaults.
         public init() {}
     }
 
-    /// What is demanded of transactions, and what their receipts are like. Times are in seconds.
+    /// The rules of transactions and their receipts. Times are in seconds.
     public struct Transactions: Sendable {
-        /// How long ago the user may have been authenticated, beside the clock skew.
+        /// The maximum age of the user's authentication, without the clock skew.
         public var maximumAuthenticationAge: Int64 = 300
-        /// How long a receipt holds; an hour at most.
+        /// How long a receipt is valid; at most an hour.
         public var receiptLifetime: Int64 = 300
-        /// How long a key signs receipts; two days or more.
+        /// How long a key signs receipts; at least two days.
         public var keyLifetime: Int64 = 30 * 86_400
-        /// The receipts' `iss`.
+        /// The `iss` of receipts.
         public var issuer = "latchkey"
-        /// What the signing keys are encrypted with in the store: the first encrypts, all decrypt.
+        /// The keys that encrypt the signing keys in the store: the first encrypts, all decrypt.
         public var encryptionKeys: [EncryptionKey] = []
 
+        /// The defaults.
         public init() {}
     }
 }

@@ -4,7 +4,7 @@ import SignIn
 extension APIOperation {
     static let ofBackchannel: [APIOperation] = [
         APIOperation(
-            .post, "/auth/zenkey-async-signin", "startAsyncSignIn", .serverInitiated, .key,
+            .post, "/auth/zenkey-async-signin", "startAsyncSignIn", .backchannelAuthentication, .key,
             "Ask a user on their phone",
             "The carrier asks the user, without a browser. Poll for the outcome.",
             body: Body(
@@ -16,7 +16,7 @@ extension APIOperation {
             responses: [started],
             refusals: ofAsking + [.otherClient, .providerUnknown]),
         APIOperation(
-            .get, handlePath, "pollAsyncSignIn", .serverInitiated, .key, "Poll the outcome",
+            .get, handlePath, "pollAsyncSignIn", .backchannelAuthentication, .key, "Poll the outcome",
             "At most once a second. The outcome stays available for a minute after the first poll that got it.",
             parameters: [handle],
             responses: [
@@ -34,15 +34,15 @@ extension APIOperation {
                     "The user did not answer in time. Retry this sign-in with POST, or start a new one."),
             ]),
         APIOperation(
-            .post, handlePath, "retryAsyncSignIn", .serverInitiated, .key, "Ask the user again",
+            .post, handlePath, "retryAsyncSignIn", .backchannelAuthentication, .key, "Ask the user again",
             "At most three times, under the same handle. A body is ignored.",
             parameters: [handle], responses: [started], refusals: ofAsking + [unknown, cancelled]),
         APIOperation(
-            .delete, handlePath, "cancelAsyncSignIn", .serverInitiated, .key, "Cancel it",
+            .delete, handlePath, "cancelAsyncSignIn", .backchannelAuthentication, .key, "Cancel it",
             "Later notifications of the carrier change nothing.", parameters: [handle], responses: [.done],
             refusals: [unknown, cancelled]),
         APIOperation(
-            .post, "/auth/zenkey-async-signin/notification", "notifyAsyncSignIn", .serverInitiated,
+            .post, "/auth/zenkey-async-signin/notification", "notifyAsyncSignIn", .backchannelAuthentication,
             .notification,
             "Report the outcome",
             "For carriers only, with the bearer token that came with the request. The first notification counts.",

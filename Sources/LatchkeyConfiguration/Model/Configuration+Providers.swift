@@ -67,7 +67,7 @@ extension Configuration {
         /// How the provider sends the browser back.
         public var responseMode = SignInConfiguration.Provider.ResponseMode.query
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
-        public var backChannelLogout = true
+        public var backchannelLogout = true
         /// The apps registered with the provider.
         public var clients: [Client]
         /// Whether the access and refresh tokens of its sign-ins are stored, encrypted.

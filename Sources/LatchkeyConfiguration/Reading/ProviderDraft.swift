@@ -15,7 +15,7 @@ struct ProviderDraft: Sendable {
     var responseMode = SignInConfiguration.Provider.ResponseMode.query
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
-    var backChannelLogout = true
+    var backchannelLogout = true
     var clients: [ClientDraft] = []
 
     static let settings: [Setting<ProviderDraft>] = [
@@ -59,7 +59,7 @@ struct ProviderDraft: Sendable {
                 + "it as "
                 + "JSON to a GET request."),
         Setting(
-            "backchannel_logout", .flag("on", "off"), \.backChannelLogout,
+            "backchannel_logout", .flag("on", "off"), \.backchannelLogout,
             "Whether the provider may end the sessions that it signed in; for oidc only."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
@@ -145,7 +145,7 @@ struct ProviderDraft: Sendable {
             context.refuse(
                 origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
-        provider.backChannelLogout = backChannelLogout
+        provider.backchannelLogout = backchannelLogout
         let ofOAuth2 = [
             ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
             ("user_endpoint", userEndpoint != nil), ("subject", subject != nil),

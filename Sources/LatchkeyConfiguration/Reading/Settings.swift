@@ -261,7 +261,7 @@ enum Settings {
             "Connections to one host at the same time, so that a carrier that hangs does not delay the others."),
         Setting(
             "outbound.max_requests_per_carrier", formerly: "outbound.per_carrier_requests", .integer(1...65_536),
-            \.outbound.bulkhead.maximumUnderWay,
+            \.outbound.bulkhead.maximumInFlight,
             "Requests to one carrier that are in progress or wait for a connection; a sign-in beyond them is answered "
                 + "503 at "
                 + "once."),

@@ -142,7 +142,7 @@ package struct TokenExplainer: Sendable {
                     + "--max-age and --access-token-file")
         }
         let known = configuration.providers.first { $0.id == question.provider }
-        guard known?.backChannelLogout != false else {
+        guard known?.backchannelLogout != false else {
             throw Failure(
                 code: .usage, description: "\(question.provider) cannot end sessions: its backchannel_logout is off")
         }

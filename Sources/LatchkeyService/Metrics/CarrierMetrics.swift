@@ -91,7 +91,7 @@ final class CarrierMetrics: Sendable {
                     "latchkey_carrier_requests_in_progress", .gauge, "Requests to providers without a response so far.",
                     labels: [Self.labels[0]])
             ) {
-                parties.map { .init(Double($0.value.requestsUnderWay), [$0.key]) }.sorted {
+                parties.map { .init(Double($0.value.requestsInFlight), [$0.key]) }.sorted {
                     $0.labels[0] < $1.labels[0]
                 }
             },

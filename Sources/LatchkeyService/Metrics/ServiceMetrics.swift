@@ -48,7 +48,7 @@ final class ServiceMetrics: Sendable {
             SampledMetric(
                 "latchkey_outbound_transfers", .gauge,
                 "Outbound requests in progress or waiting for a connection.",
-                { Double(client.exchangesUnderWay) })
+                { Double(client.exchangesInFlight) })
         ])
     }
 

@@ -29,19 +29,19 @@ final class IssuerConfigurations: Sendable {
         let now = clock.now()
         let question = MetadataQuestion(source: .issuer(issuer))
         return try await requests.value(
-            for: question, unless: { self.answer(question, at: now, underWay: $0) },
+            for: question, unless: { self.answer(question, at: now, inFlight: $0) },
             { await self.ask(issuer, question) }
         ).get()
     }
 
     /// What answers a question without a request.
     private func answer(
-        _ question: MetadataQuestion, at now: Timestamp, underWay: Int
+        _ question: MetadataQuestion, at now: Timestamp, inFlight: Int
     ) -> MetadataOutcome<IssuerMetadata>? {
         cache.withLock { cache in
             if let metadata = cache.fresh(question.source, at: now) { return .kept(metadata) }
             if let error = cache.refusal(question, at: now) { return .failed(error) }
-            guard underWay >= Self.maximumRequests else { return nil }
+            guard inFlight >= Self.maximumRequests else { return nil }
             return .failed(OIDCError(.overloaded, reason: "Requests to too many issuers are under way."))
         }
     }

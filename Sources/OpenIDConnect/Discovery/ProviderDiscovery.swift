@@ -51,19 +51,19 @@ final class ProviderDiscovery: Sendable {
         let now = clock.now()
         if let metadata = state.withLock({ $0.cache.fresh(question.source, at: now) }) { return metadata }
         return try await requests.value(
-            for: question, unless: { self.answer(question, at: now, underWay: $0) },
+            for: question, unless: { self.answer(question, at: now, inFlight: $0) },
             { await self.ask(question, correlationID) }
         ).get()
     }
 
     /// What answers a question without a request.
     private func answer(
-        _ question: MetadataQuestion, at now: Timestamp, underWay: Int
+        _ question: MetadataQuestion, at now: Timestamp, inFlight: Int
     ) -> MetadataOutcome<ProviderMetadata>? {
         state.withLock { state in
             if let metadata = state.cache.fresh(question.source, at: now) { return .kept(metadata) }
             if let error = state.cache.refusal(question, at: now) { return .failed(error) }
-            guard underWay >= Self.maximumRequests else { return nil }
+            guard inFlight >= Self.maximumRequests else { return nil }
             // A flood of unknown networks must not keep the users of known ones from signing in.
             return state.cache.usable(question.source, at: now).map { .kept($0) }
                 ?? .failed(OIDCError(.overloaded, reason: "Discovery requests for too many networks are under way."))
@@ -73,7 +73,7 @@ final class ProviderDiscovery: Sendable {
     /// Refreshes of metadata that is in use and due. Known metadata serves meanwhile, and longer if a refresh fails.
     /// - Returns: At most `limit` requests to run; each returns whether there is new metadata.
     func refreshes(now: Timestamp, limit: Int) -> [@Sendable () async -> Bool] {
-        let due = state.withLock { $0.cache.due(at: now) }.filter { !requests.isUnderWay($0) }
+        let due = state.withLock { $0.cache.due(at: now) }.filter { !requests.isInFlight($0) }
         return due.prefix(limit).map { question in
             {
                 await self.requests.value(for: question) {

@@ -78,7 +78,7 @@ package final class KeyCache: Sendable {
 
     /// Whether the keys are in use and old enough to be fetched again before their time.
     func isRefreshDue(now: Timestamp) -> Bool {
-        !fetches.isUnderWay(url) && state.withLock { $0.held?.freshness.isRefreshDue(at: now) ?? false }
+        !fetches.isInFlight(url) && state.withLock { $0.held?.freshness.isRefreshDue(at: now) ?? false }
     }
 
     /// Fetches the keys before they expire. The cached keys stay in use meanwhile, and also after a failed fetch.

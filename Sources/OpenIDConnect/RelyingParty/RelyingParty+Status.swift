@@ -25,7 +25,7 @@ public struct KeyStatus: Sendable, Hashable {
 /// A relying party's state, for operators.
 extension RelyingParty {
     /// How many requests to providers are under way.
-    public var requestsUnderWay: Int { bulkhead.underWay }
+    public var requestsInFlight: Int { bulkhead.inFlight }
 
     /// The destinations whose circuit breaker is not closed.
     public var failingDestinations: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {

@@ -10,7 +10,7 @@ import Synchronization
 final class CarrierBulkhead: HTTPClient {
     private struct State {
         /// Requests under way, by carrier; a carrier without any has no entry.
-        var underWay: [String: Int] = [:]
+        var inFlight: [String: Int] = [:]
         /// The breakers with failures to remember. Bounded, because clients name networks.
         var breakers = BoundedCache<OutboundRequest.Destination, CircuitBreaker>(capacity: 4096)
     }
@@ -46,7 +46,7 @@ final class CarrierBulkhead: HTTPClient {
     }
 
     /// How many requests are under way.
-    var underWay: Int { state.withLock { $0.underWay.values.reduce(0, +) } }
+    var inFlight: Int { state.withLock { $0.inFlight.values.reduce(0, +) } }
 
     /// The destinations whose circuit breaker is not closed.
     var statuses: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {
@@ -60,8 +60,8 @@ final class CarrierBulkhead: HTTPClient {
     private func enter(_ destination: OutboundRequest.Destination) throws(OutboundError) -> CircuitBreaker.Ticket {
         let now = clock.now()
         return try state.withLock { state throws(OutboundError) in
-            let underWay = state.underWay[destination.carrier] ?? 0
-            guard underWay < rules.limit(for: destination.step) else {
+            let inFlight = state.inFlight[destination.carrier] ?? 0
+            guard inFlight < rules.limit(for: destination.step) else {
                 throw OutboundError(
                     .overloaded, mayHaveBeenSent: false, reason: "too many requests to the carrier are under way",
                     retryAfter: 1)
@@ -74,7 +74,7 @@ final class CarrierBulkhead: HTTPClient {
                     retryAfter: seconds)
             case .pass(let ticket):
                 if !breaker.isPristine { state.breakers.put(breaker, for: destination) }
-                state.underWay[destination.carrier] = underWay + 1
+                state.inFlight[destination.carrier] = inFlight + 1
                 return ticket
             }
         }
@@ -87,8 +87,8 @@ final class CarrierBulkhead: HTTPClient {
         guard let ticket else { return }
         let now = clock.now()
         state.withLock { state in
-            let left = (state.underWay[destination.carrier] ?? 1) - 1
-            state.underWay[destination.carrier] = left > 0 ? left : nil
+            let left = (state.inFlight[destination.carrier] ?? 1) - 1
+            state.inFlight[destination.carrier] = left > 0 ? left : nil
             // A breaker that is not kept is one in its first period.
             if outcome != .failed, state.breakers[destination] == nil { return }
             var breaker = state.breakers[destination] ?? CircuitBreaker(rules: rules.breaker)
@@ -105,7 +105,7 @@ final class CarrierBulkhead: HTTPClient {
 /// How many requests one carrier may keep under way, and when its circuit breakers open.
 public struct CarrierBulkheadRules: Sendable, Hashable {
     /// Requests to one carrier under way at once, including those that wait for a connection.
-    public var maximumUnderWay = 256
+    public var maximumInFlight = 256
     /// How many requests in a row without a response open the circuit breaker of an endpoint.
     public var failures = 5
     /// How long the circuit breaker stays open at first, in seconds. Each failed probe doubles it, up to a minute.
@@ -120,9 +120,9 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     /// code is spent. Resources for signed-in users may use half of it, and leave the rest to sign-ins.
     func limit(for step: OutboundRequest.Destination.Step) -> Int {
         switch step {
-        case .resource: max(1, maximumUnderWay / 2)
-        case .discovery, .token: max(1, maximumUnderWay)
-        case .keys, .userInfo: max(1, maximumUnderWay) * 2
+        case .resource: max(1, maximumInFlight / 2)
+        case .discovery, .token: max(1, maximumInFlight)
+        case .keys, .userInfo: max(1, maximumInFlight) * 2
         }
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// The operation runs in a task of its own: cancelling one caller takes nothing from the others, and the operation goes
 /// on after the last caller has gone.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let underWay = Mutex<[Key: Task<Value, Never>]>([:])
+    private let inFlight = Mutex<[Key: Task<Value, Never>]>([:])
 
     package init() {}
 
@@ -17,18 +17,18 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
     ///     caller that just missed that operation need not begin another. It must not use this object.
     ///   - operation: Leaves what others should find before it returns.
     package func value(
-        for key: Key, unless decided: (_ underWay: Int) -> Value? = { _ in nil },
+        for key: Key, unless decided: (_ inFlight: Int) -> Value? = { _ in nil },
         _ operation: @escaping @Sendable () async -> Value
     ) async -> Value {
-        let step = underWay.withLock { underWay -> Step in
-            if let task = underWay[key] { return .wait(task) }
-            if let value = decided(underWay.count) { return .done(value) }
+        let step = inFlight.withLock { inFlight -> Step in
+            if let task = inFlight[key] { return .wait(task) }
+            if let value = decided(inFlight.count) { return .done(value) }
             let task = Task {
                 let value = await operation()
-                self.underWay.withLock { $0[key] = nil }
+                self.inFlight.withLock { $0[key] = nil }
                 return value
             }
-            underWay[key] = task
+            inFlight[key] = task
             return .wait(task)
         }
         switch step {
@@ -43,5 +43,5 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// Whether an operation is under way for the key.
-    package func isUnderWay(_ key: Key) -> Bool { underWay.withLock { $0[key] != nil } }
+    package func isInFlight(_ key: Key) -> Bool { inFlight.withLock { $0[key] != nil } }
 }

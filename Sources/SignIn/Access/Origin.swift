@@ -3,12 +3,13 @@ import OpenIDConnect
 /// The origin of a web page (RFC 6454), as browsers write it in `Origin`: scheme, host and, if it is not the scheme's
 /// own, port.
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
+    /// The serialized origin, such as `https://app.example.com`.
     public let text: String
 
+    /// The same as ``text``.
     public var description: String { text }
 
-    /// The origin a text names, or nil if it has a path, query or anything else, or is not https (or http to
-    /// loopback).
+    /// Parses an origin. Nil if the text has a path or query, or is not https (or http to loopback).
     public init?(_ text: String) {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else { return nil }
         let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)

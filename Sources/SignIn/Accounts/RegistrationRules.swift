@@ -1,47 +1,51 @@
 public import Primitives
 import StorageModel
 
-/// Who may become a user, and with what.
+/// Who may register, and with which attributes.
 public struct RegistrationRules: Sendable, Hashable {
-    /// An attribute that a registration can require, under its name in registrations.
+    /// An attribute that a registration can require. The raw value is its name in registrations.
     public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
-        /// What the name stands for.
+        /// The attribute of the profile.
         public let attribute: UserAttribute
 
+        /// All attributes that a provider can tell.
         public static let allCases = UserAttribute.claims.map(Attribute.init)
 
-        public init(_ attribute: UserAttribute) {
-            self.attribute = attribute
-        }
+        /// Wraps an attribute of the profile.
+        public init(_ attribute: UserAttribute) { self.attribute = attribute }
 
+        /// Nil for an unknown name.
         public init?(rawValue: String) {
             guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
             self = found
         }
 
+        /// The name in registrations.
         public var rawValue: String { attribute.registrationName }
     }
 
-    /// What becomes of an identity that no user has.
+    /// What happens at the first sign-in of an identity.
     public enum Mode: String, Sendable, CaseIterable {
-        /// It becomes a user at its first sign-in.
+        /// A user is created.
         case automatic
-        /// It has to register first.
+        /// The user must register first.
         case required
     }
 
+    /// What happens at the first sign-in of an identity.
     public var mode = Mode.automatic
     /// Whether ``mode`` is ``Mode/required``.
     public var isRequired: Bool {
         get { mode == .required }
         set { mode = newValue ? .required : .automatic }
     }
-    /// What a registration must have.
+    /// The attributes that a registration must have.
     public var requiredAttributes: [Attribute] = []
-    /// Domains whose e-mail addresses cannot register, in any case; with `example.com` also those of
-    /// `mail.example.com`, but not of `notexample.com`.
+    /// Domains whose e-mail addresses cannot register, compared without case. `example.com` also blocks
+    /// `mail.example.com`, but not `notexample.com`.
     public var blockedEmailDomains: [String] = []
 
+    /// The defaults: automatic, no required attributes, no blocked domains.
     public init() {}
 
     /// The required attributes that a profile lacks.
@@ -64,11 +68,11 @@ extension UserAttribute {
 }
 
 extension Profile {
-    /// The e-mail address, if it is one. An address that a carrier tells in another form (`Jane <jane@mail.example>`)
-    /// has no domain to check.
+    /// The e-mail address, if it has a domain to check. Some carriers send another form, such as
+    /// `Jane <jane@mail.example>`; that is nil.
     var reachableEmail: String? { self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 } }
 
-    /// This profile without an e-mail address that is none.
+    /// This profile, without an e-mail address that has no domain to check.
     var withReachableEmail: Profile {
         var profile = self
         profile[.email] = reachableEmail

@@ -83,7 +83,8 @@ extension BackchannelAuthentication {
             record.carrierRequest = id
             if record.phase == .waiting { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
             record.removedAt = max(
-                record.removedAt, now.advanced(bySeconds: response.expiresIn + configuration.serverInitiated.retention))
+                record.removedAt,
+                now.advanced(bySeconds: response.expiresIn + configuration.backchannelAuthentication.retention))
             return true
         }
         if contradicts { throw BackchannelAuthenticationFailure.contradiction.error }
@@ -130,7 +131,8 @@ extension BackchannelAuthentication {
             record.forgetUser()
             record.removedAt =
                 record.attempt == 1
-                ? now : max(record.removedAt, now.advanced(bySeconds: configuration.serverInitiated.retention))
+                ? now
+                : max(record.removedAt, now.advanced(bySeconds: configuration.backchannelAuthentication.retention))
             return true
         }
     }

@@ -75,7 +75,7 @@ extension BackchannelAuthentication {
             of: verified, for: context.client.id, context.relyingParty
         ) { [log] in log.write($0) }
         log.begin(.store)
-        let collection = clock.now().advanced(bySeconds: configuration.serverInitiated.collectionTime)
+        let collection = clock.now().advanced(bySeconds: configuration.backchannelAuthentication.collectionTime)
         try await settle(notifier, notification, .approval) { record in
             record.identity = verified.identity
             record.profile = verified.profile ?? Profile()

@@ -124,7 +124,8 @@ package struct BackchannelAuthentication: Sendable {
             handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
         let admission = try await stored(
-            await store.addBackchannelAuthentication(record, limits: configuration.serverInitiated.limits, at: now))
+            await store.addBackchannelAuthentication(
+                record, limits: configuration.backchannelAuthentication.limits, at: now))
         switch admission {
         case .added:
             return try await ask(
@@ -151,7 +152,7 @@ package struct BackchannelAuthentication: Sendable {
         if case .refused(let status) = BackchannelAuthenticationStatus(record, at: now).after(.retry) {
             throw status == .cancelled ? .backchannelCancelled : .backchannelCompleted
         }
-        guard record.attempt < configuration.serverInitiated.requests else { throw .backchannelTriedTooOften }
+        guard record.attempt < configuration.backchannelAuthentication.requests else { throw .backchannelTriedTooOften }
     }
 
     private func refusal(_ status: BackchannelAuthenticationStatus, _ record: BackchannelAuthenticationRecord)

@@ -73,7 +73,7 @@ struct BackchannelAuthenticationLog {
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
         observer(
             SignInReport(
-                kind: .serverInitiated, provider: error?.code == .notFound ? nil : terms.provider,
+                kind: .backchannelAuthentication, provider: error?.code == .notFound ? nil : terms.provider,
                 // A sign-in that ends was started, so that discovery knows its network.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
                 fault: error?.fault, steps: times.steps, nanoseconds: nanoseconds))

@@ -38,16 +38,16 @@ final class IdempotencyTable: Sendable {
         /// The count at the latest end of one of the user's sessions.
         var signOuts: BoundedCache<UserID, UInt64>
         var count: UInt64 = 0
-        var underWay: [IdempotencyKey: [Waiter]] = [:]
+        var inFlight: [IdempotencyKey: [Waiter]] = [:]
 
         mutating func turn(for key: IdempotencyKey, at now: Timestamp) -> Turn? {
-            if underWay[key] != nil { return nil }
+            if inFlight[key] != nil { return nil }
             if let entry = sessions.value(for: key, at: now) {
                 let isOver = signOuts[entry.value.user].map { $0 > entry.count } ?? false
                 return .done(isOver ? .failure(.signedOutSince) : repeating(entry, for: key, at: now))
             }
             if let entry = others.value(for: key, at: now) { return .done(repeating(entry, for: key, at: now)) }
-            underWay[key] = []
+            inFlight[key] = []
             return .lead(nonceTakenAt: noncesTaken.value(for: key, at: now))
         }
 
@@ -143,8 +143,8 @@ final class IdempotencyTable: Sendable {
     private func wait(for key: IdempotencyKey) async -> Turn? {
         await withCheckedContinuation { (waiter: Waiter) in
             let mustWait = state.withLock { state in
-                guard state.underWay[key] != nil else { return false }
-                state.underWay[key]?.append(waiter)
+                guard state.inFlight[key] != nil else { return false }
+                state.inFlight[key]?.append(waiter)
                 return true
             }
             if !mustWait { waiter.resume(returning: nil) }
@@ -163,7 +163,7 @@ final class IdempotencyTable: Sendable {
         let waiters = state.withLock { state in
             if let nonceTakenAt { state.noncesTaken.put(nonceTakenAt, for: key, at: nonceTakenAt) }
             if let result, result.isKept { state.keep(result, for: key, at: now) }
-            return state.underWay.removeValue(forKey: key) ?? []
+            return state.inFlight.removeValue(forKey: key) ?? []
         }
         resume(waiters, with: result)
     }
@@ -173,7 +173,7 @@ final class IdempotencyTable: Sendable {
     /// - Returns: The result, which counts as one repetition.
     func end(_ key: IdempotencyKey, with session: GivenSession, since: Timestamp, at now: Timestamp) -> Result {
         let (result, waiters) = state.withLock { state in
-            (state.keep(session, for: key, since: since, at: now), state.underWay.removeValue(forKey: key) ?? [])
+            (state.keep(session, for: key, since: since, at: now), state.inFlight.removeValue(forKey: key) ?? [])
         }
         resume(waiters, with: .success(.signedIn(session)))
         return result
@@ -188,7 +188,7 @@ final class IdempotencyTable: Sendable {
 
     /// How many requests wait for the same one under way.
     var waiterCount: Int {
-        state.withLock { state in state.underWay.values.reduce(0) { $0 + $1.count } }
+        state.withLock { state in state.inFlight.values.reduce(0) { $0 + $1.count } }
     }
 }
 

@@ -118,7 +118,7 @@ extension SignInReport.Kind {
         case .signIn: "sign-in"
         case .link: "link"
         case .transaction: "transaction"
-        case .serverInitiated: "server-initiated sign-in"
+        case .backchannelAuthentication: "server-initiated sign-in"
         }
     }
 }

@@ -6,7 +6,7 @@ package struct SignInReport: Sendable {
         case signIn = "sign_in"
         case link
         case transaction
-        case serverInitiated = "server_initiated"
+        case backchannelAuthentication = "server_initiated"
     }
 
     /// The steps of a sign-in, described in docs/logs.md.

@@ -19,7 +19,7 @@ import Testing
                 configuration.outbound.limits.tokenTimeout = patience
                 // Fewer than hang, on a host that all simulated carriers share.
                 configuration.outbound.connectionsPerHost = 4
-                configuration.outbound.bulkhead.maximumUnderWay = 8
+                configuration.outbound.bulkhead.maximumInFlight = 8
             }
         ) { harness in
             harness.simulator.setFaults([.tokenSlow], for: Self.hanging)

@@ -185,7 +185,7 @@ import Testing
         try await ProviderWalk.with(
             configure: { configuration in
                 for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
-                    configuration.providers[index].backChannelLogout = false
+                    configuration.providers[index].backchannelLogout = false
                 }
             }
         ) { walk in

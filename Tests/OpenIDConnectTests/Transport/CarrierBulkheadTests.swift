@@ -132,7 +132,7 @@ struct CarrierBulkheadTests {
 
     @Test("Resources for signed-in users leave half of the places to sign-ins")
     func resources() async throws {
-        let stage = try await Stage { $0.bulkhead.maximumUnderWay = 4 }
+        let stage = try await Stage { $0.bulkhead.maximumInFlight = 4 }
         let gate = Gate()
         let url = try #require(EndpointURL(FakeCarrier.userInfoURL, policy: .httpsOnly))
         stage.carrier.change { $0.gates[url.text] = gate }
@@ -153,7 +153,7 @@ struct CarrierBulkheadTests {
 
     @Test("The requests under way are limited, and the next is refused at once without spending its code")
     func limit() async throws {
-        let stage = try await Stage { $0.bulkhead.maximumUnderWay = 3 }
+        let stage = try await Stage { $0.bulkhead.maximumInFlight = 3 }
         let gate = Gate()
         stage.carrier.change { $0.gates[FakeCarrier.tokenURL] = gate }
         let waiting = (0..<3).map { _ in Task { await stage.exchange() } }

@@ -32,10 +32,10 @@ final class SingleFlightTests: Sendable {
     @Test("Callers of one key share an operation; the next caller after its end begins another")
     func shared() async {
         let callers = [call("a"), call("a"), call("a")]
-        #expect(flights.isUnderWay("a"))
+        #expect(flights.isInFlight("a"))
         gate.open()
         for caller in callers { #expect(await caller.value == 1) }
-        #expect(!flights.isUnderWay("a"))
+        #expect(!flights.isInFlight("a"))
         #expect(await run("a") == 2)
     }
 
@@ -44,7 +44,7 @@ final class SingleFlightTests: Sendable {
         async let first = run("a")
         async let second = run("b")
         await gate.untilWaiting(2)
-        #expect(!flights.isUnderWay("c"))
+        #expect(!flights.isInFlight("c"))
         gate.open()
         #expect(await Set([first, second]) == [1, 2])
     }
@@ -63,7 +63,7 @@ final class SingleFlightTests: Sendable {
         let caller = Task { await run("a") }
         await gate.untilWaiting()
         caller.cancel()
-        #expect(flights.isUnderWay("a"))
+        #expect(flights.isInFlight("a"))
         gate.open()
         #expect(await caller.value == 1)
     }
