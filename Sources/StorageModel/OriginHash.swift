@@ -1,11 +1,12 @@
 import Crypto
 
-/// Names the origin of a session: half of a SHA-256, because subjects and providers' session ids are not stored with it.
+/// Identifies the origin of a session by half of a SHA-256, because subjects and providers' session ids are not stored
+/// with it.
 package enum OriginHash {
-    /// Of the identity that signed in: 16 bytes.
+    /// The hash of the identity that signed in: 16 bytes.
     package static func of(_ identity: Identity) -> [UInt8] { hash("identity", identity.issuer, identity.subject) }
 
-    /// Of the session at the provider: 16 bytes.
+    /// The hash of the session at the provider: 16 bytes.
     package static func of(_ session: ProviderSession) -> [UInt8] { hash("session", session.issuer, session.id) }
 
     private static func hash(_ texts: String...) -> [UInt8] {

@@ -1,25 +1,26 @@
-/// The store could not do what was asked, or cannot say whether it did.
-public struct StorageError: Error, Sendable, Hashable {
-    public enum Code: String, Sendable, CaseIterable {
-        /// Cannot be opened or reached, or is locked for longer than is sensible.
+/// A failure of the store, or an unknown outcome.
+package struct StorageError: Error, Sendable, Hashable {
+    /// The kind of failure; stable.
+    package enum Code: String, Sendable, CaseIterable {
+        /// The database cannot be opened or reached, or stays locked for too long.
         case unavailable
-        /// The disk has no room or refuses to write.
+        /// The disk is full or refuses to write.
         case full
-        /// Its content is not what this version wrote.
+        /// The content is not what this version wrote.
         case corrupt
-        /// A record of the same key (a token's hash) is there already; nothing was stored.
+        /// A record of the same key (a token's hash) exists; nothing was stored.
         case conflict
         /// Too many calls are waiting.
         case overloaded
-        /// It was closed.
+        /// The store was closed.
         case closed
     }
 
-    public let code: Code
-    /// What the database said: statements, never the values bound to them.
-    public let reason: String
+    package let code: Code
+    /// The database's message, with statements but never the values bound to them.
+    package let reason: String
 
-    public init(_ code: Code, reason: String) {
+    package init(_ code: Code, reason: String) {
         self.code = code
         self.reason = reason
     }

@@ -1,7 +1,7 @@
-/// What has changed in the database, perhaps by another process.
-public enum StoreChange: Sendable, Hashable {
-    /// A user, or the user's sessions: some have ended, or the profile has become another.
+/// A change of the database, by any process.
+package enum StoreChange: Sendable, Hashable {
+    /// The user's profile has changed, or sessions of the user have ended.
     case user(UserID)
-    /// Some changes may not have been told of.
+    /// Some changes may have gone unreported.
     case anything
 }

@@ -3,11 +3,11 @@ import Crypto
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
 ///
 /// Four words instead of an array, so that a look-up allocates nothing.
-public struct TokenHash: Sendable {
+package struct TokenHash: Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Hashes the UTF-8 bytes of a text.
-    public init(sha256Of text: String) {
+    package init(sha256Of text: String) {
         var hasher = SHA256()
         var text = text
         text.withUTF8 { hasher.update(bufferPointer: UnsafeRawBufferPointer($0)) }
@@ -15,22 +15,22 @@ public struct TokenHash: Sendable {
     }
 
     /// Takes a hash from a database column or a configuration file; nil unless there are 32 bytes.
-    public init?(_ bytes: UnsafeRawBufferPointer) {
+    package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 32 else { return nil }
         words = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
     }
 
     /// Takes a hash from a database column or a configuration file; nil unless there are 32 bytes.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard let hash = bytes.withUnsafeBytes({ TokenHash($0) }) else { return nil }
         self = hash
     }
 
-    /// The first word: stands for the secret where a number is enough, such as the key of a rate limit.
-    public var number: UInt64 { words.0 }
+    /// The first word: identifies the secret where a number is enough, such as the key of a rate limit.
+    package var number: UInt64 { words.0 }
 
     /// The 32 bytes.
-    public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+    package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
     /// Gives the 32 bytes to `body` without a copy.
     package func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
@@ -40,7 +40,7 @@ public struct TokenHash: Sendable {
 
 extension TokenHash: Hashable {
     /// Compares in constant time: the duration does not tell where two hashes differ.
-    public static func == (left: TokenHash, right: TokenHash) -> Bool {
+    package static func == (left: TokenHash, right: TokenHash) -> Bool {
         let difference =
             (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1) | (left.words.2 ^ right.words.2)
             | (left.words.3 ^ right.words.3)
@@ -48,7 +48,7 @@ extension TokenHash: Hashable {
     }
 
     /// Feeds all 32 bytes to the hasher.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }

@@ -4,15 +4,11 @@ import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
 ///
-/// Values are bound and columns read through SQLite's own calls, or libpq's: a sign-in runs several statements, and
-/// GRDB's arguments and rows would cost more than SQLite's work. Statements that change the schema or open transactions which
-/// GRDB should know of do not belong here.
+/// Values are bound and columns read through the C functions of SQLite or libpq: a sign-in runs several statements, and
+/// GRDB's arguments and rows would cost more than SQLite's work. Statements that change the schema, or open a
+/// transaction that GRDB has to know of, do not belong here.
 ///
-/// ```swift
-/// var statement = try CachedStatement(db, "SELECT name FROM users WHERE id = ?")
-/// statement.bind(7)
-/// let name = try statement.next() ? statement.text(0) : nil
-/// ```
+/// Most code runs statements through ``SQLSession/run(_:_:)`` and its siblings.
 struct CachedStatement: ~Copyable {
     /// Nil on PostgreSQL.
     private let statement: Statement?
@@ -22,20 +18,19 @@ struct CachedStatement: ~Copyable {
     private var bound: CInt = 0
     private var bindingResult = SQLITE_OK
 
-    /// - Parameter column: Of an INSERT, the column that the database numbers; ``runForNumber()`` tells the number.
-    init(_ session: SQLSession, _ sql: String, numberedBy column: StaticString? = nil) throws {
+    init(_ session: SQLSession, _ sql: String) throws {
         switch session {
         case .sqlite(let db):
             statement = try db.cachedStatement(sql: sql)
             postgres = nil
         case .postgres(let connection):
             statement = nil
-            postgres = PostgresRun(connection, column.map { "\(sql) RETURNING \($0)" } ?? sql)
+            postgres = PostgresRun(connection, sql)
         }
         handle = statement?.sqliteStatement
     }
 
-    // A statement left in the middle of its rows would hold its snapshot, and with it the write-ahead log.
+    // A statement that is left between two rows would hold its snapshot, and with it the write-ahead log.
     deinit {
         guard let handle else { return }
         sqlite3_reset(handle)
@@ -44,11 +39,17 @@ struct CachedStatement: ~Copyable {
 
     // MARK: Binding, in the order of the statement's question marks
 
-    mutating func bind(_ text: String?) {
-        if let postgres { return postgres.bind(PostgresValue(text)) }
-        guard var text else { return note(sqlite3_bind_null(handle, position())) }
+    /// Binds values, each to one question mark or, for values of several columns, to several.
+    @inline(__always)
+    mutating func bind<each Value: SQLValue>(_ values: repeat each Value) {
+        repeat (each values).bind(to: &self)
+    }
+
+    mutating func bind(_ text: String) {
+        if let postgres { return postgres.parameters.add(text) }
+        var text = text
         let position = position()
-        // By length, since a text may have a NUL inside.
+        // By length, because a text may contain a NUL.
         let result = text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
                 guard let start = characters.baseAddress else { return sqlite3_bind_text(handle, position, "", 0, nil) }
@@ -56,48 +57,24 @@ struct CachedStatement: ~Copyable {
                     handle, position, start, UInt64(characters.count), copied, UInt8(SQLITE_UTF8))
             }
         }
-        note(result)
+        keep(result)
     }
 
     mutating func bind(_ number: Int64) {
-        if let postgres { return postgres.bind(PostgresValue(number)) }
-        note(sqlite3_bind_int64(handle, position(), number))
+        if let postgres { return postgres.parameters.add(number) }
+        keep(sqlite3_bind_int64(handle, position(), number))
     }
 
-    mutating func bind(_ number: Int64?) {
-        if let postgres { return postgres.bind(PostgresValue(number)) }
-        guard let number else { return note(sqlite3_bind_null(handle, position())) }
-        bind(number)
+    mutating func bind(_ bytes: UnsafeRawBufferPointer) {
+        if let postgres { return postgres.parameters.add(bytes) }
+        // An address of nil would bind NULL.
+        guard let start = bytes.baseAddress else { return keep(sqlite3_bind_zeroblob(handle, position(), 0)) }
+        keep(sqlite3_bind_blob64(handle, position(), start, UInt64(bytes.count), copied))
     }
 
-    mutating func bind(_ hash: TokenHash) {
-        if let postgres { return postgres.bind(PostgresValue(blob: hash.bytes)) }
-        let position = position()
-        note(
-            hash.withUnsafeBytes { bytes in
-                sqlite3_bind_blob64(handle, position, bytes.baseAddress, UInt64(bytes.count), copied)
-            })
-    }
-
-    mutating func bind(_ hash: TokenHash?) {
-        if let postgres { return postgres.bind(PostgresValue(blob: hash?.bytes)) }
-        guard let hash else { return note(sqlite3_bind_null(handle, position())) }
-        bind(hash)
-    }
-
-    mutating func bind(blob bytes: [UInt8]) {
-        if let postgres { return postgres.bind(PostgresValue(blob: bytes)) }
-        let position = position()
-        let result = bytes.withUnsafeBytes { bytes in
-            sqlite3_bind_blob64(handle, position, bytes.baseAddress, UInt64(bytes.count), copied)
-        }
-        note(result)
-    }
-
-    mutating func bind(blob bytes: [UInt8]?) {
-        if let postgres { return postgres.bind(PostgresValue(blob: bytes)) }
-        guard let bytes else { return note(sqlite3_bind_null(handle, position())) }
-        bind(blob: bytes)
+    mutating func bindNull(_ kind: TableShape.Kind) {
+        if let postgres { return postgres.parameters.addNull(kind) }
+        keep(sqlite3_bind_null(handle, position()))
     }
 
     private mutating func position() -> CInt {
@@ -105,7 +82,7 @@ struct CachedStatement: ~Copyable {
         return bound
     }
 
-    private mutating func note(_ result: CInt) {
+    private mutating func keep(_ result: CInt) {
         if bindingResult == SQLITE_OK { bindingResult = result }
     }
 
@@ -127,23 +104,13 @@ struct CachedStatement: ~Copyable {
         while try next() {}
     }
 
-    /// Runs an INSERT of one row and returns the number that the row got.
-    func runForNumber() throws -> Int64 {
-        if let postgres {
-            guard try postgres.next() else { throw StorageError(.corrupt, reason: "no number came of: \(sql)") }
-            return postgres.number(0)
-        }
-        try run()
-        return sqlite3_last_insert_rowid(sqlite3_db_handle(handle))
-    }
-
     private func failure(_ result: CInt) -> DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: result),
             message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))), sql: statement?.sql)
     }
 
-    // MARK: Reading the row stepped to, by column from 0
+    // MARK: Reading the current row, by column from 0
 
     var isPostgres: Bool { postgres != nil }
 
@@ -157,40 +124,38 @@ struct CachedStatement: ~Copyable {
         return sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// The text, or nil for NULL.
-    func text(_ column: CInt) -> String? {
+    /// The text; nil for NULL.
+    func optionalText(_ column: CInt) -> String? {
         if let postgres { return postgres.text(column) }
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// The bytes; none for NULL.
-    func blob(_ column: CInt) -> [UInt8] {
-        if let postgres { return postgres.bytes(column) }
-        guard let start = sqlite3_column_blob(handle, column) else { return [] }
-        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    /// Gives the bytes to `body`; none for NULL.
+    private func withBytes<Value>(_ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        if let postgres { return body(postgres.bytes(column)) }
+        // The length is asked for after the address, as SQLite's documentation of both demands.
+        let start = sqlite3_column_blob(handle, column)
+        return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
+
+    /// The bytes; none for NULL.
+    func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
+
+    /// The hash; nil for NULL.
+    func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
 
     /// The hash in a column that is declared NOT NULL.
-    func hash(_ column: CInt) throws -> TokenHash {
-        if let hash = optionalHash(column) { return hash }
-        throw StorageError(.corrupt, reason: "a hash does not have 32 bytes in: \(sql)")
-    }
+    func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }
 
-    /// The hash in a column; nil for NULL.
-    func optionalHash(_ column: CInt) -> TokenHash? {
-        if let postgres { return postgres.hash(column) }
-        guard let start = sqlite3_column_blob(handle, column) else { return nil }
-        return TokenHash(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
-    }
+    /// The text in a column that is declared NOT NULL.
+    func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }
 
-    private var sql: String { statement?.sql ?? postgres?.sql ?? "" }
-
-    /// The text of a column that is declared NOT NULL.
-    func requiredText(_ column: CInt) throws -> String {
-        if let text = text(column) { return text }
-        throw StorageError(.corrupt, reason: "a required text is missing in: \(sql)")
+    private func required<Value>(_ value: Value?, _ kind: StaticString) throws -> Value {
+        if let value { return value }
+        throw StorageError(
+            .corrupt, reason: "a required \(kind) is missing in: \(statement?.sql ?? postgres?.sql ?? "")")
     }
 }
 

@@ -1,7 +1,7 @@
 import StorageModel
 
-/// A connection, and the queue that everything on it is done on.
+/// A connection and the queue that all its work runs on.
 protocol ConnectionExecutor: AnyObject, Sendable {
-    /// Calls back on the executor's queue, with what runs a batch of work there and lets each of it succeed or fail.
+    /// Calls `body` on the executor's queue, with a function that runs a batch there and completes each work in it.
     func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void)
 }

@@ -1,19 +1,19 @@
 import StorageModel
 
-/// Something to be done on a connection for a caller who waits.
+/// Work on a connection for a caller who waits.
 protocol DatabaseWork: AnyObject, Sendable {
-    /// Does it and keeps the result. It may be done again, after what it did has been rolled back.
+    /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
-    /// Gives the kept result to the caller.
+    /// Resumes the caller with the kept result.
     func succeed()
-    /// Tells the caller that nothing was done.
+    /// Resumes the caller with an error: nothing was stored.
     func fail(_ error: StorageError)
 }
 
 /// Work whose caller waits in a continuation.
 ///
-/// `@unchecked`: `result` is touched only on the queue of the connection that the work was given to, which has it from
-/// the start to the resumption; the rest never changes.
+/// `@unchecked`: only the queue of the work's connection touches `result`, until the caller is resumed; the rest never
+/// changes.
 final class AwaitedWork<Success: Sendable>: DatabaseWork, @unchecked Sendable {
     private let body: @Sendable (SQLSession) throws -> Success
     private let caller: CheckedContinuation<Result<Success, StorageError>, Never>

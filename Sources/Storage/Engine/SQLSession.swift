@@ -1,15 +1,20 @@
 package import GRDB
 import StorageModel
 
-/// A connection in the middle of callers' work, as the tables' code sees it: the same code runs on every engine.
+/// A connection during callers' work, as the tables' code sees it: the same code runs on every engine.
 ///
-/// The SQL is written in what the engines have in common: `ON CONFLICT` and `RETURNING`, `NULLS FIRST` where NULLs are
-/// ordered, `IS NOT DISTINCT FROM` where they are compared, a name for every subquery that is selected from.
+/// The SQL uses what the engines have in common: `ON CONFLICT` and `RETURNING`, `NULLS FIRST` where NULLs are ordered,
+/// `IS NOT DISTINCT FROM` where they are compared, a name for every subquery that is selected from.
+///
+/// ```swift
+/// try db.run("DELETE FROM users WHERE id = ?", user)
+/// let name = try db.first("SELECT name FROM users WHERE id = ?", user) { row in try row.text(0) }
+/// ```
 package enum SQLSession {
     case sqlite(Database)
     case postgres(PostgresConnection)
 
-    /// Where the engines have no words in common.
+    /// For statements that the engines cannot share.
     var isPostgres: Bool {
         switch self {
         case .sqlite: false
@@ -17,11 +22,82 @@ package enum SQLSession {
         }
     }
 
-    /// How many rows the statement that was run last has changed.
-    var changesCount: Int {
+    /// How many rows the last statement changed.
+    private var changesCount: Int {
         switch self {
         case .sqlite(let db): db.changesCount
         case .postgres(let connection): connection.changesCount
         }
+    }
+
+    /// Runs a statement to its end; returns how many rows it changed.
+    @discardableResult @inline(__always)
+    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        var statement = try CachedStatement(self, sql)
+        statement.bind(repeat each values)
+        try statement.run()
+        return changesCount
+    }
+
+    /// Runs an INSERT of one row; returns the number that the database gave to a column of it.
+    func insert<each Value: SQLValue>(
+        _ sql: String, _ values: repeat each Value, numbering column: StaticString
+    ) throws -> Int64 {
+        switch self {
+        case .sqlite(let db):
+            try run(sql, repeat each values)
+            return db.lastInsertedRowID
+        case .postgres:
+            let number = try first("\(sql) RETURNING \(column)", repeat each values) { $0.number(0) }
+            if let number { return number }
+            throw StorageError(.corrupt, reason: "no number was given by: \(sql)")
+        }
+    }
+
+    /// Reads the first row of a statement; nil if it has none.
+    @inline(__always)
+    func first<each Value: SQLValue, Row>(
+        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+    ) throws -> Row? {
+        var statement = try CachedStatement(self, sql)
+        statement.bind(repeat each values)
+        return try statement.next() ? read(statement) : nil
+    }
+
+    /// Runs a statement that changes one row and has RETURNING; nil if it changed none.
+    ///
+    /// SQLite returns the row before the statement has ended.
+    @inline(__always)
+    func returned<each Value: SQLValue, Row>(
+        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+    ) throws -> Row? {
+        var statement = try CachedStatement(self, sql)
+        statement.bind(repeat each values)
+        guard try statement.next() else { return nil }
+        let row = try read(statement)
+        try statement.run()
+        return row
+    }
+
+    /// Reads all rows of a statement.
+    func all<each Value: SQLValue, Row>(
+        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+    ) throws -> [Row] {
+        var statement = try CachedStatement(self, sql)
+        statement.bind(repeat each values)
+        var rows: [Row] = []
+        while try statement.next() { rows.append(try read(statement)) }
+        return rows
+    }
+
+    /// Whether a query has a row.
+    @inline(__always)
+    func exists<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Bool {
+        try first(sql, repeat each values) { _ in true } ?? false
+    }
+
+    /// The number in the first column of a query's only row, such as a count; 0 if there is no row.
+    func number<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int64 {
+        try first(sql, repeat each values) { $0.number(0) } ?? 0
     }
 }

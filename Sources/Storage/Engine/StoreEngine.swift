@@ -1,15 +1,15 @@
 import StorageModel
 
-/// The database behind a store: who writes, who reads, and how it is closed.
+/// The database of a store: the queues that write and read, and its end.
 protocol StoreEngine: Sendable {
-    /// Does writes, each batch in one transaction.
+    /// Runs writes, each batch in one transaction.
     var writes: WorkQueue { get }
-    /// Does reads, which see every write that was answered before they began.
+    /// Runs reads, which see every write that returned before they began.
     var reads: WorkQueue { get }
-    /// Whether other processes write to the same database as a matter of course.
+    /// Whether several processes use the same database.
     var isShared: Bool { get }
-    /// Has changes told of until it is closed: those of other processes, and of this one too. Where nobody tells, none.
+    /// Calls `onChange` when any process changes a user or session, until the store is closed. SQLite never does.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void)
-    /// Closes the connections, after both queues have come to rest. Blocks.
+    /// Closes the connections, after both queues were drained. Blocks.
     func close() throws(StorageError)
 }

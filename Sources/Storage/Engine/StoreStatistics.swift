@@ -1,32 +1,32 @@
-public import StorageModel
+package import StorageModel
 
-/// What a store has to do, and has done.
-public struct StoreStatistics: Sendable, Hashable {
-    /// Calls that wait for a connection to read with.
-    public var readsWaiting = 0
-    /// Calls that wait for their turn to write.
-    public var writesWaiting = 0
-    /// Commits, each of one write or several.
-    public var commits = 0
+/// The load of a store.
+package struct StoreStatistics: Sendable, Hashable {
+    /// Calls that wait for a reading connection.
+    package var readsWaiting = 0
+    /// Calls that wait to write.
+    package var writesWaiting = 0
+    /// Commits, each of one or several writes.
+    package var commits = 0
 
-    public init() {}
+    package init() {}
 }
 
-/// A call to a store that has ended.
-public struct StoreCall: Sendable, Hashable {
-    public enum Kind: Sendable, Hashable, CaseIterable { case read, write }
+/// A completed call of a store.
+package struct StoreCall: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable, CaseIterable { case read, write }
 
-    public let kind: Kind
-    /// From the call to its end, waiting included.
-    public let nanoseconds: UInt64
-    /// Why it failed, if it did.
-    public let failure: StorageError.Code?
+    package let kind: Kind
+    /// The duration of the call, waiting included.
+    package let nanoseconds: UInt64
+    /// The failure's code, if it failed.
+    package let failure: StorageError.Code?
 }
 
-/// Is told of every call as it ends; has to be quick.
-public typealias StoreObserver = @Sendable (StoreCall) -> Void
+/// Receives every call as it ends; must return quickly.
+package typealias StoreObserver = @Sendable (StoreCall) -> Void
 
-/// Runs before and after each call that reaches a queue, and may delay it or fail it: tests script a store's failures so.
+/// Runs before and after each call, and may delay or fail it: tests script a store's failures with it.
 package typealias StoreInterceptor =
     @Sendable (_ operation: StaticString, StoreCall.Kind, InterceptedMoment) async throws(StorageError) -> Void
 
@@ -36,14 +36,14 @@ package enum InterceptedMoment: Sendable {
     case after
 }
 
-/// Who follows a store's calls.
+/// What follows a store's calls.
 struct StoreHooks: Sendable {
     var observer: StoreObserver?
     var interceptor: StoreInterceptor?
 }
 
 extension SQLStore {
-    public var statistics: StoreStatistics {
+    package var statistics: StoreStatistics {
         var statistics = StoreStatistics()
         statistics.readsWaiting = reads.waitingCount
         statistics.writesWaiting = writes.waitingCount

@@ -2,11 +2,11 @@ import Primitives
 package import StorageModel
 import Synchronization
 
-/// Brings callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
+/// Gives callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
 /// cooperative threads.
 ///
-/// A connection that is idle is woken for the first work to come and takes it at once. What comes while all are busy
-/// waits, and goes together in the next batch: one wake-up and one lock for many callers.
+/// An idle connection is woken for the first work and runs it at once. Work that arrives while all are busy waits and
+/// forms the next batch: one wake-up and one lock for many callers.
 package final class WorkQueue: Sendable {
     private struct State {
         var waiting: [any DatabaseWork] = []
@@ -44,10 +44,10 @@ package final class WorkQueue: Sendable {
     /// How many callers wait for a connection.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// How many batches have been begun.
+    /// How many batches have begun.
     package var batchCount: Int { state.withLock { $0.batches } }
 
-    /// Does something on a connection and returns its result. Cancelling the calling task does not stop it.
+    /// Runs `body` on a connection and returns its result. Cancelling the calling task does not stop it.
     package func submit<Success: Sendable>(
         as operation: StaticString = #function, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
@@ -64,7 +64,7 @@ package final class WorkQueue: Sendable {
         return value
     }
 
-    /// Takes no more work, and returns when all that was admitted is done and every connection is idle.
+    /// Refuses further work, and returns when all admitted work is done and every connection is idle.
     func drain() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let hasToWait = state.withLock { state in
@@ -98,7 +98,7 @@ package final class WorkQueue: Sendable {
         while let batch = nextBatch(for: executor) { run(batch) }
     }
 
-    /// What waits, up to a batch; nil if nothing does: then the connection is idle.
+    /// The waiting work, up to a batch; nil if there is none: then the connection becomes idle.
     private func nextBatch(for executor: any ConnectionExecutor) -> [any DatabaseWork]? {
         let (batch, resting) = state.withLock { state -> ([any DatabaseWork]?, [CheckedContinuation<Void, Never>]) in
             guard state.waiting.isEmpty else {

@@ -1,21 +1,21 @@
 import GRDB
-public import StorageModel
+package import StorageModel
 
-/// A copy of a database in one file, that can be put in its place again.
-public struct DatabaseBackup: Sendable, Hashable {
-    /// In bytes.
-    public let size: Int64
-    /// How many steps the database had been through.
-    public let steps: Int
+/// A copy of a database in one file, which can be restored.
+package struct DatabaseBackup: Sendable, Hashable {
+    /// The file's size in bytes.
+    package let size: Int64
+    /// How many migrations the database had.
+    package let steps: Int
 
-    /// Copies the database that a configuration names as it is at one moment, also while servers read and write it. Blocks.
+    /// Copies the configured database as of one moment, while servers may read and write it. Blocks.
     ///
-    /// The copy is written beside its place under another name, looked through, flushed, and then named: there is a whole
-    /// backup or none. It is for its owner's eyes only.
+    /// The copy is written under a temporary name, checked, flushed, and then renamed: there is a complete backup or
+    /// none. Its mode is 0600.
     ///
-    /// - Parameter replaces: Whether a file that is at the path gives way.
+    /// - Parameter replaces: Whether an existing file at the path is replaced.
     /// - Throws: ``StorageError``, and then there is no new file.
-    public static func make(
+    package static func make(
         of configuration: SQLiteConfiguration, at path: String, replaces: Bool
     ) throws(StorageError) -> DatabaseBackup {
         let (database, target) = (try DatabaseFile(configuration.path), try DatabaseFile(path).path)
@@ -36,7 +36,7 @@ public struct DatabaseBackup: Sendable, Hashable {
         }
     }
 
-    /// Above all, a backup never takes the place of the database, or of what belongs to it.
+    /// Above all, a backup never overwrites the database or the files that belong to it.
     private static func refuse(_ path: String, as database: String, replaces: Bool) throws(StorageError) {
         guard let there = WholeFile.Attributes(path) else { return }
         for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -53,7 +53,7 @@ public struct DatabaseBackup: Sendable, Hashable {
         }
     }
 
-    /// In one step: the copy is of one moment, and those who write meanwhile do not have it begin anew.
+    /// In one step: the copy is of one moment, and concurrent writes do not restart it.
     private static func copy(
         _ database: String, _ configuration: SQLiteConfiguration, into path: String
     ) throws -> DatabaseBackup {
@@ -72,7 +72,7 @@ public struct DatabaseBackup: Sendable, Hashable {
     }
 }
 
-/// A database in a file that nobody else has open.
+/// A database in a file that no other process has open.
 enum DetachedDatabase {
     static let settings: Configuration = {
         var settings = Configuration()
@@ -81,25 +81,25 @@ enum DetachedDatabase {
         settings.publicStatementArguments = false
         settings.allowsUnsafeTransactions = true
         settings.prepareDatabase { db in
-            // It may have come from anywhere: nothing that stands in its schema is run, and no page is believed.
+            // The file is untrusted: nothing in its schema is run, and every page is checked.
             try db.execute(sql: "PRAGMA trusted_schema = OFF")
             try db.execute(sql: "PRAGMA cell_size_check = ON")
             try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            // Until it has its name, nobody misses it.
+            // Until it is renamed, its loss does not matter.
             try db.execute(sql: "PRAGMA synchronous = OFF")
         }
         return settings
     }()
 
-    /// Sees that all of it is in the one file, with no log beside it.
+    /// Ensures that all content is in the one file, without a log beside it.
     static func settle(_ db: Database) throws {
         let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") ?? ""
         guard mode == "delete" else {
-            throw StorageError(.unavailable, reason: "its log cannot be put away (journal_mode is \(mode))")
+            throw StorageError(.unavailable, reason: "its log cannot be removed (journal_mode is \(mode))")
         }
     }
 
-    /// Looks through all of its pages, indexes and references.
+    /// Checks all pages, indexes and references.
     static func check(_ db: Database) throws {
         let found = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "nothing was found"
         guard found == "ok" else { throw StorageError(.corrupt, reason: "it is damaged: \(found)") }

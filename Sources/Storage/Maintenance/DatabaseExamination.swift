@@ -1,24 +1,24 @@
 import GRDB
-public import StorageModel
+package import StorageModel
 
-/// What there is to say of a database without changing it.
-public struct DatabaseExamination: Sendable, Hashable {
-    public enum Schema: Sendable, Hashable {
-        /// There is no database yet; the first start makes it.
+/// The state of a database, read without changing it.
+package struct DatabaseExamination: Sendable, Hashable {
+    package enum Schema: Sendable, Hashable {
+        /// There is no database yet; the first start makes one.
         case missing
-        /// How many of this version's steps it has gone through; the next start does the rest.
+        /// How many of this version's migrations it has; the next start runs the rest.
         case present(steps: Int, of: Int)
     }
 
-    public let schema: Schema
-    /// Bytes that there is room for on its disk; nil where that is a server's.
-    public let freeBytes: UInt64?
-    /// How many rows of provider tokens are under each key.
-    public let tokenKeys: [String: Int]
+    package let schema: Schema
+    /// The free bytes on its disk; nil for PostgreSQL.
+    package let freeBytes: UInt64?
+    /// How many rows of provider tokens are encrypted with each key.
+    package let tokenKeys: [String: Int]
 
-    /// Looks at a PostgreSQL database. Blocks.
+    /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a store would.
-    public init(_ configuration: PostgresConfiguration) throws(StorageError) {
+    package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         freeBytes = nil
         (schema, tokenKeys) = try PostgresSchema.withConnection(configuration) {
             connection throws -> (Schema, [String: Int]) in
@@ -30,9 +30,9 @@ public struct DatabaseExamination: Sendable, Hashable {
         }
     }
 
-    /// Looks at the database that a configuration names, which a server may be using meanwhile. Blocks.
+    /// Reads the configured SQLite database, which a server may be using. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLiteStore`` would.
-    public init(_ configuration: SQLiteConfiguration) throws(StorageError) {
+    package init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let size = try file.size()
         freeBytes = try file.freeBytes()

@@ -1,14 +1,14 @@
 import GRDB
-public import StorageModel
+package import StorageModel
 
-/// Where a database is, of whatever kind.
-public enum DatabaseLocation: Sendable {
+/// The location of a database on either engine.
+package enum DatabaseLocation: Sendable {
     case sqlite(SQLiteConfiguration)
     case postgres(PostgresConfiguration)
 
     /// Which schema migrations were applied and which are pending. Blocks.
     /// - Throws: ``StorageError`` as opening a ``SQLStore`` does.
-    public func steps() throws(StorageError) -> DatabaseSteps {
+    package func steps() throws(StorageError) -> DatabaseSteps {
         switch self {
         case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
         case .postgres(let postgres): try DatabaseSteps(of: postgres)
@@ -27,11 +27,11 @@ public enum DatabaseLocation: Sendable {
         }
     }
 
-    /// Does something in one transaction of a database that no server has open; nobody else writes into it meanwhile.
+    /// Runs `body` in one transaction of a database that no server has open; no other process writes to it meanwhile.
     ///
-    /// - Parameter name: What to call the database in errors.
-    /// - Throws: Whatever `body` throws, and ``StorageError``; then nothing that it did is stored. ``UnknownOutcome`` if
-    ///   that cannot be told.
+    /// - Parameter name: The database's name in errors.
+    /// - Throws: The error of `body`, or ``StorageError``; then nothing was stored. ``UnknownOutcome`` if it is unknown
+    ///   whether something was.
     func alone<Value>(
         as name: String, _ tables: [TableShape], _ body: (SQLSession) throws -> Value
     ) throws -> Value {
@@ -41,7 +41,7 @@ public enum DatabaseLocation: Sendable {
         }
     }
 
-    /// Nobody answered whether a transaction was stored.
+    /// It is unknown whether a transaction was stored, because its commit was not confirmed.
     struct UnknownOutcome: Error {
         let reason: String
     }
@@ -84,15 +84,15 @@ public enum DatabaseLocation: Sendable {
         var outcome: Result<Value, UnknownOutcome>?
         try PostgresSchema.withConnection(configuration) { connection in
             guard try PostgresPresence.takeAlone(on: connection) else { throw inUse(name) }
-            // What is read has to be of one moment; and the other database may need long for its part.
+            // All reads must be of one moment, and the other database may take long.
             try connection.script(
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 0")
-            // Before anything is read: only then the moment begins.
+            // Before the first read, which starts the snapshot.
             try connection.script("LOCK TABLE \(tables.map(\.name).joined(separator: ", ")) IN EXCLUSIVE MODE")
             let value = try body(.postgres(connection))
             do {
                 guard try connection.commit() else {
-                    throw StorageError(.unavailable, reason: "the PostgreSQL server undid the transaction")
+                    throw StorageError(.unavailable, reason: "the PostgreSQL server rolled the transaction back")
                 }
                 outcome = .success(value)
             } catch let error as PostgresError where error.endsConnection {

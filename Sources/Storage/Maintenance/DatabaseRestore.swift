@@ -1,23 +1,23 @@
 import GRDB
-public import StorageModel
+package import StorageModel
 
-/// A backup that was put in the place of a database.
-public struct DatabaseRestore: Sendable, Hashable {
-    /// How many steps the backup had been through, and how many this version has; the next start does the rest.
-    public let steps: Int
-    public let allSteps: Int
-    /// Where the former database is now; nil if there was none.
-    public let former: String?
+/// A backup that was restored.
+package struct DatabaseRestore: Sendable, Hashable {
+    /// How many migrations the backup had, and how many this version has; the next start runs the rest.
+    package let steps: Int
+    package let allSteps: Int
+    /// The path of the former database; nil if there was none.
+    package let former: String?
 
-    /// Puts a backup in the place of the database that a configuration names. Blocks.
+    /// Replaces the configured database with a backup. Blocks.
     ///
-    /// The backup is copied first, and the copy is looked through: it has to be whole, of this version or an older one,
-    /// and to have the tables, indexes and triggers of that version and no others. The former database is kept beside.
-    /// A crash in between leaves the former database, or the new one.
+    /// The backup is copied first, and the copy is checked: it must be undamaged, of this version or an older one, and
+    /// have exactly the tables, indexes and triggers of that version. The former database is kept. A crash in between
+    /// leaves the former database or the new one.
     ///
-    /// - Parameter mark: What the former database's name ends with.
-    /// - Throws: ``StorageError``, and then the database is as it was: also where a server has it open.
-    public static func run(
+    /// - Parameter mark: The suffix of the former database's name.
+    /// - Throws: ``StorageError``, and then the database is unchanged; also if a server has it open.
+    package static func run(
         from path: String, to configuration: SQLiteConfiguration, mark: String
     ) throws(StorageError) -> DatabaseRestore {
         let (backup, database) = (try DatabaseFile(path).path, try DatabaseFile(configuration.path).path)
@@ -40,7 +40,7 @@ public struct DatabaseRestore: Sendable, Hashable {
     private static let inUse = StorageError(
         .unavailable, reason: "the database is open in another process; stop the servers that use it first")
 
-    /// What can be told before anything is copied.
+    /// The checks before the copy.
     private static func refuse(_ backup: String, for database: String) throws(StorageError) {
         guard let found = WholeFile.Attributes(backup) else {
             throw StorageError(.unavailable, reason: "there is no such file")
@@ -58,7 +58,7 @@ public struct DatabaseRestore: Sendable, Hashable {
         }
     }
 
-    /// - Returns: How many steps it has been through.
+    /// - Returns: How many migrations it has.
     private static func examine(_ db: Database) throws -> Int {
         try DetachedDatabase.settle(db)
         try Schema.validate(db)
@@ -76,7 +76,7 @@ public struct DatabaseRestore: Sendable, Hashable {
         return applied.count
     }
 
-    /// All that a schema has: what is not in it cannot be run by it.
+    /// The whole schema, as texts to compare: code that is not in it cannot run.
     private static func objects(_ db: Database) throws -> Set<String> {
         let sql = """
             SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
@@ -114,7 +114,7 @@ public struct DatabaseRestore: Sendable, Hashable {
             try copy.close()
         } catch {
             guard StorageError(error).code == .corrupt else { throw error }
-            // Not a database any more: no server can have it open, and SQLite cannot write into it.
+            // No longer a database: no server can open it, and SQLite cannot write to it.
             try copy.close()
             for suffix in ["", "-wal", "-shm", "-journal"] {
                 try WholeFile.move(database + suffix, to: former + suffix)
@@ -124,8 +124,8 @@ public struct DatabaseRestore: Sendable, Hashable {
         return former
     }
 
-    /// Through SQLite itself, in one transaction under its lock: a server that starts at this moment waits, and then
-    /// finds the new content rather than a file that has lost its name.
+    /// Uses SQLite itself, in one transaction under its lock: a server that starts at this moment waits, and then finds
+    /// the new content, not an unlinked file.
     private static func overwrite(_ database: String, with copy: DatabaseQueue, keeping former: String) throws {
         var settings = Configuration()
         settings.label = "latchkey.restore"

@@ -1,16 +1,16 @@
 import GRDB
-public import StorageModel
+package import StorageModel
 
-/// The steps by which a database comes to the tables of this version.
-public struct DatabaseSteps: Sendable, Hashable {
-    /// What has been done to it, by name and in order.
-    public let done: [String]
-    /// What the next start, or ``run(on:)``, does.
-    public let pending: [String]
+/// The migrations of a database: those done, and those missing.
+package struct DatabaseSteps: Sendable, Hashable {
+    /// The completed migrations, by name, in order.
+    package let done: [String]
+    /// The migrations that the next start, or ``run(on:)``, runs.
+    package let pending: [String]
 
-    /// Looks at the database that a configuration names, which a server may be using meanwhile. Blocks.
+    /// Reads the configured SQLite database, which a server may be using. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
-    public init(of configuration: SQLiteConfiguration) throws(StorageError) {
+    package init(of configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         guard let size = try file.size(), size > 0 else {
             (done, pending) = ([], Schema.migrator.migrations)
@@ -28,28 +28,28 @@ public struct DatabaseSteps: Sendable, Hashable {
         }
     }
 
-    /// Looks at a PostgreSQL database. Blocks.
+    /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
-    public init(of configuration: PostgresConfiguration) throws(StorageError) {
+    package init(of configuration: PostgresConfiguration) throws(StorageError) {
         let pending = try PostgresSchema.withConnection(configuration) { try PostgresSchema.pending($0) }
         self.pending = pending
         done = Schema.migrations.map(\.name).filter { !pending.contains($0) }
     }
 
-    /// Does what is pending on a PostgreSQL database, which has to be there.
-    /// - Returns: As it was before.
-    /// - Throws: ``StorageError``, and then nothing was done.
-    public static func run(on configuration: PostgresConfiguration) throws(StorageError) -> DatabaseSteps {
+    /// Runs the missing migrations on a PostgreSQL database, which must exist.
+    /// - Returns: The state before.
+    /// - Throws: ``StorageError``, and then nothing was changed.
+    package static func run(on configuration: PostgresConfiguration) throws(StorageError) -> DatabaseSteps {
         let before = try DatabaseSteps(of: configuration)
         try PostgresSchema.bringUpToDate(configuration)
         return before
     }
 
-    /// Makes the database if it is not there, and does what is pending. Servers may be running: what one of them does at
-    /// this moment is not done twice.
-    /// - Returns: As it was before.
-    /// - Throws: ``StorageError``; what was done stays done.
-    public static func run(on configuration: SQLiteConfiguration) async throws(StorageError) -> DatabaseSteps {
+    /// Makes the database if it is missing, and runs the missing migrations. Servers may be running: no migration runs
+    /// twice.
+    /// - Returns: The state before.
+    /// - Throws: ``StorageError``; completed migrations stay.
+    package static func run(on configuration: SQLiteConfiguration) async throws(StorageError) -> DatabaseSteps {
         let before = try DatabaseSteps(of: configuration)
         try await SQLStore(configuration: configuration).close()
         return before

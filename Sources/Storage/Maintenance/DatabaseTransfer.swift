@@ -1,37 +1,36 @@
-public import StorageModel
+package import StorageModel
 
-/// A whole database copied into an empty one, of whatever kinds the two are.
-public struct DatabaseTransfer: Sendable, Hashable {
-    public struct Table: Sendable, Hashable {
-        public let name: String
-        public let rows: Int64
+/// A complete copy of a database into an empty one, on either engine.
+package struct DatabaseTransfer: Sendable, Hashable {
+    package struct Table: Sendable, Hashable {
+        package let name: String
+        package let rows: Int64
     }
 
-    /// How far it is.
-    public struct Progress: Sendable, Hashable {
-        public let table: String
-        public let rows: Int64
+    /// The progress of the copy.
+    package struct Progress: Sendable, Hashable {
+        package let table: String
+        package let rows: Int64
         /// How many rows the table has.
-        public let total: Int64
-        /// Whether what was stored is being read again.
-        public let isChecking: Bool
+        package let total: Int64
+        /// Whether the stored rows are being read again.
+        package let isChecking: Bool
     }
 
-    /// What was copied, in the order of the tables.
-    public let tables: [Table]
+    /// The copied tables, in order.
+    package let tables: [Table]
 
-    /// Copies all rows with their numbers, in one transaction of the target; reads them again there, and stores them only
-    /// if they are the same. Blocks.
+    /// Copies all rows with their numbers, in one transaction of the target; reads them again there, and commits only
+    /// if they are identical. Blocks.
     ///
-    /// Both databases are this call's alone meanwhile: one that a server has open is refused, and the source is written to
-    /// by nobody. Of the rows only some are in memory at a time. An interruption, of this process or of a connection,
-    /// leaves the target as it was.
+    /// The call has both databases for itself: a database that a server has open is refused. Only some rows are in
+    /// memory at a time. An interruption of the process or of a connection leaves the target unchanged.
     ///
     /// - Parameters:
-    ///   - target: Has the tables of this version and no rows, or no tables yet: then it gets them.
-    ///   - isCancelled: Asked now and then.
-    /// - Throws: ``StorageError``, and then nothing was copied, unless its reason says that this cannot be told.
-    public static func run(
+    ///   - target: Has the tables of this version and no rows, or no tables yet; then they are made.
+    ///   - isCancelled: Called between batches.
+    /// - Throws: ``StorageError``, and then nothing was copied, unless the reason says that this is unknown.
+    package static func run(
         from source: DatabaseLocation, to target: DatabaseLocation, onProgress: (Progress) -> Void = { _ in },
         isCancelled: () -> Bool = { false }
     ) throws(StorageError) -> DatabaseTransfer {
@@ -54,9 +53,9 @@ public struct DatabaseTransfer: Sendable, Hashable {
             throw StorageError(
                 .unavailable,
                 reason: """
-                    the connection was lost on the way to or from the commit, so that it cannot be told whether the \
-                    target has all of it or nothing; do it again, and if it is done already the target is refused as \
-                    not empty: \(error.reason)
+                    the connection was lost during the commit, so it is unknown whether the target has all rows or \
+                    none; repeat the command: if the rows are there, the target is refused as not empty: \
+                    \(error.reason)
                     """)
         } catch {
             let error = StorageError(error)
@@ -64,7 +63,7 @@ public struct DatabaseTransfer: Sendable, Hashable {
         }
     }
 
-    /// What can be told before anything is opened for writing.
+    /// The checks before a database is opened for writing.
     private static func refuse(_ source: DatabaseLocation, _ target: DatabaseLocation) throws(StorageError) {
         guard !source.isSame(as: target) else {
             throw StorageError(.unavailable, reason: "source and target are the same database")
@@ -125,7 +124,7 @@ public struct DatabaseTransfer: Sendable, Hashable {
             }
             guard stored == read, read.rows == total else {
                 throw StorageError(
-                    .corrupt, reason: "what the target has stored is not what was read from the source")
+                    .corrupt, reason: "the rows stored in the target differ from those of the source")
             }
             try shape.continueNumbers(after: shape.lastNumber(in: from), in: to)
             return Table(name: shape.name, rows: total)

@@ -1,10 +1,10 @@
 import Crypto
 import StorageModel
 
-/// What tells whether a table has the same rows as another, in whatever order.
+/// Tells whether two tables have the same rows, in any order.
 ///
-/// The sum of the rows' hashes: it finds what was lost, doubled or changed on the way. It is no seal against somebody who
-/// changes rows on purpose.
+/// The sum of the rows' hashes: it detects rows that were lost, doubled or changed. It does not protect against
+/// deliberate changes.
 struct TransferDigest: Sendable, Hashable {
     private(set) var rows: Int64 = 0
     private var sums: [UInt64] = [0, 0]

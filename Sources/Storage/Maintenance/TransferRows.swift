@@ -1,6 +1,6 @@
 import StorageModel
 
-/// A value on its way from one database to another.
+/// A value that is copied from one database to another.
 enum TransferValue: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -12,10 +12,10 @@ enum TransferValue: Sendable, Hashable {
 typealias TransferRows = [[TransferValue]]
 
 extension TableShape {
-    /// Rows at a time: what is in memory of a table, however many it has.
+    /// The number of rows in memory at a time.
     private static let batch = 500
 
-    /// Hands out all rows, some at a time.
+    /// Reads all rows, in batches.
     func readRows(in db: SQLSession, _ body: (TransferRows) throws -> Void) throws {
         switch db {
         case .sqlite: try readOneAfterTheOther(in: db, body)
@@ -24,13 +24,11 @@ extension TableShape {
     }
 
     func rowCount(in db: SQLSession) throws -> Int64 {
-        let query = try CachedStatement(db, "SELECT count(*) FROM \(name)")
-        return try query.next() ? query.number(0) : 0
+        try db.number("SELECT count(*) FROM \(name)")
     }
 
     func isEmpty(in db: SQLSession) throws -> Bool {
-        let query = try CachedStatement(db, "SELECT 1 FROM \(name) LIMIT 1")
-        return try !query.next()
+        try !db.exists("SELECT 1 FROM \(name) LIMIT 1")
     }
 
     private func readOneAfterTheOther(in db: SQLSession, _ body: (TransferRows) throws -> Void) throws {
@@ -45,16 +43,15 @@ extension TableShape {
         if !rows.isEmpty { try body(rows) }
     }
 
-    /// libpq would keep all rows of a plain SELECT in memory.
+    /// Through a cursor, because libpq keeps all rows of a plain SELECT in memory.
     private func readThroughCursor(
         on connection: PostgresConnection, _ body: (TransferRows) throws -> Void
     ) throws {
         let cursor = "rows_of_\(name)"
         try connection.script("DECLARE \(cursor) NO SCROLL CURSOR FOR SELECT \(columnNames) FROM \(name)")
         while true {
-            var rows: TransferRows = []
-            let query = try CachedStatement(.postgres(connection), "FETCH FORWARD \(Self.batch) FROM \(cursor)")
-            while try query.next() { rows.append(try values(in: query)) }
+            let rows = try SQLSession.postgres(connection).all(
+                "FETCH FORWARD \(Self.batch) FROM \(cursor)", read: values(in:))
             if rows.isEmpty { break }
             try body(rows)
         }
@@ -79,37 +76,36 @@ extension TableShape {
         return values
     }
 
-    /// SQLite takes any bytes for a text, and PostgreSQL does not.
+    /// SQLite accepts any bytes as a text; PostgreSQL does not.
     private func text(
         in query: borrowing CachedStatement, _ position: CInt, _ column: Column
     ) throws -> String {
-        guard let text = query.text(position) else {
+        guard let text = query.optionalText(position) else {
             throw StorageError(.corrupt, reason: "a value of \(name).\(column.name) cannot be read")
         }
         guard !query.isPostgres, !text.utf8.elementsEqual(query.blob(position)) else { return text }
         throw StorageError(
             .corrupt,
             reason: """
-                a text in the column \(column.name) of the table \(name) is not UTF-8, and could not be the same \
-                afterwards; correct it in the source, or delete its row there
+                a text in the column \(column.name) of the table \(name) is not UTF-8 and cannot be copied \
+                unchanged; correct it in the source, or delete its row there
                 """)
     }
 
-    /// Stores rows as they are, with their numbers.
+    /// Stores rows unchanged, with their numbers.
     func insert(_ rows: TransferRows, in db: SQLSession) throws {
         switch db {
         case .sqlite:
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
             for row in rows {
                 var statement = try CachedStatement(db, "INSERT INTO \(name) (\(columnNames)) VALUES (\(marks))")
-                for (value, column) in zip(row, columns) { statement.bind(value, as: column.kind) }
+                for (value, column) in zip(row, columns) { value.bind(to: &statement, as: column.kind) }
                 try statement.run()
             }
         case .postgres(let connection):
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
-            let arrays = columns.indices.map { index in
-                PostgresValue(array: rows.map { $0[index] }, of: columns[index].kind)
-            }
+            var arrays = PostgresParameters()
+            for index in columns.indices { arrays.add(array: rows.map { $0[index] }, of: columns[index].kind) }
             _ = try connection.run(
                 "INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(marks))", arrays)
         }
@@ -117,52 +113,48 @@ extension TableShape {
 
     // MARK: Numbers
 
-    /// The highest number that was ever given to a row; 0 if none was.
+    /// The highest number that a row ever had; 0 if there was none.
     func lastNumber(in db: SQLSession) throws -> Int64 {
         guard let numbered else { return 0 }
-        let highest = try number("SELECT coalesce(max(\(numbered)), 0) FROM \(name)", in: db)
+        let highest = try db.number("SELECT coalesce(max(\(numbered)), 0) FROM \(name)")
         switch db {
         case .sqlite:
             guard remembersNumbers else { return highest }
             return max(
-                highest, try number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '\(name)'", in: db))
+                highest, try db.number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '\(name)'"))
         case .postgres:
-            let query = try CachedStatement(db, "SELECT pg_get_serial_sequence('\(name)', '\(numbered)')")
-            guard try query.next(), let sequence = query.text(0) else { return highest }
+            let sequence = try db.first("SELECT pg_get_serial_sequence('\(name)', '\(numbered)')") {
+                $0.optionalText(0)
+            }
+            guard let sequence = sequence ?? nil else { return highest }
             let given = "SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM \(sequence)"
-            return max(highest, try number(given, in: db))
+            return max(highest, try db.number(given))
         }
     }
 
-    /// Has the next row that is made get the number behind `last`.
+    /// Makes the next row's number `last + 1`.
     func continueNumbers(after last: Int64, in db: SQLSession) throws {
         guard let numbered, last > 0 else { return }
         switch db {
         case .sqlite:
             guard remembersNumbers else { return }
-            try CachedStatement(db, "DELETE FROM sqlite_sequence WHERE name = '\(name)'").run()
-            try CachedStatement(db, "INSERT INTO sqlite_sequence (name, seq) VALUES ('\(name)', \(last))").run()
+            try db.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
+            try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", name, last)
         case .postgres(let connection):
-            // Unlike setval(), this is undone with its transaction.
+            // Unlike setval(), this is rolled back with its transaction.
             try connection.script("ALTER TABLE \(name) ALTER COLUMN \(numbered) RESTART WITH \(last + 1)")
         }
     }
 
-    private func number(_ sql: String, in db: SQLSession) throws -> Int64 {
-        let query = try CachedStatement(db, sql)
-        return try query.next() ? query.number(0) : 0
-    }
 }
 
-extension CachedStatement {
-    fileprivate mutating func bind(_ value: TransferValue, as kind: TableShape.Kind) {
-        switch (value, kind) {
-        case (.integer(let number), _): bind(number)
-        case (.text(let text), _): bind(text)
-        case (.blob(let bytes), _): bind(blob: bytes)
-        case (.null, .integer): bind(Int64?.none)
-        case (.null, .text): bind(String?.none)
-        case (.null, .blob): bind(blob: [UInt8]?.none)
+extension TransferValue {
+    fileprivate func bind(to statement: inout CachedStatement, as kind: TableShape.Kind) {
+        switch self {
+        case .integer(let number): statement.bind(number)
+        case .text(let text): statement.bind(text)
+        case .blob(let bytes): statement.bind(bytes)
+        case .null: statement.bindNull(kind)
         }
     }
 }

@@ -2,9 +2,9 @@ import Glibc
 import Primitives
 import StorageModel
 
-/// Files that are there as a whole or not at all: written under a name of their own, flushed, and then named.
+/// Files that are written completely or not at all: written under a temporary name, flushed, and then renamed.
 enum WholeFile {
-    /// Makes an empty file for its owner's eyes only, beside the one that it is to become.
+    /// Makes an empty temporary file with mode 0600 beside the final one.
     static func make(for path: String) throws(StorageError) -> String {
         let temporary = "\(path).part-\(RandomSource.system.token(bytes: 9))"
         let descriptor = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
@@ -16,19 +16,19 @@ enum WholeFile {
         return temporary
     }
 
-    /// Removes a file that has not come to its name, and what SQLite may have put beside it.
+    /// Removes a temporary file, and the files that SQLite may have made beside it.
     static func discard(_ temporary: String) {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
     }
 
-    /// Gives a file its name, once all of it is on the disk.
-    /// - Parameter replaces: Whether a file that has the name gives way. Otherwise it stays, and this fails.
+    /// Flushes a temporary file to the disk and gives it its final name.
+    /// - Parameter replaces: Whether an existing file is replaced; otherwise this fails.
     static func name(_ temporary: String, _ path: String, replaces: Bool) throws(StorageError) {
         try flush(temporary)
         if replaces {
             guard rename(temporary, path) == 0 else { throw unavailable("the file \(path) cannot be named: \(said)") }
         } else {
-            // Unlike rename(2), link(2) fails where there is a file by now.
+            // Unlike rename(2), link(2) fails if the file exists.
             guard link(temporary, path) == 0 else {
                 throw unavailable(
                     errno == EEXIST ? "there is a file \(path)" : "the file \(path) cannot be named: \(said)")
@@ -38,14 +38,14 @@ enum WholeFile {
         try flush(directory(of: path))
     }
 
-    /// Gives a file another name, where there is one.
+    /// Renames a file, if it exists.
     static func move(_ path: String, to other: String) throws(StorageError) {
         guard rename(path, other) == 0 || errno == ENOENT else {
             throw unavailable("the file \(path) cannot be moved: \(said)")
         }
     }
 
-    /// Sees that a file or directory is on the disk as it is.
+    /// Flushes a file or directory to the disk.
     private static func flush(_ path: String) throws(StorageError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unavailable("\(path) cannot be opened: \(said)") }
@@ -53,9 +53,9 @@ enum WholeFile {
         guard fsync(descriptor) == 0 else { throw StorageError(.full, reason: "\(path) cannot be written: \(said)") }
     }
 
-    /// Copies the content of a file into one that is there and empty.
+    /// Copies a file's content into an existing empty file.
     static func copy(_ path: String, into target: String) throws(StorageError) {
-        // Without O_NONBLOCK the opening of a pipe would wait for a writer.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let source = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw unavailable("the file \(path) cannot be read: \(said)") }
         defer { close(source) }
@@ -88,7 +88,7 @@ enum WholeFile {
         }
     }
 
-    /// What is at a path: its size, and what tells it from any other file; nil if nothing is.
+    /// The file at a path: its size and its identity; nil if there is none.
     struct Attributes: Hashable {
         let device: UInt64
         let number: UInt64
@@ -115,7 +115,7 @@ enum WholeFile {
     /// Whether another process holds any of SQLite's locks on a database (https://www.sqlite.org/lockingv3.html), as
     /// every connection does that has read it.
     ///
-    /// To be asked before this process opens the database: closing a file takes away the locks that it has there.
+    /// Call it before this process opens the database: closing a file releases the process's locks on it.
     static func isLockedByOthers(_ path: String) -> Bool {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

@@ -1,26 +1,26 @@
 import Glibc
 import StorageModel
 
-/// Writes the work of many callers in one serializable transaction, and answers them when it is committed.
+/// Writes the work of many callers in one serializable transaction, and resumes them when it is committed.
 ///
-/// Other connections and other processes write meanwhile. PostgreSQL lets transactions happen only as if one came after
-/// the other, and undoes those that cannot; so all that was written for SQLite's one writer holds here, too. What was
-/// undone is done again, a bounded number of times.
+/// Other connections and processes write at the same time. PostgreSQL commits serializable transactions only if their
+/// effect is that of one after the other, and rolls the rest back; so code written for SQLite's single writer is
+/// correct here, too. A transaction that was rolled back is retried a bounded number of times.
 enum PostgresCommit {
     private enum Outcome {
         case stored
-        /// There is no connection, or no transaction can be begun: other work would fare no better.
+        /// There is no connection, or no transaction can begin: other work would fail, too.
         case notBegun(StorageError)
         /// Nothing of it was stored.
         case undone(any Error)
-        /// The connection was lost on the way to or from the commit.
+        /// The connection was lost during the commit.
         case unknown(StorageError)
     }
 
-    /// Runs a batch and answers every caller in it, none before the commit.
+    /// Runs a batch and resumes every caller in it, none before the commit.
     ///
-    /// If it comes to nothing for a reason that one of its works may be to blame for, each is done again in a transaction
-    /// of its own: so one that cannot be stored fails alone.
+    /// If it fails and one work may be the cause, each work is retried in a transaction of its own, so that only the
+    /// cause fails.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
         var patience = Patience(isAlone: batch.count == 1)
         while true {
@@ -52,14 +52,14 @@ enum PostgresCommit {
         do throws(PostgresError) {
             try connection.script("BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE")
         } catch {
-            // A server that has become a standby takes no writes: another connection may lead to the one that does.
+            // A server that has become a standby refuses writes: a new connection may reach the primary.
             connection.close()
             return error.isLoss ? .undone(error) : .notBegun(StorageError(error))
         }
         do {
             for work in batch { try work.run(on: .postgres(connection)) }
         } catch {
-            // Where that fails the connection is closed, and the server undoes it by itself.
+            // If that fails, the connection is closed and the server rolls back by itself.
             try? connection.script("ROLLBACK")
             return .undone(error)
         }
@@ -69,7 +69,7 @@ enum PostgresCommit {
     private static func commit(on connection: PostgresConnection) -> Outcome {
         do throws(PostgresError) {
             guard try connection.commit() else {
-                return .undone(StorageError(.unavailable, reason: "the PostgreSQL server undid a transaction"))
+                return .undone(StorageError(.unavailable, reason: "the PostgreSQL server rolled a transaction back"))
             }
             return .stored
         } catch {
@@ -77,12 +77,12 @@ enum PostgresCommit {
             return .unknown(
                 StorageError(
                     .unavailable,
-                    reason: "whether a transaction was stored cannot be told, since its commit was not answered: "
+                    reason: "it is unknown whether a transaction was stored, because its commit was not confirmed: "
                         + error.reason))
         }
     }
 
-    /// How often the same is done again.
+    /// How often a transaction is retried.
     private struct Patience {
         let isAlone: Bool
         private var collisions = 0
@@ -98,7 +98,7 @@ enum PostgresCommit {
             if error.isCollision {
                 collisions += 1
                 guard collisions <= (isAlone ? 12 : 3) else { return false }
-                // Those who collided do not start again together.
+                // Transactions that collided do not restart together.
                 usleep(UInt32.random(in: 0...(500 << min(collisions, 6))))
                 return true
             }
@@ -106,7 +106,7 @@ enum PostgresCommit {
                 losses += 1
                 return losses == 1
             }
-            // What another transaction has just stored is seen the next time, and then it is no failure.
+            // A retry sees what the other transaction stored, and then does not fail.
             guard isAlone, error.isConstraint else { return false }
             constraints += 1
             return constraints == 1

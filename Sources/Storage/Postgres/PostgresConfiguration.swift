@@ -1,22 +1,24 @@
-public import Primitives
+package import Primitives
 import StorageModel
 
 /// Which PostgreSQL database to use, and how.
-public struct PostgresConfiguration: Sendable {
-    /// As libpq takes it: `postgres://user:password@host:port/database?sslmode=verify-full`. It may hold a password.
-    public var url: Secret
-    /// The most connections, 2 to 256: a half writes, the rest reads. They are made when they are needed.
-    public var poolSize: Int
-    /// For one statement. The server is told to stop it then; should it not answer, the connection is given up.
-    public var statementTimeout: Duration
-    /// For one attempt to connect.
-    public var connectTimeout: Duration
+package struct PostgresConfiguration: Sendable {
+    /// The URL in libpq's form: `postgres://user:password@host:port/database?sslmode=verify-full`. It may contain a
+    /// password.
+    package var url: Secret
+    /// The most connections, 2 to 256: half of them write, half read. They are opened when needed.
+    package var poolSize: Int
+    /// The time limit of one statement. The server cancels it then; if the server does not respond, the connection is
+    /// closed.
+    package var statementTimeout: Duration
+    /// The time limit of one attempt to connect.
+    package var connectTimeout: Duration
     /// The most writes that share one commit.
-    public var maximumBatch: Int
+    package var maximumBatch: Int
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
-    public var maximumWaiting: Int
+    package var maximumWaiting: Int
 
-    public init(
+    package init(
         url: Secret, poolSize: Int = 8, statementTimeout: Duration = .seconds(5),
         connectTimeout: Duration = .seconds(5), maximumBatch: Int = 32, maximumWaiting: Int = 4_096
     ) {

@@ -3,17 +3,17 @@ import Glibc
 import Primitives
 import StorageModel
 
-/// A connection to a PostgreSQL server, made when it is needed and made again after it was lost.
+/// A connection to a PostgreSQL server, opened when needed and reopened after a loss.
 ///
-/// libpq is used without blocking calls: every wait has an end, whatever the server and the network do. It is all done on
-/// one queue.
+/// Calls libpq without blocking: every wait has a deadline, whatever the server and the network do. Used on one queue
+/// only.
 package final class PostgresConnection {
     let configuration: PostgresConfiguration
     private let gate: ReconnectGate
     private var handle: OpaquePointer?
     /// The names of the statements that the server has prepared for this connection, by their text.
     private var prepared: [String: String] = [:]
-    /// How many rows the statement that was run last has changed.
+    /// How many rows the last statement changed.
     private(set) var changesCount = 0
 
     init(_ configuration: PostgresConfiguration, gate: ReconnectGate) {
@@ -31,19 +31,19 @@ package final class PostgresConnection {
         prepared = [:]
     }
 
-    /// The connection's descriptor, to wait on; nil where there is none.
+    /// The connection's file descriptor, to wait on; nil if there is none.
     var descriptor: CInt? {
         guard let handle else { return nil }
         let descriptor = PQsocket(handle)
         return descriptor >= 0 ? descriptor : nil
     }
 
-    /// Such as 150018; 0 without a connection.
+    /// The server's version, such as 150018; 0 without a connection.
     var serverVersion: CInt { handle.map { PQserverVersion($0) } ?? 0 }
 
     // MARK: Connecting
 
-    /// Sees that there is a connection to work with.
+    /// Connects, unless there is a connection.
     func connect() throws(PostgresError) {
         if let handle, PQstatus(handle) == CONNECTION_OK { return }
         close()
@@ -59,14 +59,14 @@ package final class PostgresConnection {
     }
 
     private func open() throws(PostgresError) {
-        // What libpq says of a URL that it does not understand has all of the URL in it.
+        // libpq's message about an invalid URL contains the URL.
         guard let options = PQconninfoParse(configuration.url.exposed, nil) else {
-            throw unreachable("the URL is not one that libpq understands")
+            throw unreachable("the URL is not valid for libpq")
         }
         PQconninfoFree(options)
         let deadline = ContinuousClock.now + configuration.connectTimeout
         let milliseconds = "\(configuration.statementTimeout.milliseconds)"
-        // What the URL says comes later, and wins. The password of a URL is in libpq's memory from here on.
+        // The URL's settings come later and take precedence. From here on libpq's memory holds the URL's password.
         let settings = [
             ("application_name", "latchkey"), ("client_encoding", "UTF8"), ("keepalives_idle", "30"),
             ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", milliseconds),
@@ -76,7 +76,7 @@ package final class PostgresConnection {
             throw unreachable("there is no memory for a connection")
         }
         handle = opened
-        // An answer beyond what was asked for, such as a notice, goes to nobody's standard error.
+        // Discards notices, which libpq would write to standard error.
         PQsetNoticeProcessor(opened, { _, _ in }, nil)
         var state = PGRES_POLLING_WRITING
         while PQstatus(opened) != CONNECTION_BAD {
@@ -94,7 +94,7 @@ package final class PostgresConnection {
     private func prepareSession(_ handle: OpaquePointer) throws(PostgresError) {
         guard PQsetnonblocking(handle, 1) == 0 else { throw unreachable(message(of: handle)) }
         let milliseconds = configuration.statementTimeout.milliseconds
-        // A transaction whose client is gone gives its locks back.
+        // A transaction whose client has disappeared releases its locks.
         try script(
             """
             SET statement_timeout = \(milliseconds);
@@ -108,7 +108,7 @@ package final class PostgresConnection {
             state: nil, reason: "the PostgreSQL server cannot be reached: \(reason)", endsConnection: true)
     }
 
-    /// What libpq says, on one line. It names host, port and user, and no password.
+    /// libpq's message, on one line. It names host, port and user, but no password.
     private func message(of handle: OpaquePointer) -> String {
         guard let text = PQerrorMessage(handle) else { return "for an unknown reason" }
         let lines = String(cString: text).split(whereSeparator: \.isNewline).map { $0.drop { $0 == "\t" || $0 == " " } }
@@ -117,37 +117,36 @@ package final class PostgresConnection {
 
     // MARK: Statements
 
-    /// Runs statements without values, to which nothing comes back that would be of use.
+    /// Runs statements without values, and discards their results.
     func script(_ sql: String) throws(PostgresError) {
         _ = try run(sql) { handle in PQsendQuery(handle, sql) }
     }
 
-    /// Ends a transaction; false if the server has undone it instead.
+    /// Commits a transaction; false if the server rolled it back instead.
     func commit() throws(PostgresError) -> Bool {
         let result = try run("COMMIT") { handle in PQsendQuery(handle, "COMMIT") }
         return result.command == "COMMIT"
     }
 
-    /// Runs a statement that the server keeps prepared.
-    func run(_ sql: String, _ values: [PostgresValue]) throws(PostgresError) -> PostgresResult {
-        let name = try prepare(sql, values)
-        let lengths = values.map { CInt(clamping: $0.bytes?.count ?? 0) }
-        let formats = [CInt](repeating: 1, count: values.count)
+    /// Runs a statement; the server keeps it prepared.
+    func run(
+        _ sql: String, _ parameters: PostgresParameters = PostgresParameters()
+    ) throws(PostgresError) -> PostgresResult {
+        let name = try prepare(sql, parameters.types)
         let result = try run(sql) { handle in
-            CStrings.with(values.map(\.bytes)) { pointers in
-                PQsendQueryPrepared(handle, name, CInt(values.count), pointers, lengths, formats, 1)
+            parameters.withPointers { pointers, lengths, formats in
+                PQsendQueryPrepared(handle, name, CInt(lengths.count), pointers, lengths, formats, 1)
             }
         }
         changesCount = result.changesCount
         return result
     }
 
-    private func prepare(_ sql: String, _ values: [PostgresValue]) throws(PostgresError) -> String {
+    private func prepare(_ sql: String, _ types: [UInt32]) throws(PostgresError) -> String {
         if let name = prepared[sql] { return name }
         let name = "s\(prepared.count)"
-        let types = values.map(\.kind.rawValue)
         let text = PostgresStatementText.translate(sql)
-        _ = try run(sql) { handle in PQsendPrepare(handle, name, text, CInt(values.count), types) }
+        _ = try run(sql) { handle in PQsendPrepare(handle, name, text, CInt(types.count), types) }
         prepared[sql] = name
         return name
     }
@@ -159,7 +158,7 @@ package final class PostgresConnection {
             throw PostgresError(
                 state: nil, reason: "there is no connection to the PostgreSQL server", endsConnection: true)
         }
-        // The server is the first to give up a statement; then the connection stays.
+        // The server's own time limit ends first, so that the connection survives.
         let deadline = ContinuousClock.now + configuration.statementTimeout + .seconds(1)
         do throws(PostgresError) {
             guard send(handle) == 1 else { throw lost(handle) }
@@ -176,7 +175,7 @@ package final class PostgresConnection {
             switch PQflush(handle) {
             case 0: return
             case 1:
-                // The server may want to be read before it reads.
+                // The server may need its output read before it reads.
                 let events = try wait(POLLIN | POLLOUT, until: deadline, "for the server to take a statement")
                 if events & POLLIN != 0, PQconsumeInput(handle) != 1 { throw lost(handle) }
             default: throw lost(handle)
@@ -184,7 +183,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Of the results of what was sent, the last, or the first that is a failure.
+    /// The last result of the statements sent, or the first failure.
     private func lastResult(
         _ handle: OpaquePointer, of sql: String, until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> PostgresResult {
@@ -192,7 +191,7 @@ package final class PostgresConnection {
         var failure: PostgresError?
         while true {
             while PQisBusy(handle) == 1 {
-                try wait(POLLIN, until: deadline, "for the answer to: \(sql)")
+                try wait(POLLIN, until: deadline, "for the response to: \(sql)")
                 guard PQconsumeInput(handle) == 1 else { throw failure ?? lost(handle) }
             }
             guard let pointer = PQgetResult(handle) else { break }
@@ -216,7 +215,7 @@ package final class PostgresConnection {
             endsConnection: true)
     }
 
-    /// Takes in what the server sends by itself, and returns the contents of the notifications among it.
+    /// Reads what the server sends unasked; returns the payloads of its notifications.
     func notifications() throws(PostgresError) -> [String] {
         guard let handle, PQconsumeInput(handle) == 1 else {
             defer { close() }
@@ -240,25 +239,25 @@ package final class PostgresConnection {
             let left = (deadline - ContinuousClock.now).milliseconds
             guard left > 0 else {
                 throw PostgresError(
-                    state: nil, reason: "the PostgreSQL server did not answer in time (waited \(purpose))",
+                    state: nil, reason: "the PostgreSQL server did not respond in time (waited \(purpose))",
                     endsConnection: true, isSilence: true)
             }
             let ready = poll(&waiting, 1, CInt(clamping: left))
             if ready > 0 { return CInt(waiting.revents) }
-            // An error other than an interruption comes out of libpq's next call.
+            // libpq's next call reports any other error than an interruption.
             if ready < 0 && errno != EINTR { return POLLERR }
         }
     }
 }
 
 extension Duration {
-    /// Rounded up, so that a wait for the rest of a time is never for nothing.
+    /// Rounded up, so that a wait for the remaining time never ends early.
     var milliseconds: Int64 {
         components.seconds * 1_000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
     }
 }
 
-/// Arrays as C takes them, for the length of a call.
+/// Arrays in C's form, for the duration of a call.
 private enum CStrings {
     /// Two arrays of NUL-terminated texts that end with a null pointer.
     static func with<Value>(
@@ -277,25 +276,5 @@ private enum CStrings {
                 body(keys.baseAddress, values.baseAddress)
             }
         }
-    }
-
-    /// An array of pointers to values; null for NULL.
-    static func with<Value>(
-        _ values: [[UInt8]?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
-    ) -> Value {
-        // All values in one piece of memory, and one byte more, so that an empty value has a place, too.
-        let memory = UnsafeMutablePointer<CChar>.allocate(capacity: values.reduce(1) { $0 + ($1?.count ?? 0) })
-        defer { memory.deallocate() }
-        var place = memory
-        let pointers = values.map { value -> UnsafePointer<CChar>? in
-            guard let value else { return nil }
-            let start = place
-            for byte in value {
-                place.pointee = CChar(bitPattern: byte)
-                place += 1
-            }
-            return UnsafePointer(start)
-        }
-        return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
     }
 }

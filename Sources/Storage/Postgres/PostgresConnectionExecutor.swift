@@ -1,9 +1,9 @@
 import Dispatch
 import StorageModel
 
-/// A connection of a pool, and the queue that everything on it is done on; a busy queue has a thread of its own.
+/// A connection of a pool and the queue that all its work runs on; a busy queue has its own thread.
 ///
-/// `@unchecked`: the connection is touched only on the queue.
+/// `@unchecked`: only work on `queue` touches the connection.
 final class PostgresConnectionExecutor: ConnectionExecutor, @unchecked Sendable {
     typealias Runner = @Sendable (_ batch: [any DatabaseWork], _ connection: PostgresConnection) -> Void
 
@@ -11,7 +11,7 @@ final class PostgresConnectionExecutor: ConnectionExecutor, @unchecked Sendable 
     private let queue: DispatchQueue
     private let runBatch: Runner
 
-    /// - Parameter runBatch: Runs the work of a batch and lets each of it succeed or fail.
+    /// - Parameter runBatch: Runs a batch and completes each work in it.
     init(_ configuration: PostgresConfiguration, gate: ReconnectGate, _ label: String, runBatch: @escaping Runner) {
         connection = PostgresConnection(configuration, gate: gate)
         queue = DispatchQueue(label: "latchkey.postgres.\(label)")

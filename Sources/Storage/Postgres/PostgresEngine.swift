@@ -1,14 +1,13 @@
 import StorageModel
 
-/// A database that a PostgreSQL server keeps for any number of processes: half of a pool of connections writes, and half
-/// reads.
+/// A database on a PostgreSQL server, shared by any number of processes: half of the connections write, half read.
 struct PostgresEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
     private let executors: [PostgresConnectionExecutor]
     private let listener: PostgresListener
 
-    /// Connects, and brings the tables up to date. Blocks while it does.
+    /// Connects and migrates the tables. Blocks.
     init(_ configuration: PostgresConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         let gate = ReconnectGate()
         try PostgresSchema.bringUpToDate(configuration)
@@ -38,7 +37,7 @@ struct PostgresEngine: StoreEngine {
     }
 }
 
-/// Reads outside of transactions, as on SQLite: each statement sees what was committed before it.
+/// Reads outside transactions, as on SQLite: each statement sees what was committed before it.
 enum PostgresRead {
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
         for work in batch {
@@ -51,7 +50,7 @@ enum PostgresRead {
         }
     }
 
-    /// That a connection was lost while it was idle shows only when it is used: a read is done again on another one.
+    /// The loss of an idle connection shows only when it is used: the read is retried on a new one.
     private static func read(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
         try connection.connect()
         do {

@@ -1,22 +1,22 @@
 import StorageModel
 
-/// A failure of PostgreSQL, and what it leaves behind.
+/// A failure of PostgreSQL, and the state of the connection after it.
 struct PostgresError: Error {
     /// Five letters and digits (https://www.postgresql.org/docs/15/errcodes-appendix.html); nil where the connection
     /// failed and the server said nothing.
     let state: String?
-    /// Without the values that a statement was given: the server's detail, which has them, is not in it.
+    /// Never contains a statement's values: the server's detail, which does, is left out.
     let reason: String
-    /// Whether the connection is of no use any more.
+    /// Whether the connection is unusable.
     let endsConnection: Bool
 
-    /// Whether it was the client that lost patience with the server.
+    /// Whether the client's own deadline passed.
     var isSilence = false
 
-    /// Whether the connection broke. What it was used for may be done again on another one, unless that was a commit.
+    /// Whether the connection broke. Its work may be retried on another connection, unless that was a commit.
     var isLoss: Bool { endsConnection && !isSilence }
 
-    /// Another transaction was in the way: the same may well succeed when it is done again.
+    /// Whether another transaction caused the failure: a retry may succeed.
     var isCollision: Bool {
         switch state {
         // serialization_failure, deadlock_detected
@@ -25,7 +25,7 @@ struct PostgresError: Error {
         }
     }
 
-    /// Something is there already, or not there any more: it may be that another transaction has just done that.
+    /// Whether a row exists already or no more, perhaps because of another transaction.
     var isConstraint: Bool { state?.hasPrefix("23") ?? false }
 }
 
@@ -45,7 +45,7 @@ extension StorageError.Code {
         switch state {
         // disk_full, io_error
         case "53100", "58030": self = .full
-        // insufficient_privilege: not in these tables' content, but in who may use them.
+        // insufficient_privilege: the tables' content is intact.
         case "42501": self = .unavailable
         default: self.init(class: state.prefix(2))
         }
@@ -54,7 +54,7 @@ extension StorageError.Code {
     private init(class name: Substring) {
         switch name {
         case "23": self = .conflict
-        // Data that do not fit, statements that do not fit the tables, a schema that is not there, and damage.
+        // Unsuitable data, statements that do not match the tables, a missing schema, and damage.
         case "22", "42", "3F", "XX": self = .corrupt
         default: self = .unavailable
         }

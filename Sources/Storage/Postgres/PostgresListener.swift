@@ -4,19 +4,19 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Hears of what other processes change, on a connection of its own that only listens (`LISTEN`).
+/// Receives the changes of other processes on its own connection (`LISTEN`).
 ///
-/// A server tells of a change when it is committed, to those who listen then. So whenever listening begins, at first and
-/// after each loss of the connection, anything may have changed.
+/// The server notifies of a change when it is committed, and only those who listen at that moment. So whenever
+/// listening begins, also after a loss of the connection, anything may have changed.
 ///
-/// `@unchecked`: the bell's ends never change; the rest is behind a lock, or used on the queue only.
+/// `@unchecked`: `isOver` is behind its own lock, only `queue` uses the connection, and the rest never changes.
 final class PostgresListener: @unchecked Sendable {
-    /// What the tables' triggers tell by.
+    /// The channel that the tables' triggers notify.
     static let channel = "latchkey"
 
     private let configuration: PostgresConfiguration
     private let queue = DispatchQueue(label: "latchkey.postgres.listener")
-    /// The ends of a pipe, written to when it is to end.
+    /// The ends of a pipe; a byte written to it ends the listening.
     private let bell: (reading: CInt, writing: CInt)?
     private let isOver = Mutex(false)
 
@@ -33,12 +33,12 @@ final class PostgresListener: @unchecked Sendable {
         close(bell.writing)
     }
 
-    /// Begins, and calls back on its own queue until it is stopped.
+    /// Begins to listen; calls back on its own queue until it is stopped.
     func start(_ onChange: @escaping @Sendable (StoreChange) -> Void) {
         queue.async { self.listen(onChange) }
     }
 
-    /// Blocks until nobody is called back any more.
+    /// Blocks until the last callback has returned.
     func stop() {
         isOver.withLock { $0 = true }
         if let bell {
@@ -69,7 +69,7 @@ final class PostgresListener: @unchecked Sendable {
         var isPresent = false
         while !isOver.withLock({ $0 }) {
             if !isPresent { isPresent = try PostgresPresence.show(on: connection) }
-            // Where nothing comes for long, the connection may be dead without anybody having said so.
+            // After a long silence the connection may be dead without notice.
             if !wait(for: connection.descriptor, .seconds(30)) { try connection.script("SELECT 1") }
             for content in try connection.notifications() {
                 onChange(Int64(content).map { .user(UserID($0)) } ?? .anything)
@@ -77,7 +77,7 @@ final class PostgresListener: @unchecked Sendable {
         }
     }
 
-    /// Waits until there is something to read, or it is to end; false if nothing came in the time.
+    /// Waits for input, or for the end of the listening; false if the time passed.
     @discardableResult
     private func wait(for descriptor: CInt?, _ time: Duration) -> Bool {
         var waiting = [bell?.reading, descriptor].compactMap { $0 }.map {

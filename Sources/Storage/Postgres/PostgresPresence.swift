@@ -1,18 +1,16 @@
 import StorageModel
 
-/// Whether servers use a database at this moment, told by an advisory lock that each of them shares for as long as it is
-/// connected.
+/// Shows whether servers use a database: each holds a shared advisory lock for as long as it is connected.
 enum PostgresPresence {
-    /// The letters "Latc", and the schema: others in the same database are others' business.
+    /// The letters "Latc" and the schema, so that other schemas of the database do not count.
     private static let lock = "(1281455203, hashtext(current_schema()))"
 
-    /// Has others see that this connection's process uses the database, until the connection ends; false if somebody has
-    /// it alone at this moment.
+    /// Takes the shared lock until the connection ends; false if another connection holds the lock exclusively.
     static func show(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         try isGiven("SELECT pg_try_advisory_lock_shared\(lock)", on: connection)
     }
 
-    /// Takes the database until the connection ends; false if others use it.
+    /// Takes the lock exclusively until the connection ends; false if other connections hold it.
     static func takeAlone(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         try isGiven("SELECT pg_try_advisory_lock\(lock)", on: connection)
     }
@@ -20,7 +18,7 @@ enum PostgresPresence {
     private static func isGiven(
         _ sql: String, on connection: PostgresConnection
     ) throws(PostgresError) -> Bool {
-        let result = try connection.run(sql, [])
+        let result = try connection.run(sql)
         return result.rowCount == 1 && result.bytes(0, 0).first == 1
     }
 }

@@ -1,7 +1,7 @@
 import CLatchkeyPostgres
 import StorageModel
 
-/// What came back of a statement: all its rows at once.
+/// A statement's result: all its rows.
 final class PostgresResult {
     private let handle: OpaquePointer
 
@@ -17,7 +17,7 @@ final class PostgresResult {
 
     var changesCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 
-    /// Such as `COMMIT`.
+    /// The command's tag, such as `COMMIT`.
     var command: String { String(cString: PQcmdStatus(handle)) }
 
     func isNull(_ row: CInt, _ column: CInt) -> Bool { PQgetisnull(handle, row, column) == 1 }
@@ -28,14 +28,14 @@ final class PostgresResult {
             start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
     }
 
-    /// What went wrong, if something did. Nothing of the values that were given is in it.
+    /// The failure, if there was one. It contains no value of the statement.
     func failure(of sql: String) -> PostgresError? {
         switch PQresultStatus(handle) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return nil
         default: break
         }
         let state = field(.sqlState)
-        // What is said of data that do not fit may quote them.
+        // The message about an unsuitable value may quote it.
         let message =
             state?.hasPrefix("22") == true
             ? "a value does not fit" : field(.message) ?? Self.line(PQresultErrorMessage(handle))
@@ -43,7 +43,7 @@ final class PostgresResult {
             state: state, reason: "\(message) in: \(sql)", endsConnection: Self.endsConnection(state, field(.severity)))
     }
 
-    /// After these the server has closed the connection, or what it has prepared is not there any more.
+    /// After these the server has closed the connection, or has lost its prepared statements.
     private static func endsConnection(_ state: String?, _ severity: String?) -> Bool {
         severity == "FATAL" || severity == "PANIC" || state == "26000"
     }
@@ -53,7 +53,7 @@ final class PostgresResult {
         return first.map(String.init) ?? "no explanation"
     }
 
-    /// The codes of postgres_ext.h, which Swift does not see.
+    /// The codes of postgres_ext.h, macros that Swift does not see.
     private enum Field: Character {
         /// Never translated.
         case severity = "V"

@@ -4,7 +4,7 @@ import StorageModel
 final class PostgresRun {
     let sql: String
     private let connection: PostgresConnection
-    private var values: [PostgresValue] = []
+    var parameters = PostgresParameters()
     private var result: PostgresResult?
     private var row: CInt = -1
 
@@ -13,19 +13,17 @@ final class PostgresRun {
         self.sql = sql
     }
 
-    func bind(_ value: PostgresValue) { values.append(value) }
-
     func next() throws -> Bool {
-        if result == nil { result = try connection.run(sql, values) }
+        if result == nil { result = try connection.run(sql, parameters) }
         row += 1
         return row < (result?.rowCount ?? 0)
     }
 
     func isNull(_ column: CInt) -> Bool { result?.isNull(row, column) ?? true }
 
-    func hash(_ column: CInt) -> TokenHash? { result.flatMap { TokenHash($0.bytes(row, column)) } }
-
-    func bytes(_ column: CInt) -> [UInt8] { result.map { Array($0.bytes(row, column)) } ?? [] }
+    func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+        result?.bytes(row, column) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    }
 
     func text(_ column: CInt) -> String? {
         guard let result, !result.isNull(row, column) else { return nil }

@@ -1,8 +1,8 @@
 import StorageModel
 
-/// A statement as PostgreSQL wants it: `$1` for the first value, where SQLite has `?` or `?1`.
+/// A statement in PostgreSQL's form: `$1` for the first value, where SQLite has `?` or `?1`.
 enum PostgresStatementText {
-    /// - Parameter sql: Has no question mark but those of values.
+    /// - Parameter sql: Has question marks for values only.
     static func translate(_ sql: String) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(sql.utf8.count + 16)

@@ -1,17 +1,15 @@
 import StorageModel
 
-/// Texts as PostgreSQL can keep them: it takes every character but NUL.
+/// Texts in a form that PostgreSQL can store: it refuses NUL.
 ///
-/// A NUL is kept as U+E000 and `0`; so that no two texts become one, U+E000 itself (a character that Unicode gives no
-/// meaning) is kept as U+E000 and `1`.
+/// NUL is stored as U+E000 and `0`. U+E000 itself (a private-use character) is stored as U+E000 and `1`, so that no two
+/// texts become one.
 enum PostgresText {
     private static let mark: [UInt8] = [0xEE, 0x80, 0x80]
 
-    static func encode(_ text: String) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        guard bytes.contains(where: { $0 == 0 || $0 == mark[0] }) else { return bytes }
-        var kept: [UInt8] = []
-        var rest = bytes[...]
+    static func encode(_ text: String, to kept: inout [UInt8]) {
+        guard text.utf8.contains(where: { $0 == 0 || $0 == mark[0] }) else { return kept += text.utf8 }
+        var rest = Array(text.utf8)[...]
         while let byte = rest.first {
             if byte == 0 {
                 kept += mark + [UInt8(ascii: "0")]
@@ -24,7 +22,6 @@ enum PostgresText {
                 rest = rest.dropFirst()
             }
         }
-        return kept
     }
 
     static func decode(_ bytes: UnsafeRawBufferPointer) -> String {

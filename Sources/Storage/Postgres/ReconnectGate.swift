@@ -1,8 +1,8 @@
 import StorageModel
 import Synchronization
 
-/// Keeps the connections of a pool from hammering at a server that cannot be reached: after a failure nobody tries for a
-/// moment, which doubles with each further failure, up to two seconds.
+/// Limits the attempts of a pool to reach a server that is down: after a failure there is a pause, which doubles with
+/// each further failure, up to two seconds.
 final class ReconnectGate: Sendable {
     private struct State {
         var failures = 0
@@ -12,7 +12,7 @@ final class ReconnectGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Why the server could not be reached a moment ago, if nobody is to try now.
+    /// The reason of the last failure during a pause; nil if an attempt is allowed.
     var obstacle: String? {
         state.withLock { state in
             guard let opensAt = state.opensAt, ContinuousClock.now < opensAt else { return nil }
@@ -25,7 +25,7 @@ final class ReconnectGate: Sendable {
     func noteFailure(_ reason: String) {
         state.withLock { state in
             state.failures = min(state.failures + 1, 6)
-            // Not all copies of the service together.
+            // Random, so that the instances of the service do not try together.
             let milliseconds = Double(31 << state.failures) * Double.random(in: 0.8...1)
             state.opensAt = ContinuousClock.now + .milliseconds(Int(milliseconds))
             state.reason = reason

@@ -3,9 +3,9 @@ package import StorageModel
 
 /// The database's file, before SQLite opens it.
 ///
-/// SQLite alone would say "unable to open database file" to all of this, or open read-only what it may not write.
+/// SQLite itself would report "unable to open database file" for all of these problems, or open the file read-only.
 package struct DatabaseFile {
-    /// As SQLite is to be given it: it takes a path that begins with `file:` or `:` for something else than a file.
+    /// The path for SQLite, which gives a special meaning to paths that begin with `file:` or `:`.
     package let path: String
 
     package init(_ path: String) throws(StorageError) {
@@ -15,8 +15,8 @@ package struct DatabaseFile {
         self.path = path.hasPrefix("/") ? path : "./" + path
     }
 
-    /// Sees that there is a file which may be read and written, and makes an empty one, for the owner only, where there
-    /// is none. SQLite gives the files it puts beside it the same mode.
+    /// Checks that the file can be read and written; makes an empty one with mode 0600 if it is missing. SQLite gives
+    /// the files beside it the same mode.
     /// - Returns: Whether the file has content.
     func prepare() throws(StorageError) -> Bool {
         guard let size = try size() else {
@@ -26,7 +26,7 @@ package struct DatabaseFile {
         return size > 0
     }
 
-    /// Its size in bytes, after seeing that it may be read and written; nil if it is not there.
+    /// Its size in bytes, after a check that it can be read and written; nil if it is missing.
     func size() throws(StorageError) -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -36,12 +36,12 @@ package struct DatabaseFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw unavailable(status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a file")
         }
-        // Not opened to find out: closing a file takes away the locks that this process has on it.
+        // Checked without opening: closing a file releases the process's locks on it.
         guard access(path, R_OK | W_OK) == 0 else { throw unavailable("cannot be read and written: \(lastProblem)") }
         return Int64(status.st_size)
     }
 
-    /// How many bytes there is room for on its disk, after seeing that files may be made beside it: SQLite needs some.
+    /// The free bytes on its disk, after a check that files can be made beside it, which SQLite needs.
     func freeBytes() throws(StorageError) -> UInt64 {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])
@@ -60,7 +60,8 @@ package struct DatabaseFile {
             return
         }
         switch errno {
-        // Another process was quicker; or a link leads nowhere, and SQLite would make a file there that all may read.
+        // Another process made it first; or it is a dangling link, through which SQLite would make a file that all may
+        // read.
         case EEXIST:
             guard access(path, F_OK) == 0 else { throw unavailable("is a link to a file that is not there") }
         case ENOENT: throw unavailable("cannot be made: its directory does not exist; make that first")

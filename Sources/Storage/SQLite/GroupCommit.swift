@@ -1,23 +1,22 @@
 import GRDB
 import StorageModel
 
-/// Writes the work of many callers in one transaction, and answers them when it is on disk.
+/// Writes the work of many callers in one transaction, and resumes them when it is on disk.
 ///
-/// The cost of a commit is the flush to disk and the pages written twice, not the rows: so sixteen sign-ins in one
-/// commit cost little more than one. Nobody is kept waiting for company: the work that came while the last commit ran
-/// makes the next batch.
+/// The cost of a commit is the flush to disk and the pages written twice, not the rows: sixteen sign-ins in one commit
+/// cost little more than one. No work waits for more: the work that arrived during the last commit is the next batch.
 enum GroupCommit {
     private enum Failure {
-        /// The transaction could not begin: other work would fare no better.
+        /// The transaction could not begin: other work would fail, too.
         case notBegun(StorageError)
         /// It was rolled back.
         case undone(StorageError)
     }
 
-    /// Runs a batch and answers every caller in it, none before the commit.
+    /// Runs a batch and resumes every caller in it, none before the commit.
     ///
-    /// If anything fails, nothing of the batch was stored, and each work is done again in a transaction of its own: so
-    /// one that cannot be stored fails alone.
+    /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
+    /// only the cause fails.
     static func run(_ batch: [any DatabaseWork], on db: Database) {
         guard let failure = attempt(batch, on: db) else {
             for work in batch { work.succeed() }
@@ -49,10 +48,10 @@ enum GroupCommit {
 
     private static func attempt(_ batch: [any DatabaseWork], on db: Database) -> Failure? {
         do {
-            // A rollback that failed may have left a transaction open.
+            // A failed rollback may have left a transaction open.
             if db.isInsideTransaction { try CachedStatement(.sqlite(db), "ROLLBACK").run() }
-            // IMMEDIATE takes the write lock at once: a transaction that first reads could lose the race for it to
-            // another process later, when waiting no longer helps.
+            // IMMEDIATE takes the write lock at once: a transaction that reads first could lose it to another process
+            // later, when the busy timeout no longer helps.
             try CachedStatement(.sqlite(db), "BEGIN IMMEDIATE").run()
         } catch {
             return .notBegun(StorageError(error))
@@ -62,7 +61,7 @@ enum GroupCommit {
             try CachedStatement(.sqlite(db), "COMMIT").run()
             return nil
         } catch {
-            // After some failures (a full disk among them) SQLite has rolled back by itself.
+            // After some failures, such as a full disk, SQLite has rolled back by itself.
             if db.isInsideTransaction { try? CachedStatement(.sqlite(db), "ROLLBACK").run() }
             return .undone(StorageError(error))
         }

@@ -1,23 +1,23 @@
-public import StorageModel
+package import StorageModel
 
-/// Where the SQLite database is and how it is kept.
-public struct SQLiteConfiguration: Sendable, Hashable {
-    /// The database file. Its directory must exist; the file is made, for its owner's eyes only, if it does not.
-    public var path: String
-    public var synchronous: Synchronous
-    /// Connections that read, 1 to 16: each may keep a quarter of `pageCacheKiB` of memory.
-    public var readerCount: Int
+/// The location and the settings of an SQLite database.
+package struct SQLiteConfiguration: Sendable, Hashable {
+    /// The database file. Its directory must exist; a missing file is made with mode 0600.
+    package var path: String
+    package var synchronous: Synchronous
+    /// The number of reading connections, 1 to 16; each may use a quarter of `pageCacheKiB` of memory.
+    package var readerCount: Int
     /// How long to wait for another process that has the database locked.
-    public var busyTimeout: Duration
-    /// Pages that the connection that writes keeps in memory, in KiB. Those that read keep less: they mostly find
-    /// sessions, whose places are as random as their tokens, and what they miss is in the system's memory.
-    public var pageCacheKiB: Int
+    package var busyTimeout: Duration
+    /// The page cache of the writing connection, in KiB. Reading connections have less: they mostly look sessions up,
+    /// whose pages are as random as their tokens, and pages they miss are in the system's memory.
+    package var pageCacheKiB: Int
     /// The most writes that share one commit.
-    public var maximumBatch: Int
+    package var maximumBatch: Int
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
-    public var maximumWaiting: Int
+    package var maximumWaiting: Int
 
-    public init(
+    package init(
         path: String, synchronous: Synchronous = .full, readerCount: Int = 2, busyTimeout: Duration = .seconds(5),
         pageCacheKiB: Int = 2_000, maximumBatch: Int = 256, maximumWaiting: Int = 4_096
     ) {

@@ -2,15 +2,15 @@ import GRDB
 import Glibc
 import StorageModel
 
-/// The connections of a store: one that writes, and a few that read beside it (SQLite's write-ahead log lets them).
+/// The connections of a store: one writes, and a few read at the same time, as the write-ahead log allows.
 ///
-/// Each is a queue of its own rather than a member of a GRDB pool: a pool would take a lock, a semaphore and a query of
+/// Each is a queue of its own instead of a member of a GRDB pool: a pool would take a lock, a semaphore and a query of
 /// the schema's version for each read.
 struct SQLiteConnections {
     let writer: DatabaseQueue
     let readers: [DatabaseQueue]
 
-    /// Opens the database, makes the tables or brings them up to date.
+    /// Opens the database and migrates its tables.
     init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let hasContent = try file.prepare()
@@ -26,13 +26,12 @@ struct SQLiteConnections {
         }
     }
 
-    /// Looks at the content through a connection that cannot write, so that a database which is refused stays as it is.
+    /// Validates the content through a read-only connection, so that a refused database is not changed.
     private static func validate(_ path: String, _ configuration: SQLiteConfiguration) throws {
         try read(path, configuration) { db in try Schema.validate(db) }
     }
 
-    /// Reads through a connection that cannot write. A change that was interrupted by a crash, which only one that can
-    /// write undoes, is undone before.
+    /// Reads through a read-only connection. If a crash interrupted a change, a writing connection rolls it back first.
     static func read<Value>(
         _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -65,18 +64,18 @@ struct SQLiteConnections {
         let writer = try connectWriter(path, configuration)
         try migrate(writer)
         try writer.writeWithoutTransaction { db in
-            // After GRDB has set its own choice.
+            // Overrides GRDB's choice.
             try db.execute(sql: "PRAGMA synchronous = \(configuration.synchronous.rawValue)")
-            // A log that has grown large gives its room back when it begins anew.
+            // A large log is truncated when it restarts.
             try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
-            // What is erased is overwritten.
+            // Erased content is overwritten.
             try db.execute(sql: "PRAGMA secure_delete = ON")
         }
         return writer
     }
 
-    /// The change to the write-ahead log does not wait for a lock, whatever the busy time-out: when several processes
-    /// start on a new database at once, the later ones have to ask again.
+    /// The switch to the write-ahead log ignores the busy timeout: when several processes start on a new database at
+    /// once, the later ones must retry.
     private static func connectWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
         let end = ContinuousClock.now + configuration.busyTimeout
         while true {
@@ -88,8 +87,8 @@ struct SQLiteConnections {
         }
     }
 
-    /// Processes that start together all find the same migrations undone. One that comes too late for a migration fails in
-    /// it, finds that another has done it meanwhile, and goes on from there.
+    /// Processes that start together find the same migrations missing. One that is too late fails, finds that another
+    /// process has done the migration, and continues from there.
     private static func migrate(_ writer: DatabaseQueue) throws {
         while true {
             let done = try writer.unsafeRead(Schema.migrationCount)
@@ -109,7 +108,7 @@ struct SQLiteConnections {
         settings.busyMode = .timeout(configuration.busyTimeout.boundedSeconds)
         settings.foreignKeysEnabled = true
         settings.publicStatementArguments = false
-        // GRDB would end the process over a transaction that a failed rollback has left open; GroupCommit ends it.
+        // GRDB would trap on a transaction that a failed rollback left open; GroupCommit ends the transaction.
         settings.allowsUnsafeTransactions = true
         let pageCacheKiB = min(max(configuration.pageCacheKiB / (readonly ? 4 : 1), 64), 4_194_304)
         settings.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)") }

@@ -1,13 +1,13 @@
 import GRDB
 import StorageModel
 
-/// A database in a file beside the process: one connection writes, and a few read.
+/// A database in a file: one connection writes, and a few read.
 struct SQLiteEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
     private let connections: SQLiteConnections
 
-    /// Opens the database, makes it if it is not there, and brings its tables up to date. Blocks while it does.
+    /// Opens the database, makes it if it is missing, and migrates its tables. Blocks.
     init(_ configuration: SQLiteConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
         writes = WorkQueue(
@@ -18,13 +18,13 @@ struct SQLiteEngine: StoreEngine {
             maximumWaiting: configuration.maximumWaiting, hooks)
     }
 
-    /// A file is one server's at a time.
+    /// One server uses a file at a time.
     var isShared: Bool { false }
 
-    /// Nobody tells of what another process does to the file.
+    /// SQLite does not report changes by other processes.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) {}
 
-    /// The readers first: the last connection to close must be one that can move the log.
+    /// Closes the readers first: the last connection to close must be able to move the log.
     func close() throws(StorageError) {
         do {
             for reader in connections.readers { try reader.close() }

@@ -2,7 +2,7 @@ import GRDB
 import StorageModel
 
 extension StorageError {
-    /// What a failure of the database means for the caller. The reason names the statement, never the values bound to it.
+    /// Translates a failure of the database. The reason contains the statement, never the values bound to it.
     init(_ error: any Error) {
         switch error {
         case let error as StorageError: self = error
@@ -35,9 +35,9 @@ extension StorageError.Code {
 
     private init(primary result: ResultCode) {
         switch result {
-        // A failed write or flush is told as IOERR; the reads that fail so are above.
+        // A failed write or flush is an IOERR, too; failed reads are above.
         case .SQLITE_FULL, .SQLITE_READONLY, .SQLITE_IOERR: self = .full
-        // ERROR: a statement does not fit the tables.
+        // ERROR: a statement does not match the tables.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH, .SQLITE_FORMAT, .SQLITE_ERROR: self = .corrupt
         case .SQLITE_CONSTRAINT: self = .conflict
         default: self = .unavailable

@@ -2,14 +2,13 @@ import GRDB
 import GRDBSQLite
 import StorageModel
 
-/// Moves the write-ahead log into the database file from time to time, after callers have been answered.
+/// Moves the write-ahead log into the database file from time to time, after callers were resumed.
 ///
-/// SQLite by itself does it inside a commit, so that one batch of callers would wait for two further flushes.
+/// SQLite's own checkpoint runs inside a commit, so that one batch of callers would wait for two more flushes.
 ///
-/// `@unchecked`: everything in it is touched only on the writing connection's queue.
+/// `@unchecked`: only the writing connection's queue touches the counters.
 final class WALCheckpointer: @unchecked Sendable {
-    /// A log of this many pages is moved. 4,000 pages of 4 KiB are 16 MB, and stay within the first block of the log's
-    /// index.
+    /// The log is moved at this many pages. 4,000 pages of 4 KiB are 16 MB, and fit the first block of the log's index.
     private let threshold: Int
     private var pages = 0
     private var triedAt = 0
@@ -18,7 +17,7 @@ final class WALCheckpointer: @unchecked Sendable {
         self.threshold = threshold
     }
 
-    /// Has the connection tell of its log's length; SQLite's own checkpoints end with it.
+    /// Observes the length of the connection's log; this turns SQLite's own checkpoints off.
     func observe(_ db: Database) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_wal_hook(
@@ -32,18 +31,18 @@ final class WALCheckpointer: @unchecked Sendable {
 
     private func note(_ pages: Int) {
         self.pages = pages
-        // The log has begun anew.
+        // The log has restarted.
         if pages < triedAt { triedAt = 0 }
     }
 
     /// Moves the log if it has grown by the threshold since the last try.
     ///
-    /// This normally waits for nobody. A log four times the threshold is one that readers never let begin anew: then it
-    /// waits a moment for those who read now.
+    /// Normally this does not wait. A log of four times the threshold shows that readers keep it from restarting: then
+    /// it waits up to 100 ms for the current readers.
     func checkpointIfDue(_ db: Database) {
         guard pages - triedAt >= threshold else { return }
         triedAt = pages
-        // What cannot be moved now stays in the log, where it is just as safe.
+        // Pages that cannot be moved now stay in the log, where they are as safe.
         guard pages >= 4 * threshold else {
             _ = try? db.checkpoint(.passive)
             return

@@ -17,74 +17,29 @@ enum Expired: CaseIterable {
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
-        var statement = try CachedStatement(db, removal)
-        statement.bind(now.secondsSinceEpoch)
-        statement.bind(Int64(limit))
-        try statement.run()
-        return db.changesCount
+        let (table, key, condition) = removal
+        return try db.run(
+            "DELETE FROM \(table) WHERE \(key) IN (SELECT \(key) FROM \(table) WHERE \(condition) LIMIT ?2)",
+            now, Int64(limit))
     }
 
-    // A session is there until its refresh token has expired too.
-    private var removal: String {
+    private var removal: (table: StaticString, key: StaticString, condition: StaticString) {
         switch self {
-        case .sessions:
-            """
-            DELETE FROM sessions WHERE serial IN (SELECT serial FROM sessions \
-            WHERE refresh_expires_at <= ?1 AND expires_at <= ?1 LIMIT ?2)
-            """
-        case .pendingRegistrations:
-            """
-            DELETE FROM pending_registrations WHERE handle_hash IN \
-            (SELECT handle_hash FROM pending_registrations WHERE expires_at <= ?1 LIMIT ?2)
-            """
-        case .issuedNonces:
-            """
-            DELETE FROM sign_in_attempts WHERE nonce_hash IN \
-            (SELECT nonce_hash FROM sign_in_attempts WHERE expires_at <= ?1 LIMIT ?2)
-            """
-        case .rotations:
-            """
-            DELETE FROM last_rotations WHERE session IN \
-            (SELECT session FROM last_rotations WHERE grace_ends_at <= ?1 LIMIT ?2)
-            """
-        case .oneTimeRecords:
-            """
-            DELETE FROM sealed_notes WHERE handle_hash IN \
-            (SELECT handle_hash FROM sealed_notes WHERE expires_at <= ?1 LIMIT ?2)
-            """
-        // A day later, so that the code it was given for is known as used for longer than any carrier takes it.
-        case .receipts:
-            """
-            DELETE FROM receipts WHERE receipt_hash IN \
-            (SELECT receipt_hash FROM receipts WHERE expires_at <= ?1 - 86400 LIMIT ?2)
-            """
-        case .backchannelAuthentications:
-            """
-            DELETE FROM async_sign_ins WHERE handle_hash IN \
-            (SELECT handle_hash FROM async_sign_ins WHERE removed_at <= ?1 LIMIT ?2)
-            """
-        // Only those that cannot be refreshed have an end.
-        case .providerTokens:
-            """
-            DELETE FROM provider_tokens WHERE serial IN \
-            (SELECT serial FROM provider_tokens WHERE expires_at <= ?1 LIMIT ?2)
-            """
-        case .logoutTokens:
-            """
-            DELETE FROM logout_tokens WHERE token_hash IN \
-            (SELECT token_hash FROM logout_tokens WHERE expires_at <= ?1 LIMIT ?2)
-            """
+        // A session stays until its refresh token has expired too.
+        case .sessions: ("sessions", "serial", "refresh_expires_at <= ?1 AND expires_at <= ?1")
+        case .pendingRegistrations: ("pending_registrations", "handle_hash", "expires_at <= ?1")
+        case .issuedNonces: ("sign_in_attempts", "nonce_hash", "expires_at <= ?1")
+        case .rotations: ("last_rotations", "session", "grace_ends_at <= ?1")
+        case .oneTimeRecords: ("sealed_notes", "handle_hash", "expires_at <= ?1")
+        // A day later, so that the code of the receipt is known as used for longer than any carrier takes it.
+        case .receipts: ("receipts", "receipt_hash", "expires_at <= ?1 - 86400")
+        case .backchannelAuthentications: ("async_sign_ins", "handle_hash", "removed_at <= ?1")
+        // Only tokens that cannot be refreshed have an expiry.
+        case .providerTokens: ("provider_tokens", "serial", "expires_at <= ?1")
+        case .logoutTokens: ("logout_tokens", "token_hash", "expires_at <= ?1")
         // In milliseconds.
-        case .accountChanges:
-            """
-            DELETE FROM account_changes WHERE user_id IN \
-            (SELECT user_id FROM account_changes WHERE whole_at <= ?1 * 1000 LIMIT ?2)
-            """
-        case .recentSignIns:
-            """
-            DELETE FROM recent_sign_ins WHERE fingerprint IN \
-            (SELECT fingerprint FROM recent_sign_ins WHERE expires_at <= ?1 LIMIT ?2)
-            """
+        case .accountChanges: ("account_changes", "user_id", "whole_at <= ?1 * 1000")
+        case .recentSignIns: ("recent_sign_ins", "fingerprint", "expires_at <= ?1")
         }
     }
 }

@@ -2,20 +2,20 @@ import StorageModel
 
 /// A step from one version of the tables to the next.
 struct Migration: Sendable {
-    /// On record in every database that has gone through it.
+    /// Recorded in every database that it was run on.
     let name: String
-    /// As SQLite is told.
+    /// The statements for SQLite.
     let statements: [String]
     let postgresStatements: [String]
 
-    /// - Parameter statements: In SQLite's words, which are translated for PostgreSQL.
+    /// - Parameter statements: In SQLite's dialect; translated for PostgreSQL.
     init(_ name: String, _ statements: String...) {
         self.name = name
         self.statements = statements
         postgresStatements = statements.map(PostgresStatementText.translate(schema:))
     }
 
-    /// - Parameter postgres: What only PostgreSQL is told.
+    /// - Parameter postgres: For PostgreSQL only.
     init(_ name: String, postgres: String) {
         self.name = name
         statements = []
@@ -23,8 +23,8 @@ struct Migration: Sendable {
     }
 
     /// - Parameters:
-    ///   - sqlite: What only SQLite is told, after the statements for both.
-    ///   - postgres: What PostgreSQL is told in its place.
+    ///   - sqlite: For SQLite only, after the statement for both.
+    ///   - postgres: For PostgreSQL in its place.
     init(_ name: String, _ statement: String, sqlite: String, postgres: String) {
         self.name = name
         statements = [statement, sqlite]

@@ -1,15 +1,15 @@
 import StorageModel
 
-/// The tables on PostgreSQL: the same steps under the same names as on SQLite (``Schema``).
+/// The tables on PostgreSQL: the same migrations under the same names as on SQLite (``Schema``).
 enum PostgresSchema {
-    /// Brings the tables up to date: all that is missing in one transaction. Processes that start together do it one
-    /// after the other, and those that come later find nothing to do. What runs meanwhile with older tables goes on.
+    /// Runs the missing migrations in one transaction. Processes that start together run them one after the other, and
+    /// later ones find nothing to do. Servers of the version before keep running.
     static func bringUpToDate(_ configuration: PostgresConfiguration) throws(StorageError) {
         try withConnection(configuration) { connection in
             guard try !missing(connection).isEmpty else { return }
             try connection.script("BEGIN")
             // The letters of "Latchkey".
-            _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)", [])
+            _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
             try connection.script(
                 """
                 CREATE TABLE IF NOT EXISTS latchkey_migrations (
@@ -20,26 +20,26 @@ enum PostgresSchema {
             for migration in try missing(connection) {
                 for sql in migration.postgresStatements { try connection.script(sql) }
                 _ = try connection.run(
-                    "INSERT INTO latchkey_migrations (name) VALUES (?)", [PostgresValue(migration.name)])
+                    "INSERT INTO latchkey_migrations (name) VALUES (?)", PostgresParameters(migration.name))
             }
             guard try connection.commit() else {
-                throw StorageError(.unavailable, reason: "the server undid the change of the tables")
+                throw StorageError(.unavailable, reason: "the server rolled the migration of the tables back")
             }
         }
     }
 
-    /// The names of the steps that are still to be done. Changes nothing.
+    /// The names of the missing migrations. Changes nothing.
     static func pending(_ connection: PostgresConnection) throws -> [String] { try missing(connection).map(\.name) }
 
-    /// How many of the steps have been done, after seeing that the database is of this version or an older one, and
-    /// whether there is one at all. Changes nothing.
+    /// How many migrations are done; nil if there are no tables yet. Refuses the database of a newer version. Changes
+    /// nothing.
     static func stepsDone(_ connection: PostgresConnection) throws -> Int? {
         let missing = try self.missing(connection)
         guard try holdsTable("latchkey_migrations", connection) else { return nil }
         return Schema.migrations.count - missing.count
     }
 
-    /// Does something on a connection that is made for it, and waits for other processes for a minute.
+    /// Opens a connection for `body`, and waits up to a minute for other processes.
     static func withConnection<Value>(
         _ configuration: PostgresConfiguration, _ body: (PostgresConnection) throws -> Value
     ) throws(StorageError) -> Value {
@@ -56,18 +56,18 @@ enum PostgresSchema {
         }
     }
 
-    /// The steps that are still to be done.
+    /// The missing migrations.
     private static func missing(_ connection: PostgresConnection) throws -> [Migration] {
-        // In this order: another process that makes the tables at this moment makes both at once.
+        // In this order, because another process may be making both tables at this moment.
         let holdsUsers = try holdsTable("users", connection)
         guard try holdsTable("latchkey_migrations", connection) else {
             guard !holdsUsers else {
                 throw StorageError(
-                    .corrupt, reason: "the database is another program's: it has a table users and none of Latchkey's")
+                    .corrupt, reason: "the database is another program's: it has a table users, but none of Latchkey's")
             }
             return Schema.migrations
         }
-        let result = try connection.run("SELECT name FROM latchkey_migrations", [])
+        let result = try connection.run("SELECT name FROM latchkey_migrations")
         let done = Set((0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) })
         guard done.isSubset(of: Schema.migrations.map(\.name)) else {
             throw StorageError(
@@ -77,18 +77,18 @@ enum PostgresSchema {
     }
 
     static func holdsTable(_ name: String, _ connection: PostgresConnection) throws -> Bool {
-        let result = try connection.run("SELECT to_regclass(?)::text", [PostgresValue(name)])
+        let result = try connection.run("SELECT to_regclass(?)::text", PostgresParameters(name))
         return !result.isNull(0, 0)
     }
 }
 
 extension PostgresConnection {
-    /// Sees that the server is one that the tables and statements are made for.
+    /// Refuses a server that the tables and statements do not support.
     fileprivate func examineServer() throws {
         guard serverVersion >= 130_000 else {
             throw StorageError(.unavailable, reason: "PostgreSQL 13 or later is needed, and the server is older")
         }
-        let encoding = try run("SHOW server_encoding", [])
+        let encoding = try run("SHOW server_encoding")
         guard String(decoding: encoding.bytes(0, 0), as: UTF8.self) == "UTF8" else {
             throw StorageError(
                 .unavailable, reason: "the database is not in UTF-8; make one with CREATE DATABASE … ENCODING 'UTF8'")

@@ -1,26 +1,26 @@
 import GRDB
 import StorageModel
 
-/// The tables, as named migrations in the order they were invented. One that has been published is never changed:
-/// what should be otherwise comes as a further migration.
+/// The tables, as named migrations in their order. A published migration is never changed: a further migration changes
+/// its result.
 enum Schema {
     static let migrations = [
         Migration("1 users, identities, sessions", users, sessions, waiting),
         Migration("audit events", auditEvents, sqlite: auditGuard, postgres: auditGuardOnPostgres),
         Migration("refresh token rotation", rotation),
-        Migration("sealed notes", oneTimeRecords),
+        Migration("sealed notes", OneTimeRecordsTable.schema),
         Migration("transactions: signing keys, receipts", transactions),
         Migration("moved identities", moves),
         Migration("devices and last sight of sessions", sight),
         Migration("server-initiated sign-ins", BackchannelAuthenticationsTable.schema),
-        // NULL until somebody asks for a list: a sign-in has no use for it.
+        // NULL until the user's identities are first listed: a sign-in does not need it.
         Migration("ids of identities", "ALTER TABLE identities ADD COLUMN id TEXT"),
         Migration("API keys", APIKeysTable.schema),
         Migration("former identities of server-initiated sign-ins", BackchannelAuthenticationsTable.formerIdentities),
-        // NULL until the first answer; of those answered before this migration, for their last minute.
+        // NULL until the first response; also for rows answered before this migration, in their last minute.
         Migration("sessions of server-initiated sign-ins", "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT"),
         Migration("provider tokens", ProviderTokensTable.schema),
-        Migration("origins of sessions, logout tokens", SessionOrigins.schema),
+        Migration("origins of sessions, logout tokens", SessionsTable.originsSchema),
         Migration("announcements of changed users", postgres: announcements),
         Migration("changes of accounts", AccountChangesTable.schema),
         Migration("server-initiated sign-ins by carrier", BackchannelAuthenticationsTable.byCarrier),
@@ -39,7 +39,8 @@ enum Schema {
 
     /// Refuses a database that a newer version has changed, or that another program made.
     static func validate(_ db: Database) throws {
-        // In this order: another process that makes the database at this moment makes the migrations' table first.
+        // In this order, because another process that makes the database at this moment makes the migrations' table
+        // first.
         let holdsTables = try holdsTable(like: "%", in: db)
         guard try holdsMigrations(db) else {
             guard holdsTables else { return }
@@ -56,8 +57,8 @@ enum Schema {
         try holdsMigrations(db) ? migrator.appliedIdentifiers(db).count : 0
     }
 
-    /// Asked before GRDB is: it looks into the table first, and for it only after that, so that another process which
-    /// makes it in between lets it fail.
+    /// Runs before GRDB's own check, which reads the table before it looks for it, and so fails if another process
+    /// makes the table in between.
     private static func holdsMigrations(_ db: Database) throws -> Bool {
         try holdsTable(like: "grdb\\_migrations", in: db)
     }
@@ -67,13 +68,13 @@ enum Schema {
         return try Bool.fetchOne(db, sql: sql, arguments: [pattern]) ?? false
     }
 
-    // AUTOINCREMENT: the number of an erased user is never given to another, whatever still names it. It costs one more
-    // row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
+    // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It
+    // costs one more row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
     //
-    // public_id has no index: nobody is looked up by it, it is random and long, and a tree in random order is the dearest
-    // part of a sign-in.
+    // public_id has no index: no request looks a user up by it, it is random and long, and a tree in random order is
+    // the most expensive part of a sign-in.
     //
-    // identities: the table is its own index on (issuer, subject). The subject stands nowhere else.
+    // identities: the table is its own index on (issuer, subject). The subject is stored nowhere else.
     private static let users = """
         CREATE TABLE users (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -97,11 +98,11 @@ enum Schema {
         CREATE INDEX identities_by_user ON identities (user_id);
         """
 
-    // A session and its live refresh token are one row: they come, go and are looked up together, and a row of its own
-    // for the refresh token would add three trees to every sign-in. The row lives until both have expired.
+    // A session and its live refresh token are one row: they are made, removed and looked up together, and a separate
+    // row for the refresh token would add three trees to every sign-in. The row stays until both have expired.
     //
-    // The rows stand in the order they were made and the two hashes in slim indexes beside them: with the wide rows in
-    // the order of a hash, each sign-in would touch a wide page somewhere in the middle of the file.
+    // The rows are stored in the order they were made, and the two hashes in narrow indexes: with the wide rows in the
+    // order of a hash, each sign-in would write a wide page in the middle of the file.
     private static let sessions = """
         CREATE TABLE sessions (
             serial INTEGER PRIMARY KEY,
@@ -118,13 +119,13 @@ enum Schema {
         CREATE INDEX sessions_by_expiry ON sessions (refresh_expires_at);
         """
 
-    // A rotation changes the session's row in place, so the session keeps its id: the row is what RFC 9700 section 4.14.2
-    // calls the family, and revoking it takes all of this with it.
+    // A rotation changes the session's row in place, so the session keeps its id: the row is the token family of RFC
+    // 9700 section 4.14.2, and revoking it removes the rows of both tables.
     //
-    // spent_refresh_tokens: what tells that a token was the session's before. See RefreshTokensTable.
+    // spent_refresh_tokens: recognises the session's former tokens. See RefreshTokensTable.
     //
-    // last_rotations: what answering the same rotation once more takes. A row counts for some seconds and is removed
-    // after; without its salt nobody can tell from a spent token what came in its place.
+    // last_rotations: what a repeated response to the same rotation needs. A row is valid for some seconds and then
+    // removed; without its salt a spent token does not reveal its successor.
     private static let rotation = """
         ALTER TABLE sessions ADD COLUMN rotations INTEGER NOT NULL DEFAULT 0;
         CREATE TABLE spent_refresh_tokens (
@@ -145,10 +146,10 @@ enum Schema {
         CREATE INDEX last_rotations_by_end ON last_rotations (grace_ends_at);
         """
 
-    // signing_keys: each key has one successor at most, so that of several processes that make one at once all but one
-    // fail; the first key's predecessor is the empty text.
+    // signing_keys: each key has at most one successor, so that of several processes that make one at once only one
+    // succeeds; the first key's predecessor is the empty text.
     //
-    // receipts: by the hash of the id in the receipt. The code's hash is there so that no code makes two.
+    // receipts: by the hash of the receipt's id. The code's hash is unique, so that no code makes two receipts.
     private static let transactions = """
         CREATE TABLE signing_keys (
             serial INTEGER PRIMARY KEY,
@@ -170,7 +171,7 @@ enum Schema {
         CREATE INDEX receipts_by_expiry ON receipts (expires_at);
         """
 
-    // seen_at is NULL until a session is seen again some time after it was made.
+    // seen_at is NULL until a session is seen again after its first minutes.
     private static let sight = """
         ALTER TABLE sessions ADD COLUMN device TEXT;
         ALTER TABLE sessions ADD COLUMN seen_at INTEGER;
@@ -201,8 +202,8 @@ enum Schema {
         CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
         """
 
-    // An identity that an account was moved from stays in the table with the number of the move, so that the one key keeps
-    // it from being anybody else's, and so that the move can be undone. See IdentityMovesTable.
+    // An identity that an account was moved from stays in the table with the number of the move: so the primary key
+    // keeps it from becoming another user's, and the move can be undone. See IdentityMovesTable.
     private static let moves = """
         ALTER TABLE identities ADD COLUMN moved_by INTEGER;
         ALTER TABLE identities ADD COLUMN arrived_by INTEGER;
@@ -219,8 +220,8 @@ enum Schema {
         CREATE INDEX identity_moves_by_user ON identity_moves (user_id);
         """
 
-    // user_id refers to nothing: an event outlives the user it is about. Numbers are never used again (AUTOINCREMENT), so
-    // that a gap shows where events are missing.
+    // user_id has no foreign key, because an event outlives its user. Numbers are never reused (AUTOINCREMENT), so that
+    // a gap shows missing events.
     private static let auditEvents = """
         CREATE TABLE audit_events (
             serial INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -246,8 +247,8 @@ enum Schema {
         FOR EACH ROW EXECUTE FUNCTION audit_events_stay_as_they_are();
         """
 
-    // Other processes have sessions and users at hand for some seconds: they are told which to read again. A sign-in of a
-    // known user changes neither; announcing has commits wait for each other.
+    // Other processes cache sessions and users for some seconds: the notification tells them which to read again. A
+    // sign-in of a known user notifies of nothing, because notifications serialize the commits.
     private static let announcements = """
         CREATE FUNCTION announce_user() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.id::text); RETURN NULL; END$$;
@@ -257,16 +258,5 @@ enum Schema {
         $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.user_id::text); RETURN NULL; END$$;
         CREATE TRIGGER sessions_announce AFTER DELETE ON sessions
         FOR EACH ROW EXECUTE FUNCTION announce_session();
-        """
-
-    // The content is worth nothing without the handle, and of the handle only the hash is here.
-    private static let oneTimeRecords = """
-        CREATE TABLE sealed_notes (
-            handle_hash BLOB PRIMARY KEY NOT NULL,
-            purpose TEXT NOT NULL,
-            content BLOB NOT NULL,
-            expires_at INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
         """
 }

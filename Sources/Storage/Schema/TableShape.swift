@@ -1,7 +1,7 @@
 import GRDB
 import StorageModel
 
-/// A table of this version as far as copying its rows goes: the same on every engine.
+/// A table of this version, as the copying of rows needs it: the same on every engine.
 struct TableShape: Sendable, Hashable {
     enum Kind: String, Sendable {
         case integer = "INTEGER"
@@ -16,16 +16,16 @@ struct TableShape: Sendable, Hashable {
 
     let name: String
     let columns: [Column]
-    /// The column that the database numbers by itself, if there is one.
+    /// The column that the database numbers, if there is one.
     let numbered: String?
     /// Whether SQLite remembers the highest number after its row is gone.
     let remembersNumbers: Bool
 
     var columnNames: String { columns.map(\.name).joined(separator: ", ") }
 
-    /// All tables, in the order they were invented: each after those it refers to.
+    /// All tables, each after those it refers to.
     ///
-    /// Asked of an empty database with the tables of this version, so that nobody has to keep a list.
+    /// Read from an empty database with the tables of this version, so that no list has to be kept.
     static func all() throws -> [TableShape] {
         let model = try DatabaseQueue()
         try Schema.migrator.migrate(model)
@@ -33,8 +33,8 @@ struct TableShape: Sendable, Hashable {
             let tables = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
-                    AND name <> 'grdb_migrations' ORDER BY rowid
+                    SELECT name, sql FROM sqlite_schema WHERE type = 'table' \
+                    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations' ORDER BY rowid
                     """)
             return try tables.map { try TableShape($0["name"], madeBy: $0["sql"], db) }
         }
@@ -45,7 +45,7 @@ struct TableShape: Sendable, Hashable {
         let rows = try Row.fetchAll(db, sql: "SELECT name, type, pk FROM pragma_table_info(?)", arguments: [name])
         columns = try rows.map { row in
             guard let kind = Kind(rawValue: row["type"]) else {
-                throw StorageError(.corrupt, reason: "a column of \(name) is of no kind that can be copied")
+                throw StorageError(.corrupt, reason: "a column of \(name) has a type that cannot be copied")
             }
             return Column(name: row["name"], kind: kind)
         }

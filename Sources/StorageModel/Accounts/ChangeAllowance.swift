@@ -1,32 +1,31 @@
 package import Primitives
 
-/// How many changes of one user's account all processes together put up with: so many at once, and as many again in so
-/// many seconds.
+/// A limit on the changes of one user's account, across all processes: `count` at once, and as many again in `seconds`.
 ///
-/// The generic cell rate algorithm, as the buckets of one process have it: of each user one number is kept.
-public struct ChangeAllowance: Sendable, Hashable {
+/// The generic cell rate algorithm, which stores one number for each user.
+package struct ChangeAllowance: Sendable, Hashable {
     package enum Verdict: Sendable, Hashable {
-        /// And the allowance is whole again then; milliseconds since the epoch.
+        /// The allowance is whole again at this time, in milliseconds since the epoch.
         case admitted(wholeAt: Int64)
-        /// What is on record may be of a clock that ran ahead; then it is to be `corrected`.
+        /// A stored time from a clock that ran ahead is to be replaced by `corrected`.
         case refused(secondsToWait: Int64, corrected: Int64?)
     }
 
-    /// From one change to the next at the steady rate, and for how many at once there is room; milliseconds.
+    /// The time between changes at the steady rate, and the whole allowance, in milliseconds.
     private let interval: Int64
     private let room: Int64
 
-    /// Both from 1 to a million; what is beyond is held at the end.
-    public init(count: Int, seconds: Int) {
+    /// Both values are clamped to 1 to 1,000,000.
+    package init(count: Int, seconds: Int) {
         room = Int64(min(max(seconds, 1), 1_000_000)) * 1_000
         interval = max(1, room / Int64(min(max(count, 1), 1_000_000)))
     }
 
-    /// What one more change comes to.
-    /// - Parameter wholeAt: As the last admitted one left it; nil if there is none on record.
+    /// Decides about one more change.
+    /// - Parameter wholeAt: The value stored by the last admitted change; nil if there is none.
     package func verdict(after wholeAt: Int64?, at now: Timestamp) -> Verdict {
         let now = now.secondsSinceEpoch.multipliedReportingOverflow(by: 1_000).partialValue
-        // Nobody waits longer than for a whole allowance, whatever another machine's clock said.
+        // Caps the wait at one full allowance, so that another machine's fast clock cannot extend it.
         let start = min(max(wholeAt ?? now, now), now &+ room)
         let next = start &+ interval
         guard next &- now <= room else {

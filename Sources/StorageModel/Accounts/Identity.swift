@@ -1,49 +1,51 @@
-public import Primitives
+package import Primitives
 
-/// Whom an issuer says somebody is. Never the subject alone (OpenID Connect Core 1.0 section 5.7), never an e-mail
-/// address.
-public struct Identity: Sendable, Hashable {
-    public let issuer: String
-    public let subject: String
+/// A user as one issuer knows them: issuer and subject (OpenID Connect Core 1.0 section 5.7). Never the subject alone,
+/// never an e-mail address.
+package struct Identity: Sendable, Hashable {
+    package let issuer: String
+    package let subject: String
 
-    public init(issuer: String, subject: String) {
+    package init(issuer: String, subject: String) {
         self.issuer = issuer
         self.subject = subject
     }
 }
 
 extension Identity: CustomStringConvertible {
-    /// Without the subject, which stands in no log.
-    public var description: String { "‹subject of \(issuer)›" }
+    /// Without the subject, which appears in no log.
+    package var description: String { "‹subject of \(issuer)›" }
 }
 
 extension Identity {
-    /// Names the identity where its subject must not appear: SHA-256 of issuer, a zero byte and subject, in hexadecimal.
+    /// Names the identity where its subject must not appear: SHA-256 of issuer, a zero byte and subject, in
+    /// hexadecimal.
     ///
-    /// The fingerprint of an identity is the same everywhere. It confirms a known subject; subjects are long and random,
-    /// so it does not reveal an unknown one.
-    public var fingerprint: String { TokenHash(sha256Of: "\(issuer)\0\(subject)").bytes.hexadecimal }
+    /// The fingerprint of an identity is the same everywhere. It confirms a known subject; subjects are long and
+    /// random, so it does not reveal an unknown one.
+    package var fingerprint: String { TokenHash(sha256Of: "\(issuer)\0\(subject)").bytes.hexadecimal }
 }
 
-/// A way for a user to sign in, as the user sees it: without the subject.
-public struct LinkedIdentity: Sendable, Hashable {
-    /// Random; tells nothing of the subject.
-    public let id: String
-    public let issuer: String
+/// An identity as its user sees it: without the subject.
+package struct LinkedIdentity: Sendable, Hashable {
+    /// Random; reveals nothing of the subject.
+    package let id: String
+    package let issuer: String
     /// When it was first used or linked.
-    public let createdAt: Timestamp
+    package let createdAt: Timestamp
 
-    public init(id: String, issuer: String, createdAt: Timestamp) {
+    package init(id: String, issuer: String, createdAt: Timestamp) {
         self.id = id
         self.issuer = issuer
         self.createdAt = createdAt
     }
 }
 
-public enum IdentityRemoval: Sendable, Hashable {
+/// The result of removing an identity from a user.
+package enum IdentityRemoval: Sendable, Hashable {
     case removed
-    /// The user has no other: without it they could not sign in.
+    /// The user has no other identity to sign in with.
     case isLast
-    /// The user has none of this id.
+    /// The user has no identity of this id.
     case unknown
 }

@@ -1,20 +1,20 @@
-public import Primitives
+package import Primitives
 
-/// An identity to be added to the user who holds a session.
-public struct IdentityLink: Sendable {
-    public let identity: Identity
-    /// The session that asks; it must still stand.
-    public let session: TokenHash
-    public let user: UserID
-    public let time: Timestamp
-    /// How many identities a user has at most.
-    public let limit: Int
+/// An identity to add to the user who holds a session.
+package struct IdentityLink: Sendable {
+    package let identity: Identity
+    /// The session that the request presents; it must not have ended.
+    package let session: TokenHash
+    package let user: UserID
+    package let time: Timestamp
+    /// The most identities of a user.
+    package let limit: Int
     /// For the audit record.
-    public let requestID: String?
-    /// The provider's tokens, where they are kept. They replace none: the same link may come twice.
-    public let tokens: NewProviderTokens?
+    package let requestID: String?
+    /// The provider's tokens, if they are stored. They replace none, because the same link may come twice.
+    package let tokens: NewProviderTokens?
 
-    public init(
+    package init(
         _ identity: Identity, to user: UserID, holding session: TokenHash, at time: Timestamp, limit: Int,
         requestID: String?, tokens: NewProviderTokens? = nil
     ) {
@@ -28,13 +28,14 @@ public struct IdentityLink: Sendable {
     }
 }
 
-public enum IdentityLinking: Sendable, Hashable {
+/// The result of linking an identity.
+package enum IdentityLinking: Sendable, Hashable {
     case linked(LinkedIdentity)
-    /// It is the user's already; nothing was changed.
+    /// The user has the identity already; nothing was changed.
     case wasLinked(LinkedIdentity)
-    /// It is another user's, or an account was moved away from it.
+    /// Another user has the identity, or an account was moved away from it.
     case isTaken
-    /// The user has as many as one may have.
+    /// The user has as many identities as allowed.
     case tooMany
     /// The session was revoked or expired, or its user erased.
     case unknownSession
@@ -42,7 +43,7 @@ public enum IdentityLinking: Sendable, Hashable {
 
 extension AuditEvent.Kind {
     /// A user added a way to sign in.
-    public static let identityLinked = AuditEvent.Kind("identity.linked")
-    /// A user tried to add an identity that is another's.
-    public static let identityLinkRefused = AuditEvent.Kind("identity.link_refused")
+    package static let identityLinked = AuditEvent.Kind("identity.linked")
+    /// A user tried to add another user's identity.
+    package static let identityLinkRefused = AuditEvent.Kind("identity.link_refused")
 }

@@ -1,14 +1,14 @@
-public import Primitives
+package import Primitives
 
-/// The move of a user's account from one identity to another, on the word of the former carrier.
-public struct IdentityMove: Sendable, Hashable {
-    /// Counts the moves of all users.
-    public let number: Int64
-    public let user: UserID
-    public let movedAt: Timestamp
-    public let undoneAt: Timestamp?
+/// The move of a user's account from one identity to another, by a port token of the former carrier.
+package struct IdentityMove: Sendable, Hashable {
+    /// The move's number, unique over all users.
+    package let number: Int64
+    package let user: UserID
+    package let movedAt: Timestamp
+    package let undoneAt: Timestamp?
 
-    public init(number: Int64, user: UserID, movedAt: Timestamp, undoneAt: Timestamp?) {
+    package init(number: Int64, user: UserID, movedAt: Timestamp, undoneAt: Timestamp?) {
         self.number = number
         self.user = user
         self.movedAt = movedAt
@@ -16,15 +16,15 @@ public struct IdentityMove: Sendable, Hashable {
     }
 }
 
-/// A move that can be undone, and between which identities it was.
-public struct UndoableMove: Sendable, Hashable {
-    public let move: IdentityMove
-    /// Gets the account back.
-    public let former: Identity
-    /// Loses it.
-    public let present: Identity
+/// A move that can be undone, and its identities.
+package struct UndoableMove: Sendable, Hashable {
+    package let move: IdentityMove
+    /// The identity that gets the account back.
+    package let former: Identity
+    /// The identity that loses the account.
+    package let present: Identity
 
-    public init(move: IdentityMove, former: Identity, present: Identity) {
+    package init(move: IdentityMove, former: Identity, present: Identity) {
         self.move = move
         self.former = former
         self.present = present
@@ -32,10 +32,10 @@ public struct UndoableMove: Sendable, Hashable {
 }
 
 /// Why a move cannot be undone.
-public enum UndoObstacle: Error, Sendable, Hashable {
+package enum UndoObstacle: Error, Sendable, Hashable {
     /// The user has no move of this number.
     case unknown
     case alreadyUndone
-    /// A later move has taken the account on, or the identity it came to was removed.
+    /// A later move has moved the account on, or the identity it moved to was removed.
     case superseded
 }

@@ -1,17 +1,17 @@
-public import Primitives
+package import Primitives
 
-/// A verified identity that waits for its owner to register.
-public struct PendingRegistration: Sendable, Hashable {
-    public let handle: TokenHash
-    public let identity: Identity
-    public let clientID: String
-    /// What the carrier told, as a start for the form.
-    public let profile: Profile
-    public let expiresAt: Timestamp
-    /// The provider's own session, if it named it (`sid`).
-    public var providerSession: ProviderSessionHash?
+/// A verified identity that waits for its user to register.
+package struct PendingRegistration: Sendable, Hashable {
+    package let handle: TokenHash
+    package let identity: Identity
+    package let clientID: String
+    /// The carrier's claims, to prefill the form.
+    package let profile: Profile
+    package let expiresAt: Timestamp
+    /// The provider's session, if the ID token has a `sid`.
+    package var providerSession: ProviderSessionHash?
 
-    public init(handle: TokenHash, identity: Identity, clientID: String, profile: Profile, expiresAt: Timestamp) {
+    package init(handle: TokenHash, identity: Identity, clientID: String, profile: Profile, expiresAt: Timestamp) {
         self.handle = handle
         self.identity = identity
         self.clientID = clientID
@@ -20,7 +20,8 @@ public struct PendingRegistration: Sendable, Hashable {
     }
 }
 
-public enum RegistrationResult: Sendable, Hashable {
+/// The result of a registration.
+package enum RegistrationResult: Sendable, Hashable {
     case registered(User)
     /// The identity became a user in the meantime.
     case userAlreadyExists

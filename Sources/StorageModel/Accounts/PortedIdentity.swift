@@ -1,26 +1,27 @@
-public import Primitives
+package import Primitives
 
-/// A former identity of a user, as a verified port token names it: somebody at another carrier is now who this was.
-public struct PortedIdentity: Sendable, Hashable {
-    public let identity: Identity
-    /// When the former carrier said so.
-    public let issuedAt: Timestamp
-    /// Names the port token, each of which moves an identity once.
-    public let token: TokenHash
+/// A former identity of a user, from a verified port token of the former carrier.
+package struct PortedIdentity: Sendable, Hashable {
+    package let identity: Identity
+    /// When the former carrier issued the port token.
+    package let issuedAt: Timestamp
+    /// Identifies the port token, which moves an identity once.
+    package let token: TokenHash
 
-    public init(identity: Identity, issuedAt: Timestamp, token: TokenHash) {
+    package init(identity: Identity, issuedAt: Timestamp, token: TokenHash) {
         self.identity = identity
         self.issuedAt = issuedAt
         self.token = token
     }
 }
 
-/// What an identity is worth at present.
-public enum IdentityStatus: Sendable, Hashable {
+/// The present status of an identity.
+package enum IdentityStatus: Sendable, Hashable {
+    /// No user has it.
     case unknown
     /// Signs this user in.
     case live(UserID)
-    /// Was this user's until a port token moved the account to another identity. It signs nobody in, and it is not free:
-    /// whoever comes with it is neither its former user for sure, nor somebody new.
+    /// This user had it until a port token moved the account to another identity. It signs no user in, and it is not
+    /// free: its present holder may be the former user or someone new.
     case moved(UserID)
 }

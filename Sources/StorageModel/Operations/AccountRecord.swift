@@ -1,25 +1,25 @@
-public import Primitives
+package import Primitives
 
-/// By what an operator looks for users.
-public enum UserSearch: Sendable, Hashable {
+/// An operator's search for users.
+package enum UserSearch: Sendable, Hashable {
     case number(UserID)
     case publicID(String)
-    /// Without regard to the case of ASCII letters.
+    /// Ignores the case of ASCII letters.
     case email(String)
     case phoneNumber(String)
-    /// Also one that an account was moved from.
+    /// Also an identity that an account was moved from.
     case identity(Identity)
 }
 
-/// All that is on record of an account, for an operator.
-public struct AccountRecord: Sendable, Hashable {
-    public let user: User
-    /// In the order they came to be; those that the account was moved from are among them.
-    public let identities: [KeptIdentity]
+/// All that is stored of an account, for an operator.
+package struct AccountRecord: Sendable, Hashable {
+    package let user: User
+    /// In the order they were added, with those that the account was moved from.
+    package let identities: [KeptIdentity]
     /// The first one first.
-    public let moves: [IdentityMove]
-    /// How many sessions the account has.
-    public let sessionCount: Int
+    package let moves: [IdentityMove]
+    /// The number of the account's sessions.
+    package let sessionCount: Int
 
     package init(user: User, identities: [KeptIdentity], moves: [IdentityMove], sessionCount: Int) {
         self.user = user
@@ -28,14 +28,14 @@ public struct AccountRecord: Sendable, Hashable {
         self.sessionCount = sessionCount
     }
 
-    /// An identity of an account, and how it got and lost it.
-    public struct KeptIdentity: Sendable, Hashable {
-        public let identity: Identity
-        public let createdAt: Timestamp
+    /// An identity of an account, with the moves that brought the account and took it away.
+    package struct KeptIdentity: Sendable, Hashable {
+        package let identity: Identity
+        package let createdAt: Timestamp
         /// The number of the move that brought the account here, if one did.
-        public let arrivedBy: Int64?
-        /// The number of the move that took it away; nil while the identity signs the user in.
-        public let movedBy: Int64?
+        package let arrivedBy: Int64?
+        /// The number of the move that took the account away; nil while the identity signs the user in.
+        package let movedBy: Int64?
 
         package init(identity: Identity, createdAt: Timestamp, arrivedBy: Int64?, movedBy: Int64?) {
             self.identity = identity

@@ -1,18 +1,18 @@
-public import Primitives
+package import Primitives
 
-/// An API key on record: its hash, and what it is good for.
-public struct StoredAPIKey: Sendable, Hashable {
-    /// What the operator calls it; no other key that is not revoked has the same name.
-    public let name: String
-    public let hash: TokenHash
-    /// The clients it is good for; nil for all.
-    public let clients: [String]?
-    /// The origins it can be used from; nil if from anywhere.
-    public let origins: [String]?
-    public let createdAt: Timestamp
-    public let revokedAt: Timestamp?
+/// A stored API key: its hash and its permissions.
+package struct StoredAPIKey: Sendable, Hashable {
+    /// The operator's name for it, unique among the keys that are not revoked.
+    package let name: String
+    package let hash: TokenHash
+    /// The clients it may act for; nil for all.
+    package let clients: [String]?
+    /// The origins it may be used from; nil for any.
+    package let origins: [String]?
+    package let createdAt: Timestamp
+    package let revokedAt: Timestamp?
 
-    public init(
+    package init(
         name: String, hash: TokenHash, clients: [String]? = nil, origins: [String]? = nil, createdAt: Timestamp,
         revokedAt: Timestamp? = nil
     ) {
@@ -25,10 +25,11 @@ public struct StoredAPIKey: Sendable, Hashable {
     }
 }
 
-public enum APIKeyAddition: Sendable, Hashable {
+/// The result of adding an API key.
+package enum APIKeyAddition: Sendable, Hashable {
     case added
     /// A key that is not revoked has the name.
     case nameTaken
-    /// There are as many as there can be.
+    /// The limit is reached.
     case tooMany
 }

@@ -1,8 +1,8 @@
-/// How durable a commit is before it is answered (SQLite's `PRAGMA synchronous`).
+/// How durable a commit is before its caller resumes (SQLite's `PRAGMA synchronous`).
 public enum Synchronous: String, Sendable, CaseIterable {
-    /// Every commit is on the disk: it survives a loss of power.
+    /// Every commit is on the disk: it survives a power failure.
     case full
-    /// Every commit is with the operating system: it survives a crash of the process, but a loss of power may undo the
-    /// last.
+    /// The operating system has every commit: it survives a crash of the process, but a power failure may lose the
+    /// last commits.
     case normal
 }

@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The audit record.
-public protocol AuditStore: Sendable {
+package protocol AuditStore: Sendable {
     /// Adds an event. A call that changes an account adds its own event in the same transaction instead.
     func addAuditEvent(_ event: AuditEvent) async throws(StorageError)
 

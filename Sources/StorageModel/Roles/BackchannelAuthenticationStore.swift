@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The sign-ins that this server starts at a carrier (OpenID Connect CIBA).
-public protocol BackchannelAuthenticationStore: Sendable {
+package protocol BackchannelAuthenticationStore: Sendable {
     /// Stores a new backchannel authentication, unless a limit is reached.
     func addBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, limits: BackchannelAuthenticationLimits, at now: Timestamp

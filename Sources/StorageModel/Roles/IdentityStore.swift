@@ -1,5 +1,5 @@
 /// The identities that users sign in with.
-public protocol IdentityStore: Sendable {
+package protocol IdentityStore: Sendable {
     /// The status of each identity, in their order.
     func statuses(of identities: [Identity]) async throws(StorageError) -> [IdentityStatus]
 

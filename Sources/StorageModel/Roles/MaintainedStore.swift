@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// A store that is checked and cleaned up from time to time.
-public protocol MaintainedStore: Sendable {
+package protocol MaintainedStore: Sendable {
     /// Returns if the store can be read and written.
     func check() async throws(StorageError)
 

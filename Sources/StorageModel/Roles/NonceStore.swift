@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The nonces that this server issued, each good for one sign-in.
-public protocol NonceStore: Sendable {
+package protocol NonceStore: Sendable {
     /// Stores an issued nonce.
     func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError)
 

@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// Encrypted values that are read once.
-public protocol OneTimeRecordStore: Sendable {
+package protocol OneTimeRecordStore: Sendable {
     /// Stores a record until it is taken or expires. False, and nothing is stored, if its handle is in use.
     func addOneTimeRecord(_ record: OneTimeRecord) async throws(StorageError) -> Bool
 

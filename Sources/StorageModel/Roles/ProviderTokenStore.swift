@@ -1,9 +1,9 @@
-public import Primitives
+package import Primitives
 
 /// The providers' tokens of users. They are stored with a sign-in and removed with their identity.
 ///
 /// A process claims the row before it refreshes the tokens, so that no other process sends the same refresh token.
-public protocol ProviderTokenStore: Sendable {
+package protocol ProviderTokenStore: Sendable {
     /// The tokens of a user; of several identities at one provider, those stored last. Nil if there are none.
     func providerTokens(
         of user: UserID, provider: String, clientID: String
@@ -18,8 +18,8 @@ public protocol ProviderTokenStore: Sendable {
     /// Ends a claim.
     func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError)
 
-    /// Replaces a row's tokens, ends its claim, and increments its version. False if the row changed since that version,
-    /// or is gone.
+    /// Replaces a row's tokens, ends its claim, and increments its version. False if the row changed since that
+    /// version, or is gone.
     func replaceProviderTokens(
         _ serial: Int64, version: Int64, with sealed: SealedTokens
     ) async throws(StorageError) -> Bool

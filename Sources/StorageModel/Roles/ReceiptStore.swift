@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The receipts of authorized transactions.
-public protocol ReceiptStore: Sendable {
+package protocol ReceiptStore: Sendable {
     /// Stores a receipt, if the identity that approved the transaction belongs to the user who holds the session.
     func addReceipt(
         _ receipt: ReceiptRecord, approvedBy identity: Identity, session: TokenHash, at now: Timestamp

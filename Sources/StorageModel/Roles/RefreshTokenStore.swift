@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The refresh tokens of sessions (RFC 9700 section 4.14.2).
-public protocol RefreshTokenStore: Sendable {
+package protocol RefreshTokenStore: Sendable {
     /// The state of a refresh token at `now`.
     func refreshToken(_ token: RefreshTokenHashes, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
 

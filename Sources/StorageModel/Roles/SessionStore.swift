@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The sessions of signed-in users.
-public protocol SessionStore: Sendable {
+package protocol SessionStore: Sendable {
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
 

@@ -1,15 +1,15 @@
-public import Primitives
+package import Primitives
 
 /// Signs identities in.
-public protocol SignInStore: Sendable {
+package protocol SignInStore: Sendable {
     /// Whether several processes use the same database.
     var isShared: Bool { get }
 
-    /// Signs an identity in and stores the session: finds the identity's user, moves an account to it where a port token
-    /// allows that, or makes a user where `newcomers` allows that.
-    /// - Returns: The user; nil if no session was stored: for an unknown identity where registration is required, for an
-    ///   identity that an account was moved away from, and for a live one if a session of its user was ended since the
-    ///   same sign-in came first. ``IdentityStore/statuses(of:)`` tells which.
+    /// Signs an identity in and stores the session: finds the identity's user, moves an account to it where a port
+    /// token allows that, or makes a user where `newcomers` allows that.
+    /// - Returns: The user; nil if no session was stored: for an unknown identity where registration is required, for
+    ///   an identity that an account was moved away from, and for a live one if a session of its user was ended since
+    ///   the same sign-in came first. ``IdentityStore/statuses(of:)`` tells which.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
 
     /// The result of an earlier sign-in with this idempotency key, whichever process did it.

@@ -1,5 +1,5 @@
 /// The keys that sign receipts of transactions.
-public protocol SigningKeyStore: Sendable {
+package protocol SigningKeyStore: Sendable {
     /// All signing keys, the newest last.
     func signingKeys() async throws(StorageError) -> [SigningKeyRecord]
 

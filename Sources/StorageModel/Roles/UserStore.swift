@@ -1,7 +1,7 @@
-public import Primitives
+package import Primitives
 
 /// The users' profiles and accounts.
-public protocol UserStore: Sendable {
+package protocol UserStore: Sendable {
     /// Changes a user's profile; adds the audit event if a value changed.
     /// - Returns: The user after the change; nil if there is none.
     func editProfile(

@@ -1,23 +1,23 @@
-public import Primitives
+package import Primitives
 
-/// What a provider says to be over.
-public struct ProviderLogout: Sendable {
-    public enum Scope: Sendable, Hashable {
+/// A provider's logout token: the sessions to end.
+package struct ProviderLogout: Sendable {
+    package enum Scope: Sendable, Hashable {
         /// All sessions that this identity signed in.
         case identity(Identity)
-        /// Those of one session at the provider; with an identity, of that identity only.
+        /// The sessions of one session at the provider; with an identity, only those of that identity.
         case session(ProviderSession, of: Identity?)
     }
 
-    public let scope: Scope
-    /// Stands for the logout token, which is good once.
-    public let token: TokenHash
-    /// Until when it is remembered.
-    public let expiresAt: Timestamp
-    public let time: Timestamp
-    public let requestID: String?
+    package let scope: Scope
+    /// The hash of the logout token's id, which is valid once.
+    package let token: TokenHash
+    /// When the hash may be forgotten.
+    package let expiresAt: Timestamp
+    package let time: Timestamp
+    package let requestID: String?
 
-    public init(_ scope: Scope, token: TokenHash, expiresAt: Timestamp, at time: Timestamp, requestID: String?) {
+    package init(_ scope: Scope, token: TokenHash, expiresAt: Timestamp, at time: Timestamp, requestID: String?) {
         self.scope = scope
         self.token = token
         self.expiresAt = expiresAt
@@ -27,33 +27,34 @@ public struct ProviderLogout: Sendable {
 }
 
 /// A session at a provider, by the provider's own id (the `sid` of its ID tokens).
-public struct ProviderSession: Sendable, Hashable {
-    public let issuer: String
-    public let id: String
+package struct ProviderSession: Sendable, Hashable {
+    package let issuer: String
+    package let id: String
 
-    public init(issuer: String, id: String) {
+    package init(issuer: String, id: String) {
         self.issuer = issuer
         self.id = id
     }
 }
 
 /// Recognises a session at a provider without keeping its id: half of a SHA-256.
-public struct ProviderSessionHash: Sendable, Hashable {
+package struct ProviderSessionHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    public init(_ session: ProviderSession) {
+    package init(_ session: ProviderSession) {
         bytes = OriginHash.of(session)
     }
 
-    /// As it stands in a table; nil for a column without one.
+    /// From a database column; nil if it is NULL.
     package init?(stored bytes: [UInt8]) {
         guard !bytes.isEmpty else { return nil }
         self.bytes = bytes
     }
 }
 
-public enum ProviderLogoutResult: Sendable, Hashable {
-    /// How many sessions ended, by their users.
+/// The result of a provider's logout.
+package enum ProviderLogoutResult: Sendable, Hashable {
+    /// How many sessions ended, by user.
     case done([UserID: Int])
     /// The token was used before; nothing was done.
     case replayed
@@ -61,5 +62,5 @@ public enum ProviderLogoutResult: Sendable, Hashable {
 
 extension AuditEvent.Kind {
     /// A provider ended sessions that it had signed in.
-    public static let sessionsEndedByProvider = AuditEvent.Kind("session.ended_by_provider")
+    package static let sessionsEndedByProvider = AuditEvent.Kind("session.ended_by_provider")
 }

@@ -1,53 +1,53 @@
-public import Primitives
+package import Primitives
 
-/// What the store knows a refresh token by.
-public struct RefreshTokenHashes: Sendable, Hashable {
-    public let token: TokenHash
-    /// Of what all the refresh tokens of a session have in common from the first exchange on. It tells a spent one from an
-    /// unknown one, however many came after it.
-    public let family: TokenHash
+/// The hashes by which the store recognises a refresh token.
+package struct RefreshTokenHashes: Sendable, Hashable {
+    package let token: TokenHash
+    /// The hash of the part that all refresh tokens of a session share from the first exchange on. It tells a spent
+    /// token from an unknown one, however many followed.
+    package let family: TokenHash
 
-    public init(token: TokenHash, family: TokenHash) {
+    package init(token: TokenHash, family: TokenHash) {
         self.token = token
         self.family = family
     }
 }
 
-/// What a refresh token is worth.
-public enum RefreshTokenState: Sendable, Hashable {
-    /// The session's present one: may be exchanged.
+/// The state of a refresh token.
+package enum RefreshTokenState: Sendable, Hashable {
+    /// The session's present token: it may be exchanged.
     case live(SessionAndUser)
-    /// The one before, exchanged so lately that the same exchange may be answered once more.
+    /// The token before, within the grace period: the same exchange may be repeated.
     case justSpent(SessionAndUser, LastRotation)
-    /// Exchanged before: two hold what only one should.
+    /// Exchanged before: reuse means that the token was copied.
     case spent(SessionAndUser)
     /// Unknown, expired, or of a session that has ended.
     case unknown
 }
 
-/// What answering a rotation once more takes.
-public struct LastRotation: Sendable, Hashable {
-    /// With the presented token, it makes the tokens that came in its place.
-    public let salt: [UInt8]
-    /// Stands for who asked for the rotation.
-    public let caller: TokenHash
+/// What a repeated response to a rotation needs.
+package struct LastRotation: Sendable, Hashable {
+    /// Derives the successor tokens from the presented token.
+    package let salt: [UInt8]
+    /// Identifies the caller of the rotation.
+    package let caller: TokenHash
 
-    public init(salt: [UInt8], caller: TokenHash) {
+    package init(salt: [UInt8], caller: TokenHash) {
         self.salt = salt
         self.caller = caller
     }
 }
 
 /// New tokens for a session, in exchange for its refresh token.
-public struct RefreshTokenRotation: Sendable, Hashable {
-    /// The tokens that come.
-    public struct Successor: Sendable, Hashable {
-        public let tokenHash: TokenHash
-        public let refreshTokenHash: TokenHash
-        public let expiresAt: Timestamp
-        public let refreshExpiresAt: Timestamp
+package struct RefreshTokenRotation: Sendable, Hashable {
+    /// The new tokens.
+    package struct Successor: Sendable, Hashable {
+        package let tokenHash: TokenHash
+        package let refreshTokenHash: TokenHash
+        package let expiresAt: Timestamp
+        package let refreshExpiresAt: Timestamp
 
-        public init(
+        package init(
             tokenHash: TokenHash, refreshTokenHash: TokenHash, expiresAt: Timestamp, refreshExpiresAt: Timestamp
         ) {
             self.tokenHash = tokenHash
@@ -57,14 +57,15 @@ public struct RefreshTokenRotation: Sendable, Hashable {
         }
     }
 
-    /// The refresh token that goes.
-    public let presented: RefreshTokenHashes
-    public let successor: Successor
-    public let last: LastRotation
-    /// Until when the same exchange may be answered once more, and the session token that goes is still taken.
-    public let graceEndsAt: Timestamp
+    /// The refresh token that is replaced.
+    package let presented: RefreshTokenHashes
+    package let successor: Successor
+    package let last: LastRotation
+    /// The end of the grace period: until then the same exchange may be repeated, and the replaced session token is
+    /// still accepted.
+    package let graceEndsAt: Timestamp
 
-    public init(presented: RefreshTokenHashes, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
+    package init(presented: RefreshTokenHashes, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
         self.presented = presented
         self.successor = successor
         self.last = last

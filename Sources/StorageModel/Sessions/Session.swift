@@ -1,17 +1,17 @@
-public import Primitives
+package import Primitives
 
-/// A session on record.
-public struct Session: Sendable, Hashable {
-    /// Random, not secret: names the session to its user and in audit records.
-    public let id: String
-    public let userID: UserID
+/// A stored session.
+package struct Session: Sendable, Hashable {
+    /// Random, not secret: identifies the session for its user and in audit events.
+    package let id: String
+    package let userID: UserID
     /// The OAuth client that signed in.
-    public let clientID: String
-    public let createdAt: Timestamp
-    /// When the session token ends.
-    public let expiresAt: Timestamp
+    package let clientID: String
+    package let createdAt: Timestamp
+    /// When the session token expires.
+    package let expiresAt: Timestamp
 
-    public init(id: String, userID: UserID, clientID: String, createdAt: Timestamp, expiresAt: Timestamp) {
+    package init(id: String, userID: UserID, clientID: String, createdAt: Timestamp, expiresAt: Timestamp) {
         self.id = id
         self.userID = userID
         self.clientID = clientID
@@ -20,19 +20,19 @@ public struct Session: Sendable, Hashable {
     }
 }
 
-/// A session about to be stored, for a user who is known or comes to be with it.
-public struct NewSession: Sendable, Hashable {
-    public let id: String
-    public let tokenHash: TokenHash
-    public let refreshTokenHash: TokenHash
-    public let clientID: String
-    public let createdAt: Timestamp
-    public let expiresAt: Timestamp
-    public let refreshExpiresAt: Timestamp
-    /// What the user would call the device; nil if it is not known.
-    public let device: String?
+/// A session to store, for a known or a new user.
+package struct NewSession: Sendable, Hashable {
+    package let id: String
+    package let tokenHash: TokenHash
+    package let refreshTokenHash: TokenHash
+    package let clientID: String
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    package let refreshExpiresAt: Timestamp
+    /// A readable name of the device; nil if unknown.
+    package let device: String?
 
-    public init(
+    package init(
         id: String, tokenHash: TokenHash, refreshTokenHash: TokenHash, clientID: String, createdAt: Timestamp,
         expiresAt: Timestamp, refreshExpiresAt: Timestamp, device: String? = nil
     ) {
@@ -47,18 +47,18 @@ public struct NewSession: Sendable, Hashable {
     }
 }
 
-/// A session as its user sees it among others.
-public struct SessionSummary: Sendable, Hashable {
-    public let id: String
-    public let clientID: String
-    public let device: String?
-    public let createdAt: Timestamp
-    /// To some minutes.
-    public let lastSeenAt: Timestamp
-    /// When it ends unless it is refreshed before.
-    public let expiresAt: Timestamp
+/// A session in its user's list.
+package struct SessionSummary: Sendable, Hashable {
+    package let id: String
+    package let clientID: String
+    package let device: String?
+    package let createdAt: Timestamp
+    /// Accurate to five minutes.
+    package let lastSeenAt: Timestamp
+    /// When it ends unless it is refreshed.
+    package let expiresAt: Timestamp
 
-    public init(
+    package init(
         id: String, clientID: String, device: String?, createdAt: Timestamp, lastSeenAt: Timestamp, expiresAt: Timestamp
     ) {
         self.id = id
@@ -70,24 +70,25 @@ public struct SessionSummary: Sendable, Hashable {
     }
 }
 
-/// Says when a session was last used.
-public struct SessionLastSeen: Sendable, Hashable {
-    public let sessionID: String
-    public let userID: UserID
-    public let time: Timestamp
+/// When a session was last seen.
+package struct SessionLastSeen: Sendable, Hashable {
+    package let sessionID: String
+    package let userID: UserID
+    package let time: Timestamp
 
-    public init(sessionID: String, userID: UserID, time: Timestamp) {
+    package init(sessionID: String, userID: UserID, time: Timestamp) {
         self.sessionID = sessionID
         self.userID = userID
         self.time = time
     }
 }
 
-public struct SessionAndUser: Sendable, Hashable {
-    public let session: Session
-    public let user: User
+/// A session and its user.
+package struct SessionAndUser: Sendable, Hashable {
+    package let session: Session
+    package let user: User
 
-    public init(session: Session, user: User) {
+    package init(session: Session, user: User) {
         self.session = session
         self.user = user
     }

@@ -1,40 +1,40 @@
-public import Primitives
+package import Primitives
 
-/// A sign-in that this server started at a carrier, on record until it is over and a while longer.
+/// A sign-in that this server started at a carrier (OpenID Connect CIBA), stored until it ends and a while longer.
 ///
-/// The handle, the notification token and the carrier's own id are here as hashes only.
-public struct BackchannelAuthenticationRecord: Sendable, Hashable {
-    /// Where it stands, time aside.
-    public enum Phase: String, Sendable, CaseIterable {
-        /// The user was asked, and the carrier has not told what came of it.
+/// The handle, the notification token and the carrier's request id are stored as hashes only.
+package struct BackchannelAuthenticationRecord: Sendable, Hashable {
+    /// Its phase, apart from expiry.
+    package enum Phase: String, Sendable, CaseIterable {
+        /// The carrier asked the user and has not reported the result.
         case waiting
-        /// The carrier vouches for the user.
+        /// The carrier authenticated the user.
         case approved
-        /// The client was told so.
+        /// The client has the result.
         case done
-        /// The carrier said no, or what it said does not hold.
+        /// The carrier refused, or its result was invalid.
         case failed
-        /// The client does not want it any more.
+        /// The client cancelled it.
         case cancelled
     }
 
-    /// What was asked for, as it is asked for again at a retry.
-    public struct Terms: Sendable, Hashable {
-        public var provider: String
-        public var clientID: String
-        public var network: String
-        public var redirectURI: String
+    /// The parameters of the request, which a retry repeats.
+    package struct Terms: Sendable, Hashable {
+        package var provider: String
+        package var clientID: String
+        package var network: String
+        package var redirectURI: String
         /// Separated by spaces.
-        public var scope: String
-        public var loginHint: Secret
+        package var scope: String
+        package var loginHint: Secret
         /// Separated by spaces.
-        public var acrValues: String?
-        public var context: String?
-        public var prompt: String?
-        public var options: String?
-        public var correlationID: String
+        package var acrValues: String?
+        package var context: String?
+        package var prompt: String?
+        package var options: String?
+        package var correlationID: String
 
-        public init(
+        package init(
             provider: String, clientID: String, network: String, redirectURI: String, scope: String,
             loginHint: Secret, correlationID: String
         ) {
@@ -48,34 +48,34 @@ public struct BackchannelAuthenticationRecord: Sendable, Hashable {
         }
     }
 
-    /// Of what the client calls it.
-    public let handle: TokenHash
-    /// Who started it, and alone may ask about it.
-    public let caller: TokenHash
-    public let terms: Terms
-    public var phase = Phase.waiting
-    /// How often the carrier was asked.
-    public var attempt: Int64 = 1
-    /// Of the token that the carrier's notification of the latest attempt has to bear.
-    public var notification: TokenHash
-    /// Of what the carrier calls the latest attempt; nil until it has said.
-    public var carrierRequest: TokenHash?
+    /// The hash of the client's handle.
+    package let handle: TokenHash
+    /// The caller that started it, the only one that may poll it.
+    package let caller: TokenHash
+    package let terms: Terms
+    package var phase = Phase.waiting
+    /// How many requests were sent to the carrier.
+    package var attempt: Int64 = 1
+    /// The hash of the token that the carrier's notification of the latest request must have.
+    package var notification: TokenHash
+    /// The hash of the carrier's id of the latest request (`auth_req_id`); nil until it is known.
+    package var carrierRequest: TokenHash?
     /// Why it failed.
-    public var failure: String?
-    /// Whom the carrier vouches for.
-    public var identity: Identity?
-    /// What the carrier told of them.
-    public var profile = Profile()
-    /// Whom former carriers vouch that they were, as ``SignInRecord/portedFrom``.
-    public var portedFrom: [PortedIdentity] = []
-    /// When waiting, or approved, comes to nothing.
-    public var expiresAt: Timestamp
-    /// When it is as if it had never been.
-    public var removedAt: Timestamp
-    /// Counts the changes, so that of two at once only one is made.
-    public var revision: Int64 = 0
+    package var failure: String?
+    /// The authenticated identity.
+    package var identity: Identity?
+    /// The carrier's claims about the user.
+    package var profile = Profile()
+    /// Former identities, as ``SignInRecord/portedFrom``.
+    package var portedFrom: [PortedIdentity] = []
+    /// When the waiting or approved phase expires.
+    package var expiresAt: Timestamp
+    /// When the record is removed.
+    package var removedAt: Timestamp
+    /// Counts the changes, so that of two concurrent ones only one is stored.
+    package var revision: Int64 = 0
 
-    public init(
+    package init(
         handle: TokenHash, caller: TokenHash, terms: Terms, notification: TokenHash, expiresAt: Timestamp,
         removedAt: Timestamp
     ) {
@@ -88,33 +88,34 @@ public struct BackchannelAuthenticationRecord: Sendable, Hashable {
     }
 }
 
-/// How many server-initiated sign-ins may be on record at once.
+/// The most backchannel authentications that are stored at once.
 public struct BackchannelAuthenticationLimits: Sendable, Hashable {
-    /// Of one caller, whatever became of them.
+    /// Of one caller, in any phase.
     public var perCaller = 10_000
-    /// Waiting for one user: each asks them on their phone.
+    /// Waiting for one user: each is a prompt on the user's phone.
     public var waitingPerLoginHint = 3
-    /// Waiting at one carrier, whoever started them.
+    /// Waiting at one carrier, of all callers.
     public var waitingPerCarrier = 10_000
 
+    /// The default limits.
     public init() {}
 }
 
-/// Whether a server-initiated sign-in was put on record.
-public enum BackchannelAuthenticationAdmission: Sendable, Hashable {
+/// Whether a backchannel authentication was stored.
+package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
     case added
     case tooManyOfCaller
     case tooManyForLoginHint
     case tooManyAtCarrier
 }
 
-/// How a server-initiated sign-in was ended by signing its user in.
-public enum BackchannelAuthenticationEnding: Sendable, Hashable {
+/// The result of completing a backchannel authentication by signing its user in.
+package enum BackchannelAuthenticationEnding: Sendable, Hashable {
     case signedIn(SignedInUser)
-    /// The identity is unknown, and newcomers are turned away: no session was made.
+    /// The identity is unknown, and unknown identities are refused: no session was made.
     case unknownUser
-    /// It was ended before, and the session that it gave then has ended, too: no session was made.
+    /// It was completed before, and the session of that time has ended: no session was made.
     case sessionEnded
-    /// It was changed since it was read: nothing happened.
+    /// It was changed since it was read: nothing was stored.
     case changed
 }

@@ -1,12 +1,12 @@
-public import Primitives
+package import Primitives
 
-/// A nonce of our own, handed out before a sign-in.
-public struct IssuedNonceRecord: Sendable, Hashable {
-    public let nonce: TokenHash
-    public let provider: String
-    public let expiresAt: Timestamp
+/// A nonce that this server issued before a sign-in.
+package struct IssuedNonceRecord: Sendable, Hashable {
+    package let nonce: TokenHash
+    package let provider: String
+    package let expiresAt: Timestamp
 
-    public init(nonce: TokenHash, provider: String, expiresAt: Timestamp) {
+    package init(nonce: TokenHash, provider: String, expiresAt: Timestamp) {
         self.nonce = nonce
         self.provider = provider
         self.expiresAt = expiresAt

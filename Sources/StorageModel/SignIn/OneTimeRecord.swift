@@ -1,14 +1,14 @@
-public import Primitives
+package import Primitives
 
 /// An encrypted value that is read once, by its handle; the store cannot decrypt it.
-public struct OneTimeRecord: Sendable, Hashable {
-    public let handle: TokenHash
+package struct OneTimeRecord: Sendable, Hashable {
+    package let handle: TokenHash
     /// What the value is for; a look-up with another purpose finds nothing.
-    public let purpose: String
-    public let content: [UInt8]
-    public let expiresAt: Timestamp
+    package let purpose: String
+    package let content: [UInt8]
+    package let expiresAt: Timestamp
 
-    public init(handle: TokenHash, purpose: String, content: [UInt8], expiresAt: Timestamp) {
+    package init(handle: TokenHash, purpose: String, content: [UInt8], expiresAt: Timestamp) {
         self.handle = handle
         self.purpose = purpose
         self.content = content

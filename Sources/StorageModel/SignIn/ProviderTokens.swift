@@ -1,16 +1,16 @@
-public import Primitives
+package import Primitives
 
-/// Whose tokens a row holds, of which provider and for which client: what the sealed content is bound to, so that no row
-/// can stand in for another.
-public struct TokenBinding: Sendable, Hashable {
-    public let user: UserID
-    /// The identity that the provider vouched for when it gave the tokens.
-    public let identity: Identity
+/// The user, identity, provider and client of a row of tokens. The encryption authenticates it, so that no row can
+/// replace another.
+package struct TokenBinding: Sendable, Hashable {
+    package let user: UserID
+    /// The identity that the provider issued the tokens for.
+    package let identity: Identity
     /// The provider's name in paths.
-    public let provider: String
-    public let clientID: String
+    package let provider: String
+    package let clientID: String
 
-    public init(user: UserID, identity: Identity, provider: String, clientID: String) {
+    package init(user: UserID, identity: Identity, provider: String, clientID: String) {
         self.user = user
         self.identity = identity
         self.provider = provider
@@ -18,15 +18,15 @@ public struct TokenBinding: Sendable, Hashable {
     }
 }
 
-/// A provider's tokens as they stand in the store, which cannot read them.
-public struct SealedTokens: Sendable, Hashable {
-    /// Names the key that opens them.
-    public let keyID: String
-    public let content: [UInt8]
-    /// When they are good for nothing any more; nil where that is not known, or they can be refreshed.
-    public let expiresAt: Timestamp?
+/// A provider's tokens in encrypted form; the store cannot read them.
+package struct SealedTokens: Sendable, Hashable {
+    /// The id of the encryption key.
+    package let keyID: String
+    package let content: [UInt8]
+    /// When they expire; nil if unknown, or if they can be refreshed.
+    package let expiresAt: Timestamp?
 
-    public init(keyID: String, content: [UInt8], expiresAt: Timestamp?) {
+    package init(keyID: String, content: [UInt8], expiresAt: Timestamp?) {
         self.keyID = keyID
         self.content = content
         self.expiresAt = expiresAt
@@ -34,15 +34,15 @@ public struct SealedTokens: Sendable, Hashable {
 }
 
 /// A row of provider tokens.
-public struct ProviderTokenRecord: Sendable, Hashable {
-    /// Never that of another row, not even of one that was deleted.
-    public let serial: Int64
-    public let binding: TokenBinding
-    public let sealed: SealedTokens
-    /// Counts the changes: who changes the row says which version they have seen.
-    public let version: Int64
+package struct ProviderTokenRecord: Sendable, Hashable {
+    /// Unique, also among deleted rows.
+    package let serial: Int64
+    package let binding: TokenBinding
+    package let sealed: SealedTokens
+    /// Counts the changes: a change names the version that it is based on.
+    package let version: Int64
 
-    public init(serial: Int64, binding: TokenBinding, sealed: SealedTokens, version: Int64) {
+    package init(serial: Int64, binding: TokenBinding, sealed: SealedTokens, version: Int64) {
         self.serial = serial
         self.binding = binding
         self.sealed = sealed
@@ -50,14 +50,14 @@ public struct ProviderTokenRecord: Sendable, Hashable {
     }
 }
 
-/// Tokens to be stored with a sign-in: sealed in its transaction, when it is known whose they are.
-public struct NewProviderTokens: Sendable {
-    public let provider: String
-    public let clientID: String
-    /// Seals them for their place. Beside it is given the row that they replace, if there is one.
-    public let seal: @Sendable (TokenBinding, ProviderTokenRecord?) throws -> SealedTokens
+/// Tokens to store with a sign-in: encrypted in its transaction, when their user is known.
+package struct NewProviderTokens: Sendable {
+    package let provider: String
+    package let clientID: String
+    /// Encrypts them for their binding. The second argument is the row that they replace, if there is one.
+    package let seal: @Sendable (TokenBinding, ProviderTokenRecord?) throws -> SealedTokens
 
-    public init(
+    package init(
         provider: String, clientID: String,
         seal: @escaping @Sendable (TokenBinding, ProviderTokenRecord?) throws -> SealedTokens
     ) {
@@ -68,13 +68,13 @@ public struct NewProviderTokens: Sendable {
 }
 
 /// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
-public struct WaitingProviderTokens: Sendable {
-    public let handle: TokenHash
-    public let purpose: String
-    /// What is to be stored of the record's content; nil if it is nothing of that kind.
-    public let open: @Sendable ([UInt8]) -> NewProviderTokens?
+package struct WaitingProviderTokens: Sendable {
+    package let handle: TokenHash
+    package let purpose: String
+    /// Decrypts the record's content; nil if it is invalid.
+    package let open: @Sendable ([UInt8]) -> NewProviderTokens?
 
-    public init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> NewProviderTokens?) {
+    package init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> NewProviderTokens?) {
         self.handle = handle
         self.purpose = purpose
         self.open = open

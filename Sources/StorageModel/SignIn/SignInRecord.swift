@@ -1,30 +1,31 @@
-/// A verified identity to be signed in with a session of its own.
-public struct SignInRecord: Sendable {
-    public enum Newcomers: Sendable, Hashable {
+/// A verified identity to sign in with a new session.
+package struct SignInRecord: Sendable {
+    /// What happens to unknown identities.
+    package enum Newcomers: Sendable, Hashable {
         /// An unknown identity becomes a user with this public id.
         case welcome(publicID: String)
-        /// An unknown identity is turned away.
+        /// An unknown identity is refused.
         case mustRegister
     }
 
-    public let identity: Identity
-    /// Fills what the user's profile does not have yet; nothing the user has is overwritten.
-    public let profile: Profile?
-    public let session: NewSession
-    public let newcomers: Newcomers
-    /// Former identities of the user, in the order of the port tokens that name them; the first one that is on record
-    /// loses its account to ``identity``, unless that has an account already.
-    public let portedFrom: [PortedIdentity]
-    /// For the audit record.
-    public let requestID: String?
-    /// The provider's tokens, where they are kept.
-    public let tokens: NewProviderTokens?
-    /// The provider's own session, if it named it (`sid`).
-    public var providerSession: ProviderSessionHash?
+    package let identity: Identity
+    /// Fills the attributes that the user's profile lacks; overwrites none.
+    package let profile: Profile?
+    package let session: NewSession
+    package let newcomers: Newcomers
+    /// Former identities of the user, in the order of their port tokens; the first stored one loses its account to
+    /// ``identity``, unless that has an account already.
+    package let portedFrom: [PortedIdentity]
+    /// For the audit event.
+    package let requestID: String?
+    /// The provider's tokens, if they are stored.
+    package let tokens: NewProviderTokens?
+    /// The provider's session, if the ID token has a `sid`.
+    package var providerSession: ProviderSessionHash?
     /// Set where the same sign-in may be sent again.
-    public var idempotency: IdempotencyRecord?
+    package var idempotency: IdempotencyRecord?
 
-    public init(
+    package init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,
         portedFrom: [PortedIdentity] = [], requestID: String? = nil, tokens: NewProviderTokens? = nil
     ) {
@@ -38,15 +39,16 @@ public struct SignInRecord: Sendable {
     }
 }
 
-public struct SignedInUser: Sendable, Hashable {
-    public let user: User
-    public let isNew: Bool
-    /// Whether this sign-in has moved the account to another identity.
-    public let wasMoved: Bool
+/// The user of a sign-in.
+package struct SignedInUser: Sendable, Hashable {
+    package let user: User
+    package let isNew: Bool
+    /// Whether this sign-in moved the account to another identity.
+    package let wasMoved: Bool
     /// The session that a retry of this sign-in refers to, if it has an idempotency record.
-    public package(set) var given: GivenSession?
+    package var given: GivenSession?
 
-    public init(user: User, isNew: Bool, wasMoved: Bool = false) {
+    package init(user: User, isNew: Bool, wasMoved: Bool = false) {
         self.user = user
         self.isNew = isNew
         self.wasMoved = wasMoved

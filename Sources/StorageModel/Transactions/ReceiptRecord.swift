@@ -1,31 +1,33 @@
-public import Primitives
+package import Primitives
 
-/// A receipt of a transaction, as it is recorded.
-public struct ReceiptRecord: Sendable, Hashable {
-    /// The hash of the id that stands in the receipt.
-    public let id: TokenHash
-    /// Stands for the authorization code, which makes no second receipt.
-    public let code: TokenHash
-    public let expiresAt: Timestamp
+/// A stored receipt of a transaction.
+package struct ReceiptRecord: Sendable, Hashable {
+    /// The hash of the receipt's id.
+    package let id: TokenHash
+    /// The hash of the authorization code, which makes only one receipt.
+    package let code: TokenHash
+    package let expiresAt: Timestamp
 
-    public init(id: TokenHash, code: TokenHash, expiresAt: Timestamp) {
+    package init(id: TokenHash, code: TokenHash, expiresAt: Timestamp) {
         self.id = id
         self.code = code
         self.expiresAt = expiresAt
     }
 }
 
-public enum ReceiptAdmission: Sendable, Hashable {
+/// The result of storing a receipt.
+package enum ReceiptAdmission: Sendable, Hashable {
     case recorded(User)
-    /// The session was revoked or expired in the meantime.
+    /// The session was revoked or has expired.
     case unknownSession
-    /// The identity is somebody else's, or nobody's.
+    /// The identity belongs to another user, or to none.
     case otherUser
     /// The code made a receipt before.
     case codeUsed
 }
 
-public enum ReceiptRedemption: Sendable, Hashable {
+/// The result of spending a receipt.
+package enum ReceiptRedemption: Sendable, Hashable {
     case redeemed
     case alreadyRedeemed
     case expired

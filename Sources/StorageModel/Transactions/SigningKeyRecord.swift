@@ -1,18 +1,18 @@
-public import Primitives
+package import Primitives
 
-/// A key that receipts are signed with, on record.
-public struct SigningKeyRecord: Sendable, Hashable {
-    /// The `kid` of the key, which is never given to another.
-    public let id: String
-    /// The 64 bytes of a point of P-256.
-    public let publicKey: [UInt8]
-    /// As whoever uses the key protects it; the store does not look into it.
-    public let privateKey: [UInt8]
-    public let createdAt: Timestamp
-    /// From when on it may sign. It is published before, so that whoever verifies has it by then.
-    public let signsFrom: Timestamp
+/// A stored key that signs receipts.
+package struct SigningKeyRecord: Sendable, Hashable {
+    /// The `kid` of the key, which is never reused.
+    package let id: String
+    /// A point of P-256: 64 bytes.
+    package let publicKey: [UInt8]
+    /// The private key in protected form, which the store does not read.
+    package let privateKey: [UInt8]
+    package let createdAt: Timestamp
+    /// When it may begin to sign. It is published earlier, so that verifiers have it by then.
+    package let signsFrom: Timestamp
 
-    public init(
+    package init(
         id: String, publicKey: [UInt8], privateKey: [UInt8], createdAt: Timestamp, signsFrom: Timestamp
     ) {
         self.id = id
@@ -24,8 +24,8 @@ public struct SigningKeyRecord: Sendable, Hashable {
 }
 
 extension SigningKeyRecord: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the private key, however it is protected.
-    public var description: String { "SigningKeyRecord(\(id))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+    /// Without the private key, even in protected form.
+    package var description: String { "SigningKeyRecord(\(id))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }

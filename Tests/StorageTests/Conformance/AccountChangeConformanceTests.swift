@@ -4,7 +4,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("Any store: changes of accounts are counted for all processes together")
+@Suite("Any store: account changes are counted across all processes")
 struct AccountChangeConformanceTests {
     private let now = Records.now
 
@@ -12,7 +12,7 @@ struct AccountChangeConformanceTests {
         try #require(try await store.signIn(Records.signIn())).user.id
     }
 
-    @Test("So many at once, and then at the steady rate, each user for themselves", arguments: StoreKind.all)
+    @Test("Each user has the full allowance at once, and then the steady rate", arguments: StoreKind.all)
     func counts(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = [try open(), try open()]
@@ -27,10 +27,10 @@ struct AccountChangeConformanceTests {
         #expect(try await change(user, in: 1, at: 14) == 1)
         #expect(try await change(user, in: 0, at: 15) == nil)
         #expect(try await change(user, in: 1, at: 15) == 15)
-        // A clock that is set back, or another machine's, has nobody wait for longer than a whole allowance.
+        // A clock that was set back, or another machine's clock, extends no wait beyond one full allowance.
         #expect(try await change(user, in: 0, at: -1_000_000) == 15)
         #expect(try await change(user, in: 0, at: -1_000_000 + 15) == nil)
-        // Another allowance holds at once.
+        // A changed allowance applies at once.
         let wide = ChangeAllowance(count: 600, seconds: 60)
         #expect(try await stores[1].countChange(of: user, within: wide, at: now.advanced(bySeconds: 16)) == nil)
         for copy in [0, 1, 0, 1] { #expect(try await change(user, in: copy, at: 1_000) == nil) }
@@ -40,7 +40,7 @@ struct AccountChangeConformanceTests {
     }
 
     @Test(
-        "Of many at the same moment in two processes no more are let through than may be", arguments: StoreKind.engines)
+        "Concurrent changes in two processes never exceed the allowance", arguments: StoreKind.engines)
     func together(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = [try open(), try open()]
@@ -59,7 +59,7 @@ struct AccountChangeConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("What is on record of them goes when it counts no more, and with its user", arguments: StoreKind.all)
+    @Test("The row is removed when the allowance is whole again, and with its user", arguments: StoreKind.all)
     func bounded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, other) = (try await user(in: store), try await user(in: store))

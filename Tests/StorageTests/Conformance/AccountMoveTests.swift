@@ -18,7 +18,7 @@ private struct AccountMoveStage: Sendable {
 
     func moment(_ seconds: Int64) -> Timestamp { Records.now.advanced(bySeconds: seconds) }
 
-    /// A port token by which somebody was `identity`, issued so many seconds after the beginning.
+    /// A port token for the former identity, issued `seconds` after the start.
     func ported(_ identity: Identity, at seconds: Int64 = -60, token: TokenHash? = nil) throws -> PortedIdentity {
         PortedIdentity(identity: identity, issuedAt: moment(seconds), token: token ?? Records.hash())
     }
@@ -47,7 +47,7 @@ private struct AccountMoveStage: Sendable {
 @Suite("Moving an account from one identity to another")
 struct AccountMoveTests {
     @Test(
-        "The user keeps account and sessions, and signs in with the new identity from then on",
+        "The user keeps account and sessions, and then signs in with the new identity",
         arguments: StoreKind.engines)
     func moves(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -80,7 +80,7 @@ struct AccountMoveTests {
                 == user)
     }
 
-    @Test("The former identity signs nobody in any more, and nobody can register with it", arguments: StoreKind.engines)
+    @Test("The former identity neither signs in nor registers", arguments: StoreKind.engines)
     func formerIdentity(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let user = try #require(try await stage.signIn(stage.atA)).user.id
@@ -99,7 +99,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "The first identity that is on record is moved; one that is not on record moves nobody",
+        "The account of the first known identity is moved; an unknown identity moves no account",
         arguments: StoreKind.engines)
     func firstOnRecord(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -116,7 +116,7 @@ struct AccountMoveTests {
             try await stage.signIn(Records.identity(), from: [stage.ported(unknown)], newcomers: .mustRegister) == nil)
     }
 
-    @Test("An identity that has an account of its own keeps it, whatever port tokens say", arguments: StoreKind.engines)
+    @Test("An identity with an account of its own keeps it, whatever port tokens say", arguments: StoreKind.engines)
     func hasAccount(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let one = try #require(try await stage.signIn(stage.atA)).user.id
@@ -126,7 +126,7 @@ struct AccountMoveTests {
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(one), .live(other)])
     }
 
-    @Test("A move is told to the audit record, without subjects", arguments: StoreKind.engines)
+    @Test("A move has an audit event, without subjects", arguments: StoreKind.engines)
     func audited(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let user = try await stage.signIn(stage.atA)?.user.id
@@ -145,7 +145,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "Of many who move one account at once, with one port token or with several, one gets it",
+        "Of concurrent moves of one account, with one port token or several, one succeeds",
         arguments: StoreKind.engines, [true, false])
     func concurrentClaims(kind: StoreKind, sharesToken: Bool) async throws {
         let stage = try AccountMoveStage(kind)
@@ -170,7 +170,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "Of one user's sign-ins at once one moves the account, and all are signed in to it",
+        "Of one user's concurrent sign-ins one moves the account, and all sign in to it",
         arguments: StoreKind.engines)
     func concurrentSignIns(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -187,7 +187,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "A user who comes back to the former carrier gets the account back; old port tokens do not take it away again",
+        "A user who returns to the former carrier gets the account back; old port tokens do not move it again",
         arguments: StoreKind.engines)
     func comesBack(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -196,13 +196,13 @@ struct AccountMoveTests {
         #expect(try await stage.signIn(stage.atB, from: [first], at: 20)?.user.id == user)
         #expect(try await stage.signIn(stage.atA, from: [stage.ported(stage.atB, at: 30)], at: 40)?.user.id == user)
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .moved(user)])
-        // The same port token, and another that is as old as the return.
+        // The same port token, and another issued at the time of the return.
         #expect(try await stage.signIn(stage.atB, from: [first], at: 50) == nil)
         #expect(try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 40)], at: 50) == nil)
         #expect(try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 41)], at: 50)?.user.id == user)
     }
 
-    @Test("One port token moves once, even where it was issued by a clock that is ahead", arguments: StoreKind.engines)
+    @Test("A port token moves an account once, even if its issuer's clock is fast", arguments: StoreKind.engines)
     func spentToken(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let user = try #require(try await stage.signIn(stage.atA)).user.id
@@ -231,7 +231,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "Undoing a move gives the account back, ends the sessions, and makes the other identity somebody else",
+        "Undoing a move gives the account back, ends the sessions, and frees the other identity",
         arguments: StoreKind.engines)
     func undoes(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -258,7 +258,7 @@ struct AccountMoveTests {
         #expect(!event.details.json.contains("subject-at"))
     }
 
-    @Test("What cannot be undone is left as it is, with the reason", arguments: StoreKind.engines)
+    @Test("A move that cannot be undone stays, with the reason", arguments: StoreKind.engines)
     func notUndoable(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let user = try #require(try await stage.signIn(stage.atA)).user.id
@@ -283,7 +283,7 @@ struct AccountMoveTests {
     }
 
     @Test(
-        "Undoing a move back makes the identity again one that the account was moved from", arguments: StoreKind.engines
+        "Undoing a move back restores the former identity's moved status", arguments: StoreKind.engines
     )
     func undoMoveBack(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
@@ -303,7 +303,7 @@ struct AccountMoveTests {
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
     }
 
-    @Test("With an erased user the former identities go too, and are free again", arguments: StoreKind.engines)
+    @Test("Erasing a user frees the former identities, too", arguments: StoreKind.engines)
     func erased(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let user = try #require(try await stage.signIn(stage.atA)).user.id

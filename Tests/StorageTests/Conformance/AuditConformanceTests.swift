@@ -26,7 +26,7 @@ struct AuditConformanceTests {
         return (store, holding)
     }
 
-    @Test("Events are read as they were written, the latest first, under rising numbers", arguments: StoreKind.all)
+    @Test("Events are read unchanged, the latest first, with rising numbers", arguments: StoreKind.all)
     func readBack(kind: StoreKind) async throws {
         let (store, holding) = try await filled(kind)
         let read = try await store.auditEvents(AuditQuery())
@@ -39,7 +39,7 @@ struct AuditConformanceTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let query: AuditQuery
-        /// The minutes of the events that fit.
+        /// The minutes of the matching events.
         let minutes: [Int]
     }
 
@@ -57,14 +57,14 @@ struct AuditConformanceTests {
         Row(testDescription: "a limit below 1 is 1", query: AuditQuery(limit: -7), minutes: [4]),
     ]
 
-    @Test("Every condition of a query leaves out what does not fit it", arguments: StoreKind.all, rows)
+    @Test("Every condition of a query excludes the events that do not meet it", arguments: StoreKind.all, rows)
     func query(kind: StoreKind, row: Row) async throws {
         let (store, holding) = try await filled(kind)
         #expect(try await store.auditEvents(row.query).map(\.event) == row.minutes.map { Self.events[$0] })
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The next page goes on after the last event of the one before", arguments: StoreKind.all)
+    @Test("The next page continues after the last event of the page before", arguments: StoreKind.all)
     func pages(kind: StoreKind) async throws {
         let (store, holding) = try await filled(kind)
         var read: [AuditEvent] = []
@@ -79,7 +79,7 @@ struct AuditConformanceTests {
     }
 
     @Test(
-        "Old events go, the oldest first and at most as many as allowed; their numbers never come again",
+        "Old events are removed, the oldest first, up to a limit; their numbers are never reused",
         arguments: StoreKind.all)
     func retention(kind: StoreKind) async throws {
         let (store, holding) = try await filled(kind)
@@ -95,7 +95,7 @@ struct AuditConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("An event outlives the user it is about", arguments: StoreKind.all)
+    @Test("An event outlives its user", arguments: StoreKind.all)
     func outlivesUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let user = try #require(await store.signIn(Records.signIn())).user
@@ -106,7 +106,7 @@ struct AuditConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A fingerprint depends on issuer and subject, on where one ends, and shows neither")
+    @Test("A fingerprint depends on issuer, subject and their boundary, and reveals neither")
     func fingerprint() {
         let fingerprints = [
             Identity(issuer: "https://a.example", subject: "7"), Identity(issuer: "https://a.example7", subject: ""),

@@ -4,7 +4,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("Any store: server-initiated sign-ins")
+@Suite("Any store: backchannel authentications")
 struct BackchannelAuthenticationConformanceTests {
     private let now = Records.now
 
@@ -31,7 +31,7 @@ struct BackchannelAuthenticationConformanceTests {
         try await store.addBackchannelAuthentication(record, limits: limits, at: time ?? now)
     }
 
-    @Test("One is found as it was stored, by its handle and by its notification token", arguments: StoreKind.all)
+    @Test("A record is found unchanged by its handle and by its notification token", arguments: StoreKind.all)
     func find(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var record = try record { terms in
@@ -61,7 +61,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Of changes to the same revision the first is made, and the others are not", arguments: StoreKind.all)
+    @Test("Of changes to the same revision only the first is stored", arguments: StoreKind.all)
     func replace(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let record = try record()
@@ -85,7 +85,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The end and the session are one commit: both, or neither", arguments: StoreKind.all)
+    @Test("The completion and the session are stored in one commit", arguments: StoreKind.all)
     func end(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var record = try record()
@@ -119,7 +119,7 @@ struct BackchannelAuthenticationConformanceTests {
     }
 
     @Test(
-        "The end comes again for as long as the session stands that it gave, and no other was ended",
+        "The completion can be repeated as long as its session lives and no session of the user was ended",
         arguments: StoreKind.all, [true, false])
     func endAgain(kind: StoreKind, isItsOwn: Bool) async throws {
         let (store, holding) = try kind.open()
@@ -148,7 +148,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A caller has so many at once and no more; another caller has its own", arguments: StoreKind.all)
+    @Test("Each caller has a limit of its own", arguments: StoreKind.all)
     func perCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
@@ -164,7 +164,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A user is asked by so many at once and no more", arguments: StoreKind.all)
+    @Test("A user has at most the allowed number of waiting prompts", arguments: StoreKind.all)
     func perLoginHint(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
@@ -184,7 +184,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Of one carrier so many wait and no more, whoever started them", arguments: StoreKind.all)
+    @Test("A carrier has at most the allowed number of waiting records, of all callers", arguments: StoreKind.all)
     func perCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
@@ -206,7 +206,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("What is over is removed, and nothing else", arguments: StoreKind.all)
+    @Test("Ended records are removed, and no others", arguments: StoreKind.all)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (old, young) = (try record(lifetime: 10), try record(lifetime: 1000))
@@ -218,7 +218,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("One outlives the process")
+    @Test("A record survives a restart")
     func reopened() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("store.db"))

@@ -19,7 +19,7 @@ struct LinkConformanceTests {
         return (try #require(await store.signIn(Records.signIn(session: session))).user, session)
     }
 
-    @Test("An identity of nobody's becomes the user's, once, and is recorded", arguments: StoreKind.all)
+    @Test("An unknown identity is linked to the user once, with an audit event", arguments: StoreKind.all)
     func linked(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, session) = try await user(in: store)
@@ -41,7 +41,7 @@ struct LinkConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A session that is unknown, expired, or another user's links nothing", arguments: StoreKind.all)
+    @Test("An unknown or expired session, or another user's, links nothing", arguments: StoreKind.all)
     func sessions(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, session) = try await user(in: store)
@@ -59,7 +59,7 @@ struct LinkConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Another user's identity, and one that an account was moved from, is taken", arguments: StoreKind.all)
+    @Test("Another user's identity, and one that an account was moved from, cannot be linked", arguments: StoreKind.all)
     func taken(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, session) = try await user(in: store)
@@ -80,7 +80,7 @@ struct LinkConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A user has as many as the limit says", arguments: StoreKind.all)
+    @Test("A user cannot have more identities than the limit", arguments: StoreKind.all)
     func limit(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, session) = try await user(in: store)
@@ -90,7 +90,7 @@ struct LinkConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Of two users who claim an identity at once, one gets it", arguments: StoreKind.all)
+    @Test("Of two users who link an identity at once, one gets it", arguments: StoreKind.all)
     func race(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         for _ in 0..<8 {

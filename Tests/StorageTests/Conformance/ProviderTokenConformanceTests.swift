@@ -8,7 +8,7 @@ import Testing
 struct ProviderTokenConformanceTests {
     private static let client = "ccid-app"
 
-    /// Tokens that stand in the store as they are.
+    /// Tokens whose encrypted form is their text.
     private func tokens(
         _ content: String, provider: String = "zoom", client: String = client, endingAt end: Timestamp? = nil
     ) -> NewProviderTokens {
@@ -37,7 +37,7 @@ struct ProviderTokenConformanceTests {
         try await store.providerTokens(of: user, provider: provider, clientID: client)
     }
 
-    @Test("They are sealed for their place, and one row holds the latest", arguments: StoreKind.all)
+    @Test("Tokens are encrypted for their binding, and one row holds the latest", arguments: StoreKind.all)
     func place(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -66,7 +66,7 @@ struct ProviderTokenConformanceTests {
     }
 
     @Test(
-        "A row is claimed once at a time, changed by who has seen it last, and a claim runs out",
+        "A row has one claim at a time, is changed at its present version only, and a claim expires",
         arguments: StoreKind.all)
     func claims(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
@@ -91,7 +91,7 @@ struct ProviderTokenConformanceTests {
         #expect(try await claim(row.version + 3, at: 11), "replaced, and so free")
         try await store.releaseProviderTokens(row.serial, version: row.version + 4)
         #expect(try await claim(row.version + 4, at: 11), "released")
-        // A sign-in replaces what is claimed.
+        // A sign-in replaces a claimed row.
         try await signIn(identity, tokens("new"), in: store)
         #expect(try await !store.replaceProviderTokens(row.serial, version: row.version + 5, with: sealed))
         #expect(try await !store.deleteProviderTokens(row.serial, version: row.version + 5))
@@ -103,7 +103,7 @@ struct ProviderTokenConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Those that cannot be refreshed are removed at their end", arguments: StoreKind.all)
+    @Test("Tokens that cannot be refreshed are removed when they expire", arguments: StoreKind.all)
     func purged(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let end = Records.now.advanced(bySeconds: 60)
@@ -117,7 +117,7 @@ struct ProviderTokenConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("They go with the user", arguments: StoreKind.all)
+    @Test("Tokens are removed with the user", arguments: StoreKind.all)
     func erased(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let user = try await signIn(Records.identity(), tokens("a"), in: store)
@@ -126,7 +126,7 @@ struct ProviderTokenConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Tokens that cannot be sealed sign nobody in", arguments: StoreKind.all)
+    @Test("A sign-in whose tokens cannot be encrypted fails", arguments: StoreKind.all)
     func notSealed(kind: StoreKind) async throws {
         struct Failure: Error {}
         let (store, holding) = try kind.open()

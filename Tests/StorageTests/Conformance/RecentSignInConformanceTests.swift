@@ -3,7 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
-/// A user who has just signed in with a mark, on one session; and has another session, of another identity.
+/// A user who has just signed in with an idempotency record, and has another session of another identity.
 private struct Stage: Sendable {
     let store: SQLStore
     let user: User
@@ -12,7 +12,7 @@ private struct Stage: Sendable {
     let session: NewSession
     let other: NewSession
     let record = Records.idempotency()
-    /// What the sign-in that may be sent again gave.
+    /// The session of the sign-in that may be retried.
     let given: GivenSession
     let providerSession = ProviderSession(issuer: "https://second.example", id: "sid-7")
     private let holding: any Sendable
@@ -49,7 +49,7 @@ private struct Stage: Sendable {
         #expect(removal == .removed)
     }
 
-    /// What the sign-in gets that is sent again.
+    /// The result of the retry.
     func again() async throws -> SessionAddition {
         let further = try Records.session()
         let addition = try await store.addSession(further, besides: given)
@@ -63,7 +63,7 @@ private func expect(_ isSo: Bool, sourceLocation: SourceLocation = #_sourceLocat
     #expect(isSo, sourceLocation: sourceLocation)
 }
 
-/// What happens to a user between a sign-in and the same one sent again.
+/// An event between a sign-in and its retry.
 private struct Event: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let happen: @Sendable (Stage) async throws -> Void
@@ -73,7 +73,7 @@ private struct Event: Sendable, CustomTestStringConvertible {
         self.happen = happen
     }
 
-    /// All that ends a session before its time.
+    /// Every way a session ends before it expires.
     static let endings: [Event] = [
         Event("another session is ended by its token") { stage in
             expect(try await stage.store.revokeSession(stage.other.tokenHash))
@@ -132,7 +132,7 @@ private struct Event: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// What makes an end of the user.
+    /// Every way a user is erased.
     static let erasures: [Event] = [
         Event("the user is erased") { stage in
             expect(try await stage.store.deleteUser(stage.user.id))
@@ -156,14 +156,14 @@ private struct Event: Sendable, CustomTestStringConvertible {
             let rotation = try Records.rotation(of: stage.session.refreshTokenHash, to: Records.session())
             expect(try await stage.store.rotate(rotation))
         },
-        Event("somebody else signs out, and others who never were") { stage in
+        Event("another user signs out, and unknown sessions are revoked") { stage in
             let session = try Records.session()
             _ = try await stage.store.signIn(Records.signIn(session: session))
             expect(try await stage.store.revokeSession(session.tokenHash))
             expect(try await !stage.store.revokeSession(session.tokenHash))
             expect(try await !stage.store.revokeSession(id: "x", of: stage.user.id, recording: stage.event))
         },
-        Event("another user is put into this one") { stage in
+        Event("another account is merged into this one") { stage in
             let other = try #require(await stage.store.signIn(Records.signIn())).user
             expect(
                 try await stage.store.merge(
@@ -177,7 +177,9 @@ private struct Event: Sendable, CustomTestStringConvertible {
 
 @Suite("Any store: the sign-ins of the last minute")
 struct RecentSignInConformanceTests {
-    @Test("One is found by its fingerprint in every store on the database, until it ends", arguments: StoreKind.engines)
+    @Test(
+        "A recent sign-in is found by its key in every store on the database, until it ends",
+        arguments: StoreKind.engines)
     func found(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = try (0..<2).map { _ in try open() }
@@ -203,7 +205,7 @@ struct RecentSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("One that gave no session is not found", arguments: StoreKind.engines)
+    @Test("A sign-in that gave no session is not found", arguments: StoreKind.engines)
     func gaveNothing(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let records = (0..<2).map { _ in Records.idempotency() }
@@ -219,7 +221,7 @@ struct RecentSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The same done twice is found as the later one", arguments: StoreKind.engines)
+    @Test("A sign-in that was done twice is found with its later result", arguments: StoreKind.engines)
     func twice(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (identity, record) = (Records.identity(), Records.idempotency())
@@ -233,7 +235,7 @@ struct RecentSignInConformanceTests {
     }
 
     @Test(
-        "The same done twice gives nothing the second time if a session was ended in between",
+        "A repeated sign-in gives no session if a session was ended in between",
         arguments: StoreKind.engines)
     func twiceWithAnEnding(kind: StoreKind) async throws {
         let stage = try await Stage(kind)
@@ -247,7 +249,7 @@ struct RecentSignInConformanceTests {
     }
 
     @Test(
-        "One that came before its user was on record gives nothing if a session of theirs was ended since",
+        "A sign-in that began before its user was stored gives no session if one of the user's was ended since",
         arguments: StoreKind.engines, [true, false])
     func cameBefore(kind: StoreKind, isEnded: Bool) async throws {
         let (store, holding) = try kind.open()
@@ -263,7 +265,7 @@ struct RecentSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Their rows are removed when they have ended, and not before", arguments: StoreKind.engines)
+    @Test("The rows are removed when they have ended, and not earlier", arguments: StoreKind.engines)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let records = (0..<3).map { _ in Records.idempotency() }
@@ -280,7 +282,7 @@ struct RecentSignInConformanceTests {
     }
 
     @Test(
-        "None that was before gives a session once one of its user's was ended, in any way; a later one does",
+        "An earlier sign-in gives no session after one of the user's was ended in any way; a later one does",
         arguments: StoreKind.engines, Event.endings)
     private func ended(kind: StoreKind, ending: Event) async throws {
         let stage = try await Stage(kind)
@@ -293,14 +295,14 @@ struct RecentSignInConformanceTests {
         #expect(try await stage.store.addSession(Records.session(), besides: later) == .added(stage.user))
     }
 
-    @Test("Nor when there is no such user any more", arguments: StoreKind.engines, Event.erasures)
+    @Test("An earlier sign-in gives no session after its user was erased", arguments: StoreKind.engines, Event.erasures)
     private func erased(kind: StoreKind, ending: Event) async throws {
         let stage = try await Stage(kind)
         try await ending.happen(stage)
         #expect(try await stage.again() == .unknownUser)
     }
 
-    @Test("Whatever else happens, it gives one", arguments: StoreKind.engines, Event.others)
+    @Test("An earlier sign-in gives a session after any other event", arguments: StoreKind.engines, Event.others)
     private func notEnded(kind: StoreKind, event: Event) async throws {
         let stage = try await Stage(kind)
         try await event.happen(stage)

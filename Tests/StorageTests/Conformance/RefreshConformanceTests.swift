@@ -40,7 +40,7 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Only the last rotation may be answered again; purging ends that, too", arguments: StoreKind.all)
+    @Test("Only the last rotation may be repeated; purging ends that, too", arguments: StoreKind.all)
     func onlyTheLast(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let sessions = try (0..<3).map { _ in try Records.session() }
@@ -57,7 +57,8 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The session token of before holds until the grace is over or its own time", arguments: StoreKind.all)
+    @Test(
+        "The replaced session token is valid until the grace period or its own lifetime ends", arguments: StoreKind.all)
     func formerToken(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         for (lifetime, end) in [(3_600, 30), (10, 10)] as [(Int64, Int64)] {
@@ -72,7 +73,7 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Revoked, by any of its names, a session is gone with all its tokens", arguments: StoreKind.all)
+    @Test("A revoked session ends with all its tokens, however it is identified", arguments: StoreKind.all)
     func revoked(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         for name in ["id", "token", "former token", "user"] {
@@ -100,7 +101,7 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Of fifty rotations of one token at once, one is done", arguments: StoreKind.all)
+    @Test("Of fifty concurrent rotations of one token, one succeeds", arguments: StoreKind.all)
     func concurrent(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let old = try Records.session()
@@ -121,7 +122,7 @@ struct RefreshConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("However many came after it, a token is known as spent by its family", arguments: StoreKind.all)
+    @Test("A token is recognised as spent by its family, however many followed it", arguments: StoreKind.all)
     func families(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let sessions = try (0..<300).map { _ in try Records.session() }
@@ -138,18 +139,18 @@ struct RefreshConformanceTests {
         let states = try await states(of: sessions, family, in: store)
         #expect(states == Array(repeating: "spent", count: 298) + ["just spent", "live"])
         #expect(try await self.states(of: bystanders, other, in: store) == ["just spent", "live"])
-        // Neither the one nor the other can be put in a family that nobody has.
+        // No token is accepted with an unknown family.
         #expect(try await self.states(of: [sessions[0]], Records.hash(), in: store) == ["unknown"])
         withExtendedLifetime(holding) {}
     }
 
-    @Test("What earlier versions remembered as spent stays spent", arguments: StoreKind.all)
+    @Test("Tokens that earlier versions stored as spent stay spent", arguments: StoreKind.all)
     func spentBeforeFamilies(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let sessions = try (0..<4).map { _ in try Records.session() }
         let family = Records.hash()
         _ = try await store.signIn(Records.signIn(session: sessions[0]))
-        // Each a row of its own, as there were before.
+        // Each has a row of its own, as in earlier versions.
         for (old, new) in zip(sessions.prefix(2), sessions.dropFirst()) {
             #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, to: new)))
         }

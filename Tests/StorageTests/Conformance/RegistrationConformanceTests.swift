@@ -3,7 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
-@Suite("Any store: registration, attempts, upkeep")
+@Suite("Any store: registration, nonces, upkeep")
 struct RegistrationConformanceTests {
     private func register(
         _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: any Store
@@ -14,7 +14,7 @@ struct RegistrationConformanceTests {
     }
 
     @Test(
-        "A pending registration is read as it was stored, as often as wanted, until it expires",
+        "A pending registration is read unchanged and repeatedly until it expires",
         arguments: StoreKind.all)
     func readPending(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
@@ -27,7 +27,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A handle makes the user and the session, once", arguments: StoreKind.all)
+    @Test("A handle makes a user and a session once", arguments: StoreKind.all)
     func registers(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let pending = try Records.pending(profile: [.email: "carrier@example.com"])
@@ -45,7 +45,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("An unknown or expired handle registers nobody", arguments: StoreKind.all)
+    @Test("An unknown or expired handle registers no user", arguments: StoreKind.all)
     func unknownHandle(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let pending = try Records.pending()
@@ -69,7 +69,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A handle used fifty times at once registers once", arguments: StoreKind.all)
+    @Test("A handle that is used fifty times at once registers once", arguments: StoreKind.all)
     func concurrentRegistration(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let pending = try Records.pending()
@@ -82,7 +82,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A nonce is taken once, by its provider, before it expires", arguments: StoreKind.all)
+    @Test("A nonce is spent once, for its provider, before it expires", arguments: StoreKind.all)
     func takeIssuedNonce(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let attempt = try Records.issuedNonce()
@@ -96,7 +96,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A nonce taken a hundred times at once is given once", arguments: StoreKind.all)
+    @Test("A nonce that is presented a hundred times at once is spent once", arguments: StoreKind.all)
     func concurrentAttempt(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let attempt = try Records.issuedNonce()
@@ -113,14 +113,14 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A store that works passes its check", arguments: StoreKind.all)
+    @Test("A working store passes its check", arguments: StoreKind.all)
     func check(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         try await store.check()
         withExtendedLifetime(holding) {}
     }
 
-    @Test("What has expired is removed, in bounded numbers, and nothing else", arguments: StoreKind.all)
+    @Test("Only expired rows are removed, in bounded numbers", arguments: StoreKind.all)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         for _ in 0..<300 {
@@ -148,7 +148,7 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A session stays on record while its refresh token lives", arguments: StoreKind.all)
+    @Test("A session stays stored until its refresh token expires", arguments: StoreKind.all)
     func purgeKeepsRefreshable(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let session = try Records.session(lifetime: 10, refreshLifetime: 100)

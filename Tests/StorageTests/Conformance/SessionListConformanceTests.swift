@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Any store: a user's sessions")
 struct SessionListConformanceTests {
-    @Test("Sessions are listed while they last, the latest seen first, up to a limit", arguments: StoreKind.all)
+    @Test("Sessions are listed until they expire, the last seen first, up to a limit", arguments: StoreKind.all)
     func list(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -33,7 +33,7 @@ struct SessionListConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("All sessions but one are revoked, recorded if there were any", arguments: StoreKind.all)
+    @Test("All sessions but one are revoked, with an audit event if there were any", arguments: StoreKind.all)
     func revokeOthers(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()

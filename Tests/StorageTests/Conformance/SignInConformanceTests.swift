@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Any store: sign-in and sessions")
 struct SignInConformanceTests {
-    @Test("An unknown identity becomes a user, and the same one every time after", arguments: StoreKind.all)
+    @Test("An unknown identity becomes a user, and signs in the same user every time after", arguments: StoreKind.all)
     func newThenKnown(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -27,7 +27,7 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The same subject of another issuer is somebody else", arguments: StoreKind.all)
+    @Test("The same subject of another issuer is another user", arguments: StoreKind.all)
     func otherIssuer(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let one = try await store.signIn(Records.signIn(Identity(issuer: "https://a.example", subject: "7")))
@@ -65,7 +65,7 @@ struct SignInConformanceTests {
     }
 
     @Test(
-        "Where registration is required an unknown identity is turned away and leaves nothing", arguments: StoreKind.all
+        "Where registration is required, an unknown identity is refused and nothing is stored", arguments: StoreKind.all
     )
     func mustRegister(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
@@ -81,7 +81,7 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A session is found by its token's hash as it was stored, until it expires", arguments: StoreKind.all)
+    @Test("A session is found by its token's hash, unchanged, until it expires", arguments: StoreKind.all)
     func sessionLookup(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let session = try Records.session()
@@ -99,7 +99,7 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A revoked session is gone at once, and only that one", arguments: StoreKind.all)
+    @Test("A revoked session ends at once, and no other does", arguments: StoreKind.all)
     func revoke(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -114,7 +114,7 @@ struct SignInConformanceTests {
     }
 
     @Test(
-        "An erased user is gone with identities and sessions; the number is never given again", arguments: StoreKind.all
+        "An erased user is gone with identities and sessions; the number is never reused", arguments: StoreKind.all
     )
     func deleteUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
@@ -137,7 +137,8 @@ struct SignInConformanceTests {
     }
 
     @Test(
-        "A hundred sign-ins of one new identity at once make one user and a hundred sessions", arguments: StoreKind.all)
+        "A hundred concurrent sign-ins of one new identity make one user and a hundred sessions",
+        arguments: StoreKind.all)
     func concurrentNewcomer(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -157,7 +158,7 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A token's hash is stored once: a second session under it is refused, whole", arguments: StoreKind.all)
+    @Test("A token's hash is unique: a second session with it is refused as a whole", arguments: StoreKind.all)
     func repeatedHash(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let session = try Records.session()

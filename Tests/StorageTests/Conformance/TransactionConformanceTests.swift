@@ -25,7 +25,7 @@ struct TransactionConformanceTests {
             expiresAt: Records.now.advanced(bySeconds: lifetime))
     }
 
-    @Test("Signing keys come back as they went in, in their order, until they are removed", arguments: StoreKind.all)
+    @Test("Signing keys are read unchanged, in order, until they are removed", arguments: StoreKind.all)
     func signingKeys(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         #expect(try await store.signingKeys().isEmpty)
@@ -37,7 +37,7 @@ struct TransactionConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A signing key is added only after the one that its maker knew of", arguments: StoreKind.all)
+    @Test("A signing key is added only after the newest key that its maker knows", arguments: StoreKind.all)
     func outpaced(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         #expect(try await !store.addSigningKey(key("a"), after: "unknown"))
@@ -51,7 +51,7 @@ struct TransactionConformanceTests {
     }
 
     @Test(
-        "Of many who add a signing key at once, from several stores on one database, one succeeds",
+        "Of concurrent additions of a signing key, from several stores on one database, one succeeds",
         arguments: StoreKind.engines)
     func race(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
@@ -89,7 +89,7 @@ struct TransactionConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A session that is unknown, revoked or over records none", arguments: StoreKind.all)
+    @Test("An unknown, revoked or expired session stores no receipt", arguments: StoreKind.all)
     func sessionGone(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (token, identity, _) = try await session(in: store)
@@ -138,7 +138,7 @@ struct TransactionConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Receipts go with their user, and a day after they expired", arguments: StoreKind.all)
+    @Test("Receipts are removed with their user, and a day after they expire", arguments: StoreKind.all)
     func removed(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (token, identity, user) = try await session(in: store)

@@ -16,7 +16,7 @@ struct DatabaseBackupTests {
         configuration = SQLiteConfiguration(path: directory.file("latchkey.db"), busyTimeout: .milliseconds(50))
     }
 
-    /// Without what SQLite itself keeps beside a database that is being read.
+    /// Without the files that SQLite keeps beside an open database.
     private var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
@@ -44,7 +44,7 @@ struct DatabaseBackupTests {
         return found != nil
     }
 
-    @Test("A backup has all that was answered before it began, is one file, and its owner's alone")
+    @Test("A backup has all writes completed before it began, is one file, and has mode 0600")
     func whole() async throws {
         let session = try await fill()
         let backup = try back()
@@ -61,7 +61,7 @@ struct DatabaseBackupTests {
         #expect(check.0 == "ok")
     }
 
-    @Test("A backup of a database that is written to is of one moment, and holds up nobody")
+    @Test("A backup of a database in use is of one moment, and delays no write")
     func underLoad() async throws {
         let store = try SQLStore(configuration: configuration)
         let before = try (0..<50).map { _ in try Records.session() }
@@ -99,7 +99,7 @@ struct DatabaseBackupTests {
         }
     }
 
-    @Test("A file that is there stays as it is, unless it is to be replaced; the database itself is never replaced")
+    @Test("An existing file is not replaced without consent; the database itself never is")
     func refusals() async throws {
         let session = try await fill()
         try directory.write("mine", as: "copy.db")
@@ -122,7 +122,7 @@ struct DatabaseBackupTests {
         #expect(try await holds(session, in: "latchkey.db"))
     }
 
-    @Test("Where there is nothing to back up, or nowhere to put it, nothing is left behind")
+    @Test("A failed backup leaves nothing behind")
     func impossible() async throws {
         #expect(throws: StorageError.self) { try back() }
         #expect(try names == [])
@@ -150,7 +150,7 @@ struct DatabaseRestoreTests {
         configuration = SQLiteConfiguration(path: directory.file("latchkey.db"), busyTimeout: .milliseconds(50))
     }
 
-    /// Without what SQLite itself keeps beside a database that is being read.
+    /// Without the files that SQLite keeps beside an open database.
     private var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
@@ -181,7 +181,7 @@ struct DatabaseRestoreTests {
         _ = try DatabaseBackup.make(of: configuration, at: directory.file("copy.db"), replaces: false)
     }
 
-    @Test("What was there at the backup is back, what came after is in the former database, and both can be used")
+    @Test("A restore brings the backup's content back; the former database keeps the later content; both are usable")
     func roundTrip() async throws {
         let early = try await signIn()
         try back()
@@ -199,7 +199,7 @@ struct DatabaseRestoreTests {
         #expect(throws: StorageError.self) { try restore() }
     }
 
-    @Test("Where there is no database, or an empty file, the backup becomes it")
+    @Test("A backup can be restored where there is no database, or an empty file")
     func missing() async throws {
         let session = try await signIn()
         try back()
@@ -212,7 +212,7 @@ struct DatabaseRestoreTests {
         #expect(try names == ["copy.db", "latchkey.db"])
     }
 
-    @Test("A database that is none any more is put aside as it is")
+    @Test("A damaged database is put aside unchanged")
     func overDamage() async throws {
         let session = try await signIn()
         try back()
@@ -222,7 +222,7 @@ struct DatabaseRestoreTests {
         #expect(try await holds(session))
     }
 
-    @Test("A database of a newer version is put aside, too: the backup from before an upgrade undoes it")
+    @Test("A database of a newer version is put aside, too: the backup before an upgrade undoes the upgrade")
     func overNewer() async throws {
         let session = try await signIn()
         try back()
@@ -239,7 +239,7 @@ struct DatabaseRestoreTests {
         try former.close()
     }
 
-    @Test("While the database is open nothing is done, whether it is being written or idle")
+    @Test("While the database is open, no restore runs, whether it is busy or idle")
     func inUse() async throws {
         let early = try await signIn()
         try back()
@@ -256,7 +256,7 @@ struct DatabaseRestoreTests {
         #expect(try await holds(late))
     }
 
-    /// What is done to a good backup, and a word of the refusal.
+    /// A change to a valid backup, and a word of the refusal.
     private static let hostile: [(String, @Sendable (TemporaryDirectory) throws -> Void, String)] = [
         ("a text", { try $0.write("SELECT 1; -- no database", as: "copy.db") }, "not a database"),
         ("empty", { try $0.write("", as: "copy.db") }, "is empty"),
@@ -320,7 +320,7 @@ struct DatabaseRestoreTests {
         try queue.close()
     }
 
-    @Test("A file that is no good backup is refused with the reason, and the database stays as it is")
+    @Test("An invalid backup is refused with the reason, and the database is not changed")
     func hostile() async throws {
         let session = try await signIn()
         try back()
@@ -338,7 +338,7 @@ struct DatabaseRestoreTests {
         #expect(try await holds(session))
     }
 
-    @Test("An older version's backup is taken, and brought up to date at the next start")
+    @Test("An older version's backup is accepted, and migrated at the next start")
     func older() async throws {
         let session = try await signIn()
         try back()
@@ -367,7 +367,7 @@ struct DatabaseRestoreTests {
         #expect(try await holds(session))
     }
 
-    @Test("Of a database that is not there all steps are pending, and looking does not make it")
+    @Test("A missing database has all migrations pending, and the check does not make it")
     func steps() async throws {
         let steps = try DatabaseSteps(of: configuration)
         #expect(steps.done == [])
@@ -378,7 +378,7 @@ struct DatabaseRestoreTests {
     }
 }
 
-/// Set once, by anybody.
+/// A value that is set once, by any thread.
 private final class LoadEnd: @unchecked Sendable {
     // @unchecked: the lock guards the value.
     private let lock = NSLock()

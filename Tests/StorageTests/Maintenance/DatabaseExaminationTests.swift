@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct DatabaseExaminationTests {
-    @Test("A database that is not there is told so, and not made")
+    @Test("A missing database is reported, and not made")
     func missing() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("latchkey.db")
@@ -16,7 +16,7 @@ struct DatabaseExaminationTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
     }
 
-    @Test("One of this version has gone through all its steps, also while it is open")
+    @Test("A database of this version has all migrations, also while it is open")
     func current() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
@@ -30,7 +30,7 @@ struct DatabaseExaminationTests {
         try await store.close()
     }
 
-    @Test("One that an older version made says how far it is, one of a newer version and another program's are refused")
+    @Test("An older database reports its missing migrations; a newer one and another program's are refused")
     func otherVersions() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))

@@ -47,7 +47,7 @@ struct DatabaseTransferTests {
         try queue.close()
     }
 
-    /// All that a file has, by table, as text: of each value its kind and its bytes.
+    /// The whole content of a file, by table, as text: the type and the bytes of each value.
     private func content(_ name: String) throws -> [String: [String]] {
         let queue = try DatabaseQueue(path: directory.file(name))
         defer { try? queue.close() }
@@ -64,7 +64,7 @@ struct DatabaseTransferTests {
         }
     }
 
-    /// The same of PostgreSQL, asked with its own program. Texts are as ``PostgresText`` keeps them.
+    /// The same for PostgreSQL, read with psql. Texts are in the form of ``PostgresText``.
     private func contentOfPostgres() throws -> [String: [String]] {
         var content: [String: [String]] = [:]
         for shape in try TableShape.all() {
@@ -84,7 +84,7 @@ struct DatabaseTransferTests {
         return content
     }
 
-    @Test("Every value of every table comes to PostgreSQL and back, and numbers go on where they were")
+    @Test("Every value of every table survives a copy to PostgreSQL and back, and the numbering continues")
     func everything() async throws {
         try await make("first.db", rows: 510)
         let queue = try DatabaseQueue(path: directory.file("first.db"))
@@ -144,7 +144,7 @@ struct DatabaseTransferTests {
         }.joined(separator: "|")
     }
 
-    @Test("Databases of one kind are copied, too, and one without rows")
+    @Test("Databases of the same kind are copied, too, and one without rows")
     func sameKind() async throws {
         try await make("first.db", rows: 3)
         _ = try DatabaseTransfer.run(from: sqlite("first.db"), to: sqlite("second.db"))
@@ -169,7 +169,7 @@ struct DatabaseTransferTests {
         }.reason
     }
 
-    @Test("A target with rows in it is refused and stays as it is", arguments: [true, false])
+    @Test("A target with rows is refused and not changed", arguments: [true, false])
     func notEmpty(isPostgres: Bool) async throws {
         try await make("first.db", rows: 2)
         let target = isPostgres ? postgres : sqlite("second.db")
@@ -184,7 +184,7 @@ struct DatabaseTransferTests {
         try await again.close()
     }
 
-    @Test("Databases of another version, and such as are none, are refused with what to do")
+    @Test("Databases of another version, and missing ones, are refused with advice")
     func versions() async throws {
         try await make("first.db", rows: 2)
         try await open(sqlite("empty.db")).close()
@@ -219,7 +219,9 @@ struct DatabaseTransferTests {
         #expect(newer.contains("newer version"), "\(newer)")
     }
 
-    @Test("An interrupted copy leaves the target empty and says so; the next one is whole", arguments: [true, false])
+    @Test(
+        "An interrupted copy leaves the target empty and reports it; the next copy is complete",
+        arguments: [true, false])
     func interrupted(isPostgres: Bool) async throws {
         try await make("first.db", rows: 30)
         let target = isPostgres ? postgres : sqlite("second.db")
@@ -238,7 +240,7 @@ struct DatabaseTransferTests {
         #expect(whole.tables.allSatisfy { $0.rows == 30 })
     }
 
-    @Test("A connection that is lost on the way leaves the target empty")
+    @Test("A lost connection leaves the target empty")
     func lost() async throws {
         try await make("first.db", rows: 30)
         let end = """
@@ -257,7 +259,7 @@ struct DatabaseTransferTests {
         #expect(whole.tables.allSatisfy { $0.rows == 30 })
     }
 
-    @Test("A commit that nobody answers is told as not knowing")
+    @Test("An unconfirmed commit is reported as an unknown outcome")
     func unknown() async throws {
         try await make("first.db", rows: 2)
         try await open(postgres).close()
@@ -269,11 +271,11 @@ struct DatabaseTransferTests {
             FOR EACH ROW EXECUTE FUNCTION hang_up();
             """, on: url)
         let reason = try refusal(sqlite("first.db"), postgres)
-        #expect(reason.contains("cannot be told whether"), "\(reason)")
+        #expect(reason.contains("it is unknown whether"), "\(reason)")
         #expect(!reason.contains("nothing was copied"), "\(reason)")
     }
 
-    @Test("What the target has changed is found, and nothing is stored")
+    @Test("Rows that the target changed are detected, and nothing is stored")
     func changed() async throws {
         try await make("first.db", rows: 2)
         try await open(postgres).close()
@@ -284,11 +286,11 @@ struct DatabaseTransferTests {
             CREATE TRIGGER alter_name BEFORE INSERT ON identities FOR EACH ROW EXECUTE FUNCTION alter_name();
             """, on: url)
         let reason = try refusal(sqlite("first.db"), postgres)
-        #expect(reason.contains("the table identities: what the target has stored is not what was read"), "\(reason)")
+        #expect(reason.contains("the table identities: the rows stored in the target differ"), "\(reason)")
         #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
     }
 
-    @Test("A text that is not UTF-8 is refused with its place and without its content")
+    @Test("A text that is not UTF-8 is refused with its column and without its content")
     func notUTF8() async throws {
         try await make("first.db", rows: 2)
         let queue = try DatabaseQueue(path: directory.file("first.db"))
@@ -299,7 +301,7 @@ struct DatabaseTransferTests {
         #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
     }
 
-    @Test("A database that a server listens to is refused on either side, and is free once the server has stopped")
+    @Test("A database in use by a server is refused on either side, until the server has stopped")
     func inUse() async throws {
         try await make("first.db", rows: 2)
         let store = try open(postgres)
@@ -318,7 +320,7 @@ struct DatabaseTransferTests {
 
     private static let place = "SELECT hashtext(current_schema())::bigint & 4294967295"
 
-    @Test("Nobody writes into the source meanwhile", arguments: [true, false])
+    @Test("No process writes to the source during a copy", arguments: [true, false])
     func sourceStandsStill(isPostgres: Bool) async throws {
         try await make("first.db", rows: 2)
         var source = sqlite("first.db")

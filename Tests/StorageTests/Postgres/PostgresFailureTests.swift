@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("PostgreSQL: when the server does not do as asked")
+@Suite("PostgreSQL: failures of the server")
 struct PostgresFailureTests {
     private let cluster: PostgresCluster
     private let url: String
@@ -25,7 +25,7 @@ struct PostgresFailureTests {
                 maximumWaiting: maximumWaiting))
     }
 
-    @Test("A statement that takes too long is stopped, and the next one goes on")
+    @Test("A statement that takes too long is cancelled, and the connection stays usable")
     func statementTimeout() async throws {
         let (patient, hasty) = (try open(), try open(statementTimeout: .milliseconds(200)))
         let gate = Gate()
@@ -44,7 +44,7 @@ struct PostgresFailureTests {
         try await patient.close()
     }
 
-    @Test("A server that stops answering is given up, and asked again over another connection")
+    @Test("A connection to a silent server is closed, and a new one is opened")
     func silence() async throws {
         let store = try open(statementTimeout: .milliseconds(100))
         let process = Shared<Int32>(0)
@@ -62,7 +62,7 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    @Test("A connection that is lost before the commit costs nothing: the same is done again over another")
+    @Test("Work whose connection is lost before the commit is retried on another connection")
     func lostBeforeCommit() async throws {
         let store = try open()
         let tries = Shared(0)
@@ -75,7 +75,7 @@ struct PostgresFailureTests {
             if number == 1 { try db.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
         }
         #expect(tries.withLock { $0 } == 2)
-        // While it was idle, and for a reader, who connects for the first read.
+        // An idle connection, and a reader that connects at its first read.
         _ = try await store.signIn(Records.signIn(session: session))
         #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         try terminateAll()
@@ -89,7 +89,7 @@ struct PostgresFailureTests {
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'latchkey'")
     }
 
-    @Test("A connection that is lost during the commit is told as not knowing, and nothing is done twice")
+    @Test("A connection lost during the commit is an unknown outcome, and nothing is stored twice")
     func lostDuringCommit() async throws {
         let store = try open()
         try cluster.execute(
@@ -109,14 +109,16 @@ struct PostgresFailureTests {
         }
         #expect(tries.withLock { $0 } == 1)
         #expect(refusal.code == .unavailable)
-        #expect(refusal.reason.contains("cannot be told"), "\(refusal.reason)")
+        #expect(refusal.reason.contains("it is unknown whether a transaction was stored"), "\(refusal.reason)")
         try cluster.execute("DROP TRIGGER hang_up ON audit_events", on: url)
         try await store.addAuditEvent(event)
         #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [event])
         try await store.close()
     }
 
-    @Test("Of two that write what the other has read, the later one is done again and sees what the first has stored")
+    @Test(
+        "Of two transactions that write what the other has read, the later one is retried and sees the first one's rows"
+    )
     func collision() async throws {
         let (first, second) = (try open(), try open())
         try cluster.execute("CREATE TABLE notes (number bigint)", on: url)
@@ -144,7 +146,7 @@ struct PostgresFailureTests {
         try await second.close()
     }
 
-    @Test("Of two that wait for each other the server gives one up, and that one is done again")
+    @Test("Of two deadlocked transactions the server cancels one, and that one is retried")
     func deadlock() async throws {
         let stores = try (0..<2).map { _ in try open(statementTimeout: .seconds(20)) }
         let tables = ["this", "that"]
@@ -174,7 +176,7 @@ struct PostgresFailureTests {
         for store in stores { try await store.close() }
     }
 
-    @Test("Whoever watches hears of each user that changes, and that anything may have whenever listening begins")
+    @Test("A watcher is notified of each changed user, and of possible changes whenever listening begins")
     func watching() async throws {
         let (store, other) = (try open(), try open())
         let heard = Shared<[StoreChange]>([])
@@ -184,7 +186,7 @@ struct PostgresFailureTests {
         #expect(try await other.deleteUser(user))
         try await until { heard.withLock { $0.contains(.user(user)) } }
         #expect(heard.withLock { $0.count { $0 == .anything } } == 1)
-        // The one that shows that a server uses the database is the one that listens.
+        // The listening connection also holds the lock that shows the database's use.
         let end = """
             SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objid = \
             (SELECT hashtext(current_schema())::bigint & 4294967295)
@@ -198,7 +200,7 @@ struct PostgresFailureTests {
         try await other.close()
     }
 
-    @Test("Calls beyond those that may wait are refused as overloaded, and the rest are done")
+    @Test("Calls beyond the waiting limit are refused as overloaded, and the rest complete")
     func exhausted() async throws {
         let store = try open(maximumWaiting: 3)
         let gate = Gate()
@@ -216,7 +218,7 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    @Test("A write that cannot be stored fails alone; its neighbours are stored once")
+    @Test("A write that cannot be stored fails alone; the others of its batch are stored once")
     func oneBadWrite() async throws {
         let store = try open()
         let taken = try Records.session()
@@ -241,7 +243,7 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    @Test("A server that crashes under load loses nothing that was answered, and is found again by itself")
+    @Test("A server crash under load loses no completed write, and the store reconnects by itself")
     func crash() async throws {
         let cluster = try PostgresCluster()
         let store = try open(cluster.makeSchema(), poolSize: 4)
@@ -277,7 +279,7 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    @Test("While the server is away every call is refused quickly and ends no session")
+    @Test("While the server is down, every call fails quickly and ends no session")
     func away() async throws {
         let cluster = try PostgresCluster()
         let store = try open(cluster.makeSchema())
@@ -297,7 +299,7 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
-    /// Programs are waited for on a thread that nobody else needs.
+    /// Waits for programs on a thread of its own.
     private static func offThread(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("PostgreSQL: opening, and what it says when it cannot")
+@Suite("PostgreSQL: opening, and its errors")
 struct PostgresTests {
     private let cluster: PostgresCluster
     private let url: String
@@ -23,7 +23,7 @@ struct PostgresTests {
         return try SQLStore(configuration: configuration)
     }
 
-    @Test("What was stored is there after closing and opening again, and the tables are made once")
+    @Test("Rows survive closing and reopening, and the tables are made once")
     func reopens() async throws {
         let session = try Records.session()
         let first = try open()
@@ -35,7 +35,7 @@ struct PostgresTests {
         try await second.close()
     }
 
-    @Test("Many that make the tables at once all find them made")
+    @Test("Concurrent starts on an empty database all succeed")
     func migratesOnce() async throws {
         let stores = try await withThrowingTaskGroup(of: SQLStore.self) { group in
             for _ in 0..<6 { group.addTask { try open() } }
@@ -50,7 +50,7 @@ struct PostgresTests {
     }
 
     @Test(
-        "A database of a newer version or of another program is refused and left as it was",
+        "A database of a newer version or of another program is refused and not changed",
         arguments: [
             ("CREATE TABLE users (name text)", "another program's"),
             (
@@ -69,7 +69,7 @@ struct PostgresTests {
         #expect(try cluster.execute(tables, on: url) == "1")
     }
 
-    @Test("A server that cannot be reached is told with the reason, and never with the password")
+    @Test("An unreachable server is reported with the reason, and never with the password")
     func unreachable() async throws {
         let closed = url.replacing(":\(cluster.port)/", with: ":1/")
         let wrong = url.replacing("s3cret", with: "secret")
@@ -85,7 +85,7 @@ struct PostgresTests {
         }
     }
 
-    @Test("A server that takes a connection and says nothing is given up in time")
+    @Test("A server that accepts a connection and stays silent times out")
     func silentServer() async throws {
         let peer = try RawHTTPPeer { $0.hold() }
         let silent = url.replacing(":\(cluster.port)/", with: ":\(peer.port)/")
@@ -100,7 +100,7 @@ struct PostgresTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test("An error names the statement and no value")
+    @Test("An error contains the statement and no value")
     func noValues() async throws {
         let store = try open()
         let session = try Records.session()
@@ -127,7 +127,7 @@ struct PostgresTests {
         try await store.close()
     }
 
-    @Test("What every kind of row refers to goes with it: no table was left without its rules")
+    @Test("Every foreign key is enforced in every table")
     func sameTables() async throws {
         let store = try open()
         let tables = try cluster.execute(

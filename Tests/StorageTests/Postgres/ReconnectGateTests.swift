@@ -5,9 +5,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("PostgreSQL: a server that could not be reached a moment ago")
+@Suite("PostgreSQL: a server that recently could not be reached")
 struct ReconnectGateTests {
-    @Test("is left alone by all connections of the pool for a while, and asked again once one has got through")
+    @Test("is not contacted by any connection of the pool for a while, until one attempt has succeeded")
     func pause() async throws {
         let peer = try RawHTTPPeer { _ in }
         let url = "postgres://latchkey@127.0.0.1:\(peer.port)/latchkey?sslmode=disable"
@@ -15,7 +15,7 @@ struct ReconnectGateTests {
         let connection = PostgresConnection(PostgresConfiguration(url: Secret(url), poolSize: 2), gate: gate)
         #expect(throws: PostgresError.self) { try connection.connect() }
         #expect(peer.connectionCount > 0)
-        // Again if the machine stood still for longer than nobody is to try.
+        // Repeats if the machine paused for longer than the gate is closed.
         try await until {
             for _ in 0..<6 { gate.noteFailure("gone a moment ago") }
             let before = peer.connectionCount

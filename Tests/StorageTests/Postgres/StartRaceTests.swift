@@ -6,12 +6,12 @@ import Testing
 
 @testable import Storage
 
-/// Copies that start at the same moment on an empty database: one makes the tables while another looks whether there are
-/// any. The look is more than one question, and here the tables come right before each of them.
-@Suite("Tables that another copy makes at this moment")
+/// Instances that start at the same moment on an empty database: one makes the tables while another checks whether
+/// there are any. The check runs several queries, and here the tables appear right before each of them.
+@Suite("Tables that another instance makes at this moment")
 struct StartRaceTests {
-    /// The look calls `to_regclass` once for each table that it asks for: a function of that name, in a schema that comes
-    /// before the system's, has another copy's tables come before its n-th call.
+    /// The check calls `to_regclass` once for each table: a function of that name, in a schema that
+    /// precedes the system's, makes another instance's tables before its n-th call.
     @Test("are Latchkey's own, on PostgreSQL", arguments: 1...2)
     func postgres(call: Int) async throws {
         let cluster = try PostgresCluster.shared()
@@ -48,7 +48,7 @@ struct StartRaceTests {
     func sqlite(question: Int) async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("store.db"))
-        // As a copy leaves it that has just begun: a database with nothing in it.
+        // As an instance leaves it that has just started: an empty database.
         try await DatabaseQueue(path: configuration.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
         }

@@ -44,7 +44,7 @@ struct GroupCommitTests {
         try DatabaseQueue(path: path).read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? -1 }
     }
 
-    @Test("What waits while a commit runs goes together in the next", arguments: [(256, 1), (16, 4)])
+    @Test("Calls that wait during a commit share the next one", arguments: [(256, 1), (16, 4)])
     func sharesCommit(maximumBatch: Int, batches: Int) async throws {
         let store = try open(maximumBatch: maximumBatch)
         let records = try (0..<64).map { _ in try Records.signIn() }
@@ -57,7 +57,7 @@ struct GroupCommitTests {
         try await store.close()
     }
 
-    @Test("A write that cannot be stored fails alone; its neighbours are stored once")
+    @Test("A write that cannot be stored fails alone; the others of its batch are stored once")
     func oneBadWrite() async throws {
         let store = try open()
         let taken = try Records.session()
@@ -76,7 +76,7 @@ struct GroupCommitTests {
         try await store.close()
     }
 
-    @Test("A commit that fails is told to the caller as a failure, and nothing of it is stored")
+    @Test("A failed commit fails its callers, and stores nothing")
     func failingCommit() async throws {
         let store = try open()
         let before = try count("users")
@@ -103,7 +103,7 @@ struct GroupCommitTests {
         try await store.close()
     }
 
-    @Test("A call beyond those that may wait is refused as overloaded, and the rest are done")
+    @Test("A call beyond the waiting limit is refused as overloaded, and the rest complete")
     func overloaded() async throws {
         let store = try open(maximumWaiting: 3)
         let gate = Gate()
@@ -131,7 +131,7 @@ struct GroupCommitTests {
         try await store.close()
     }
 
-    @Test("Files copied the moment a write was answered hold it: nothing is lost when the process is killed")
+    @Test("Files copied when a write returns contain it: a killed process loses nothing")
     func crashCopy() async throws {
         let store = try open()
         var sessions: [NewSession] = []

@@ -4,12 +4,12 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Several stores on one database, as several processes have them.
+/// Several stores on one database, as with several processes.
 @Suite("Several stores on one database")
 struct RaceTests {
     private let stores: Int = 3
 
-    /// Does the same in every store, eight times each at once.
+    /// Runs the same call in every store, eight times each, at once.
     private func race<Value: Sendable>(
         _ kind: StoreKind, preparing prepare: (SQLStore) async throws -> Void = { _ in },
         finally check: (SQLStore) async throws -> Void = { _ in },
@@ -30,7 +30,7 @@ struct RaceTests {
         return values
     }
 
-    @Test("One of all who take a handed-out nonce gets it", arguments: StoreKind.engines)
+    @Test("Of concurrent attempts to spend a nonce, one succeeds", arguments: StoreKind.engines)
     func attempt(kind: StoreKind) async throws {
         let attempt = try Records.issuedNonce()
         let taken = try await race(kind, preparing: { try await $0.addIssuedNonce(attempt) }) { store, _ in
@@ -39,7 +39,7 @@ struct RaceTests {
         #expect(taken.count { $0 } == 1)
     }
 
-    @Test("One of all who take a note gets its content", arguments: StoreKind.engines)
+    @Test("Of concurrent attempts to take a one-time record, one gets its content", arguments: StoreKind.engines)
     func note(kind: StoreKind) async throws {
         let note = OneTimeRecord(
             handle: Records.hash(), purpose: "test", content: [1, 2, 3],
@@ -50,7 +50,7 @@ struct RaceTests {
         #expect(taken.compactMap { $0 } == [[1, 2, 3]])
     }
 
-    @Test("One of all who exchange a refresh token gets the new one", arguments: StoreKind.engines)
+    @Test("Of concurrent exchanges of a refresh token, one succeeds", arguments: StoreKind.engines)
     func rotation(kind: StoreKind) async throws {
         let session = try Records.session()
         let exchanged = try await race(kind, preparing: { _ = try await $0.signIn(Records.signIn(session: session)) }) {
@@ -60,7 +60,7 @@ struct RaceTests {
         #expect(exchanged.count { $0 } == 1)
     }
 
-    @Test("One of all who register with a handle becomes a user", arguments: StoreKind.engines)
+    @Test("Of concurrent registrations with a handle, one succeeds", arguments: StoreKind.engines)
     func registration(kind: StoreKind) async throws {
         let pending = try Records.pending()
         let results = try await race(kind, preparing: { try await $0.addPendingRegistration(pending) }) {
@@ -73,7 +73,7 @@ struct RaceTests {
         #expect(results.count { $0 == .unknownHandle } == results.count - 1)
     }
 
-    @Test("One of all who redeem a receipt does", arguments: StoreKind.engines)
+    @Test("Of concurrent redemptions of a receipt, one succeeds", arguments: StoreKind.engines)
     func receipt(kind: StoreKind) async throws {
         let session = try Records.session()
         let identity = Records.identity()
@@ -93,7 +93,7 @@ struct RaceTests {
         #expect(redeemed.count { $0 == .alreadyRedeemed } == redeemed.count - 1)
     }
 
-    @Test("All who sign one new identity in at once get one user", arguments: StoreKind.engines)
+    @Test("Concurrent sign-ins of one new identity get one user", arguments: StoreKind.engines)
     func newcomer(kind: StoreKind) async throws {
         let identity = Records.identity()
         let signedIn = try await race(kind) { (store, _) in try await store.signIn(Records.signIn(identity)) }
@@ -101,7 +101,7 @@ struct RaceTests {
         #expect(signedIn.count { $0?.isNew == true } == 1)
     }
 
-    @Test("Different newcomers at once all get in", arguments: StoreKind.engines)
+    @Test("Concurrent sign-ins of different new identities all succeed", arguments: StoreKind.engines)
     func newcomers(kind: StoreKind) async throws {
         let signedIn = try await race(kind) { (store, _) in
             var new = 0
@@ -112,7 +112,7 @@ struct RaceTests {
     }
 
     @Test(
-        "A session that begins while the identity is taken from the account does not outlive it",
+        "A session that begins while its identity is removed does not outlive the removal",
         arguments: StoreKind.engines)
     func endings(kind: StoreKind) async throws {
         let identity = Records.identity()

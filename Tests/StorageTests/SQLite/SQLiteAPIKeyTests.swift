@@ -35,7 +35,7 @@ struct SQLiteAPIKeyTests {
             name, at: Records.now.advanced(bySeconds: 9), recording: event("api_key.revoked", name))
     }
 
-    @Test("A key is read as it was written, whatever its clients are called")
+    @Test("A key is read unchanged, whatever its clients' names")
     func readBack() async throws {
         let keys = [
             try key("a"), try key("b", clients: ["one, two", "\"three\"\n"], origins: ["https://a.example"]),
@@ -46,7 +46,7 @@ struct SQLiteAPIKeyTests {
         #expect(try await store.apiKeys(limit: 2).count == 2)
     }
 
-    @Test("Of keys of one name one counts at a time, and all that was done is on record")
+    @Test("Of keys of one name one is valid at a time, and every change has an audit event")
     func names() async throws {
         let (first, second) = (try key("web"), try key("web"))
         #expect(try await add(first) == .added)
@@ -64,7 +64,7 @@ struct SQLiteAPIKeyTests {
         #expect(kinds == ["api_key.created", "api_key.revoked", "api_key.created"])
     }
 
-    @Test("There are no more than there may be")
+    @Test("There are no more keys than the limit")
     func limit() async throws {
         for number in 0..<3 { #expect(try await add(try key("key-\(number)"), limit: 3) == .added) }
         #expect(try await add(try key("one-more"), limit: 3) == .tooMany)

@@ -15,7 +15,7 @@ struct SQLiteDurabilityTests {
         path = directory.file("store.db")
     }
 
-    @Test("The connection that writes keeps to what is configured", arguments: Synchronous.allCases)
+    @Test("The writing connection has the configured settings", arguments: Synchronous.allCases)
     func settings(synchronous: Synchronous) async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         let found = try await store.onSQLite { db in
@@ -27,12 +27,12 @@ struct SQLiteDurabilityTests {
         try await store.close()
     }
 
-    /// Writes about 17 MB, which is more than the log may grow by before it is moved.
+    /// Writes about 17 MB, more than the log grows before it is moved.
     private func writeMuch(_ store: SQLiteStore) async throws {
         try await store.onSQLite { db in
             try db.execute(sql: "INSERT INTO bulk VALUES (zeroblob(17000000))")
         }
-        // The log is moved after the answer: what comes next finds it done.
+        // The log is moved after the callers are resumed: the next call runs after that.
         try await store.writes.submit { _ in }
     }
 
@@ -47,7 +47,7 @@ struct SQLiteDurabilityTests {
         try await store.close()
     }
 
-    @Test("A reader that stays long holds up neither writes nor, once gone, the log")
+    @Test("A long read delays no write, and the log is moved after it")
     func longReader() async throws {
         let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
         try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
@@ -63,7 +63,7 @@ struct SQLiteDurabilityTests {
         try reader.close()
         try await writeMuch(store)
         try await writeMuch(store)
-        // The log began anew and gave back what it had grown beyond its limit.
+        // The log restarted and was truncated to its limit.
         #expect(try directory.size("store.db-wal") < grown)
         try await store.close()
     }

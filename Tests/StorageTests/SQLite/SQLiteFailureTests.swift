@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("SQLite: when the database does not do as asked")
+@Suite("SQLite: failures of the database")
 struct SQLiteFailureTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -17,7 +17,7 @@ struct SQLiteFailureTests {
         store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
     }
 
-    /// Signs newcomers in until the store refuses, at most a thousand.
+    /// Signs new users in until the store fails, at most a thousand.
     private func fill() async throws -> (stored: [NewSession], refusal: StorageError?) {
         var stored: [NewSession] = []
         for _ in 0..<1_000 {
@@ -33,7 +33,7 @@ struct SQLiteFailureTests {
         return (stored, nil)
     }
 
-    @Test("A full disk is told as full; what was answered stays; it goes on when there is room")
+    @Test("A full disk is reported as full; completed writes stay; the store recovers when there is room")
     func full() async throws {
         try await store.onSQLite { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -51,7 +51,7 @@ struct SQLiteFailureTests {
         try await store.close()
     }
 
-    @Test("In a batch that meets a full disk nobody is told of success who has none")
+    @Test("In a batch that meets a full disk no caller gets a false success")
     func fullBatch() async throws {
         try await store.onSQLite { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -91,7 +91,7 @@ struct SQLiteFailureTests {
         try await store.close()
     }
 
-    @Test("A database that may not be written is told as full, and still read")
+    @Test("A read-only database is reported as full, and still read")
     func readOnly() async throws {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))
@@ -101,7 +101,7 @@ struct SQLiteFailureTests {
         try await store.close()
     }
 
-    @Test("A damaged database is told as corrupt, and ends nothing")
+    @Test("A damaged database is reported as corrupt, without a crash")
     func damaged() async throws {
         for _ in 0..<200 { _ = try await store.signIn(Records.signIn()) }
         try await store.close()
@@ -114,7 +114,7 @@ struct SQLiteFailureTests {
         }
     }
 
-    @Test("Tables that are not what this version wrote are told as corrupt")
+    @Test("Unexpected tables are reported as corrupt")
     func missingTable() async throws {
         try await store.onSQLite { db in try db.execute(sql: "DROP TABLE sessions") }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .corrupt) }
@@ -122,7 +122,7 @@ struct SQLiteFailureTests {
         try await store.close()
     }
 
-    @Test("An error names the statement and no value")
+    @Test("An error contains the statement and no value")
     func noValues() async throws {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))

@@ -35,7 +35,7 @@ struct SQLiteIdentityTests {
             details: AuditDetails { $0.add("identity", identity.fingerprint) })
     }
 
-    @Test("One of two is removed for the record; the other stays, and cannot be removed")
+    @Test("One of two identities is removed with an audit event; the last one cannot be removed")
     func remove() async throws {
         let (user, identities) = try await twofold()
         let listed = try await store.identities(of: user)
@@ -60,7 +60,7 @@ struct SQLiteIdentityTests {
         #expect(try await store.signIn(Records.signIn(identities[0]))?.isNew == true)
     }
 
-    @Test("With one that the account came to, the sessions go that the one before signed in")
+    @Test("Removing an identity that the account moved to ends the former identity's sessions, too")
     func sessionsBeforeTheMove() async throws {
         let (former, present) = (Records.identity(), Records.identity())
         let (first, second, third) = (try Records.session(), try Records.session(), try Records.session())
@@ -89,7 +89,7 @@ struct SQLiteIdentityTests {
         #expect(try await store.session(third.tokenHash, at: Records.now) != nil)
     }
 
-    @Test("One that the account was moved away from is none of them: neither listed, removed nor counted")
+    @Test("An identity that the account was moved away from is neither listed, removed nor counted")
     func movedAway() async throws {
         let (former, present) = (Records.identity(), Records.identity())
         let user = try #require(await store.signIn(Records.signIn(former))).user.id
@@ -108,7 +108,7 @@ struct SQLiteIdentityTests {
         #expect(try await store.removeIdentity(id: last, of: user, keeping: nil) { Self.event($0, user) } == .isLast)
     }
 
-    @Test("Two that are removed at once leave one")
+    @Test("Two concurrent removals leave one identity")
     func removeBoth() async throws {
         let (user, _) = try await twofold()
         let ids = try await store.identities(of: user).map(\.id)

@@ -33,7 +33,7 @@ struct SQLiteOpeningTests {
         try Data(contentsOf: URL(filePath: path))
     }
 
-    @Test("What was stored is there after closing and opening again, and the tables are made once")
+    @Test("Rows survive closing and reopening, and the tables are made once")
     func reopens() async throws {
         let session = try Records.session()
         let first = try open(path)
@@ -44,7 +44,7 @@ struct SQLiteOpeningTests {
         try await second.close()
     }
 
-    @Test("Closing moves everything into the one file and leaves none beside it")
+    @Test("Closing moves everything into one file")
     func closeCheckpoints() async throws {
         let store = try open(path)
         _ = try await store.signIn(Records.signIn())
@@ -62,7 +62,7 @@ struct SQLiteOpeningTests {
         try await store.close()
     }
 
-    @Test("Work that was admitted before closing is done")
+    @Test("Work that was admitted before closing completes")
     func closeFinishes() async throws {
         let store = try open(path)
         let sessions = try (0..<50).map { _ in try Records.session() }
@@ -86,7 +86,7 @@ struct SQLiteOpeningTests {
         for session in sessions { #expect(try await again.session(session.tokenHash, at: Records.now) != nil) }
     }
 
-    @Test("A new database is for its owner's eyes only, the files beside it too")
+    @Test("A new database and the files beside it have mode 0600")
     func mode() async throws {
         let store = try open(path)
         _ = try await store.signIn(Records.signIn())
@@ -98,7 +98,7 @@ struct SQLiteOpeningTests {
     }
 
     @Test(
-        "A path that SQLite would take for something else names a plain file",
+        "A path with a special meaning for SQLite names a plain file",
         arguments: [
             (":memory:", "./:memory:"), ("file:x?mode=memory", "./file:x?mode=memory"), ("store.db", "./store.db"),
             ("/var/lib/store.db", "/var/lib/store.db"),
@@ -107,7 +107,7 @@ struct SQLiteOpeningTests {
         #expect(try DatabaseFile(path).path == given)
     }
 
-    @Test("A path with no file to it is refused with the reason", arguments: [("", "empty"), ("a\u{0}b", "NUL")])
+    @Test("An invalid path is refused with the reason", arguments: [("", "empty"), ("a\u{0}b", "NUL")])
     func badPath(path: String, word: String) throws {
         let error = try refusal(path)
         #expect(error.code == .unavailable)
@@ -121,7 +121,7 @@ struct SQLiteOpeningTests {
         #expect(error.reason.contains("is a directory"))
     }
 
-    @Test("A missing directory is named, not made")
+    @Test("A missing directory is reported, not made")
     func noDirectory() throws {
         let error = try refusal(directory.file("missing/store.db"))
         #expect(error.code == .unavailable)
@@ -129,7 +129,7 @@ struct SQLiteOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: directory.file("missing")))
     }
 
-    @Test("A file that is no database is refused and left as it was")
+    @Test("A file that is not a database is refused and not changed")
     func notADatabase() throws {
         let text = Data(repeating: UInt8(ascii: "x"), count: 5_000)
         try text.write(to: URL(filePath: path))
@@ -137,7 +137,7 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == text)
     }
 
-    @Test("A database written by a newer version is refused and left as it was")
+    @Test("A newer version's database is refused and not changed")
     func newerVersion() async throws {
         try await open(path).close()
         let other = try DatabaseQueue(path: path)
@@ -150,7 +150,7 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == before)
     }
 
-    @Test("A link that leads nowhere is no place for a database: SQLite would make the file there for all to read")
+    @Test("A dangling link is refused: through it SQLite would make a file that all may read")
     func danglingLink() throws {
         let place = path + "-elsewhere"
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: place)
@@ -159,7 +159,7 @@ struct SQLiteOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: place))
     }
 
-    @Test("Another program's database is refused and left as it was")
+    @Test("Another program's database is refused and not changed")
     func foreignDatabase() async throws {
         let other = try DatabaseQueue(path: path)
         try await other.write { db in try db.execute(sql: "CREATE TABLE recipes (name TEXT)") }
@@ -171,8 +171,8 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == before)
     }
 
-    // Ten times, because it is one migration out of many that two of them have to meet in.
-    @Test("Several processes' worth of stores may open one new database at the same moment", arguments: 0..<10)
+    // Ten times, because two stores must collide in one migration of many.
+    @Test("Several stores can open one new database at the same moment", arguments: 0..<10)
     func concurrentOpening(_ round: Int) async throws {
         let path = self.path
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -4,7 +4,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("SQLite: what stands in the files")
+@Suite("SQLite: the content of the files")
 struct SQLitePrivacyTests {
     private let directory: TemporaryDirectory
     private let store: SQLiteStore
@@ -21,7 +21,7 @@ struct SQLitePrivacyTests {
         }
     }
 
-    @Test("Tokens are there as their hashes only")
+    @Test("Tokens are stored as hashes only")
     func hashesOnly() async throws {
         // The store is never given more; this says that nothing else is kept of a session than the record has.
         let session = try Records.session()
@@ -32,7 +32,7 @@ struct SQLitePrivacyTests {
         try await store.close()
     }
 
-    @Test("The salt of a rotation is overwritten once its grace is over")
+    @Test("The salt of a rotation is overwritten after its grace period")
     func salts() async throws {
         let (session, rotation) = (try Records.session(), try Records.session())
         _ = try await store.signIn(Records.signIn(session: session))

@@ -3,7 +3,7 @@ import Storage
 import StorageModel
 import Synchronization
 
-/// Something that has happened or not.
+/// A flag to wait for.
 final class Flag: Sendable {
     private let state = Mutex(false)
 
@@ -24,7 +24,7 @@ final class Gate: Sendable {
 
     func open() { semaphore.signal() }
 
-    /// Returns when somebody waits at the gate.
+    /// Returns when a thread waits at the gate.
     func whenReached() async {
         while !reached.isRaised { await Task.yield() }
     }

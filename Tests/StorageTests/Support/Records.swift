@@ -2,7 +2,7 @@ import Primitives
 import Storage
 import StorageModel
 
-/// Records to store, unalike unless asked to be alike.
+/// Records to store; they differ unless a parameter says otherwise.
 enum Records {
     static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
 
@@ -70,7 +70,7 @@ enum Records {
 }
 
 extension RefreshTokenStore {
-    /// A token that is its own family, as each was before there were any.
+    /// A token that is its own family, as every token was before families were introduced.
     func refreshToken(
         _ token: TokenHash, family: TokenHash? = nil, at now: Timestamp
     ) async throws(StorageError) -> RefreshTokenState {
@@ -84,7 +84,7 @@ extension UserStore {
 }
 
 extension RegistrationStore {
-    /// Completes a pending registration with which no tokens wait.
+    /// Completes a pending registration without waiting tokens.
     func register(
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult {

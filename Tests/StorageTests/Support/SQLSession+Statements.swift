@@ -4,11 +4,10 @@ import StorageModel
 
 extension SQLSession {
     /// Runs a statement without values.
-    func execute(_ sql: String) throws { try CachedStatement(self, sql).run() }
+    func execute(_ sql: String) throws { try run(sql) }
 
     /// The number in the first row.
     func number(_ sql: String) throws -> Int64 {
-        let statement = try CachedStatement(self, sql)
-        return try statement.next() ? statement.number(0) : 0
+        try first(sql) { $0.number(0) } ?? 0
     }
 }

@@ -3,7 +3,7 @@ import Storage
 import StorageModel
 
 extension SQLStore {
-    /// Does something on the connection that writes, in a transaction.
+    /// Runs `body` on the writing connection, in a transaction.
     func onSQLite<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StorageError) -> Value {

@@ -4,7 +4,7 @@ import StorageModel
 
 @testable import Storage
 
-/// Rows for every table there is, made from the tables themselves: so none can be forgotten.
+/// Rows for every table, generated from the tables themselves, so that none is forgotten.
 struct SampleRows {
     private struct Reference {
         let table: String
@@ -14,7 +14,7 @@ struct SampleRows {
     private let db: Database
     private let references: [String: Reference]
 
-    /// Fills a database with rows, each of whose values is told from every other.
+    /// Fills a database with rows whose values all differ.
     static func fill(_ db: Database, rows: Int) throws {
         let shapes = try TableShape.all()
         var references: [String: Reference] = [:]
@@ -35,7 +35,7 @@ struct SampleRows {
         // As bytes, for GRDB would end a text at its first NUL.
         let marks = shape.columns.map { $0.kind == .text ? "CAST(? AS TEXT)" : "?" }.joined(separator: ", ")
         for row in 0..<rows {
-            // Every other row has all that it may leave out, and one all that is empty.
+            // Every other row has all optional values, and one has all empty values.
             let values = shape.columns.map { column -> (any DatabaseValueConvertible)? in
                 if !required.contains(column.name), row % 2 == 1 { return nil }
                 return value(shape.name, column, row, isRequired: required.contains(column.name))

@@ -4,10 +4,10 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A kind of database. Every kind has to pass the conformance suites.
+/// A kind of database. Every kind must pass the conformance suites.
 struct StoreKind: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Makes a database, and returns what opens a store on it, as often as is wished, and what must outlive them.
+    /// Makes a database; returns a function that opens stores on it, and an object that must outlive them.
     let make: @Sendable () throws -> (open: @Sendable () throws -> SQLStore, holding: any Sendable)
 
     static let all = [sqlite(.full), sqlite(.normal), postgres]

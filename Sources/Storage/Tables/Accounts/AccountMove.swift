@@ -1,15 +1,15 @@
-import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
-/// Moves a user's account from a former identity to the one that signs in, and undoes it. To be run in the transaction of
-/// the sign-in: of those who try at once, the first one moves the account, and the others find it moved.
+/// Moves a user's account from a former identity to the one that signs in, and undoes such a move. Runs in the
+/// sign-in's transaction: of several attempts at once, the first moves the account, and the others find it moved.
 enum AccountMove {
-    /// Moves the account of the first port token that may move one.
-    /// - Returns: The user, or nil if no port token may, and then nothing has changed.
+    /// Moves the account of the first port token that is allowed to move one.
+    /// - Returns: The user; nil if no port token is allowed to, and then nothing changed.
     static func move(for signIn: SignInRecord, in db: SQLSession) throws -> UserID? {
         guard !signIn.portedFrom.isEmpty else { return nil }
         let present = try IdentitiesTable.row(signIn.identity, in: db)
-        // An identity that signs in by itself needs no move.
+        // An identity with an account needs no move.
         if let present, present.movedBy == nil { return nil }
         for ported in signIn.portedFrom {
             guard let former = try former(ported, for: present, in: db) else { continue }
@@ -21,15 +21,15 @@ enum AccountMove {
         return nil
     }
 
-    /// The identity that a port token names, if it is one that the port token may move an account from.
+    /// The identity in a port token, if the port token may move its account.
     private static func former(
         _ ported: PortedIdentity, for present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> IdentitiesTable.Row? {
         guard let former = try IdentitiesTable.row(ported.identity, in: db), former.movedBy == nil else { return nil }
-        // An identity that the account was moved from may get it back, and no other user's.
+        // An identity that an account was moved from may get that account back, but no other user's.
         if let present, present.user != former.user { return nil }
-        // What was said before the account came back to the former identity does not take it away again: neither after a
-        // move was undone, nor after the user has come back to the former carrier.
+        // A port token from before the account came back to the former identity does not move it again: neither after
+        // an undone move, nor after the user's return to the former carrier.
         if let restoredAt = former.restoredAt, ported.issuedAt <= restoredAt { return nil }
         return try IdentityMovesTable.hasMoved(ported.token, in: db) ? nil : former
     }
@@ -68,7 +68,7 @@ enum AccountMove {
 }
 
 extension AccountMove {
-    /// What undoing a move of a user would do.
+    /// The effect of undoing a move of a user.
     static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession
     ) throws -> Result<UndoableMove, UndoObstacle> {
@@ -83,11 +83,11 @@ extension AccountMove {
         return .success(UndoableMove(move: move, former: former.identity, present: present.identity))
     }
 
-    /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may be those of
-    /// whom the account was moved to by mistake.
+    /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may belong to
+    /// the holder of the identity that it was moved to by mistake.
     ///
-    /// The identity that the account was moved to is forgotten; so it is a new user's when it signs in again. One that
-    /// the account had been moved from before is again one that it was moved from.
+    /// The identity that the account was moved to is forgotten, and makes a new user when it signs in again. If the
+    /// account had been moved away from it before, it gets that status back.
     static func undo(
         _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
         in db: SQLSession
@@ -129,9 +129,27 @@ extension AccountMove {
 
 extension AuditEvent.Kind {
     /// A port token moved an account to another identity.
-    public static let identityMoved = AuditEvent.Kind("identity.moved")
+    package static let identityMoved = AuditEvent.Kind("identity.moved")
     /// An operator undid such a move.
-    public static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
-    /// Somebody signed in with an identity that an account was moved from, and was refused.
-    public static let movedIdentityRefused = AuditEvent.Kind("identity.moved_refused")
+    package static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
+    /// A sign-in with an identity that an account was moved from was refused.
+    package static let movedIdentityRefused = AuditEvent.Kind("identity.moved_refused")
+}
+
+extension SQLStore {
+    /// The effect of undoing a move of a user. Changes nothing.
+    package func undoableMove(
+        _ number: Int64, of user: UserID
+    ) async throws(StorageError) -> Result<UndoableMove, UndoObstacle> {
+        try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) }
+    }
+
+    /// Undoes a move of a user, and ends the user's sessions.
+    package func undoMove(
+        _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
+    ) async throws(StorageError) -> Result<UndoableMove, UndoObstacle> {
+        try await writes.submit { db in
+            try AccountMove.undo(number, of: user, at: now, by: actor, reason: reason, in: db)
+        }
+    }
 }

@@ -1,10 +1,9 @@
-public import Primitives
-public import StorageModel
+package import Primitives
+package import StorageModel
 
-/// What an operator does to an account by hand: gives it another identity, or puts two accounts together. To be run in
-/// one transaction.
-enum AccountRepair {
-    /// Which identity would be replaced; the user's only one, unless its fingerprint says which.
+/// What an operator does to an account by hand: gives it another identity, or merges two accounts.
+private enum AccountRepair {
+    /// The identity that would be replaced: the user's only one, unless a fingerprint selects it.
     static func relinkable(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, in db: SQLSession
     ) throws -> Result<Identity, RelinkObstacle> {
@@ -18,103 +17,31 @@ enum AccountRepair {
         case .live(let owner), .moved(let owner): return .failure(.identityTaken(owner))
         }
     }
-
-    /// Has the user sign in with another identity in the place of one of theirs, and ends the user's sessions: some may be
-    /// those of whoever has the former identity now. That one is forgotten.
-    static func relink(
-        _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
-        by actor: AuditEvent.Actor, reason: String?, in db: SQLSession
-    ) throws -> Result<Identity, RelinkObstacle> {
-        let result = try relinkable(user, to: identity, replacing: fingerprint, in: db)
-        guard case .success(let former) = result else { return result }
-        try IdentitiesTable.delete(former, in: db)
-        try IdentitiesTable.insert(identity, of: user, at: now, in: db)
-        let sessions = try SessionsTable.endAll(of: user, in: db)
-        let event = AuditEvent(
-            at: now, .identityRelinked, user: user, by: actor,
-            details: AuditDetails { json in
-                json.add("from_issuer", former.issuer)
-                json.add("from_identity", former.fingerprint)
-                json.add("to_issuer", identity.issuer)
-                json.add("to_identity", identity.fingerprint)
-                json.add("sessions_ended", sessions)
-                json.add("reason", ifPresent: reason)
-            })
-        try AuditTable.insert(event, in: db)
-        return result
-    }
-
-    /// Gives a user the identities of another and what the profile lacks, and erases the other. The sessions of the user
-    /// stay; those of the other end. False if either is not there, or both are one.
-    static func merge(
-        _ other: UserID, into user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
-        in db: SQLSession
-    ) throws -> Bool {
-        guard other != user, let kept = try UsersTable.user(user, in: db),
-            let gone = try UsersTable.user(other, in: db)
-        else { return false }
-        let identities = try IdentitiesTable.rows(of: other, in: db).count
-        for table in ["identities", "identity_moves"] {
-            var statement = try CachedStatement(db, "UPDATE \(table) SET user_id = ? WHERE user_id = ?")
-            statement.bind(user.number)
-            statement.bind(other.number)
-            try statement.run()
-        }
-        _ = try UsersTable.fill(kept, with: gone.profile, in: db)
-        let sessions = try SessionsTable.endAll(of: other, in: db)
-        _ = try UsersTable.delete(other, in: db)
-        for (subject, kind) in [(user, AuditEvent.Kind.userMerged), (other, .userMergedAway)] {
-            let event = AuditEvent(
-                at: now, kind, user: subject, by: actor,
-                details: AuditDetails { json in
-                    json.add("from_user", other.number)
-                    json.add("to_user", user.number)
-                    json.add("identities", identities)
-                    json.add("sessions_ended", sessions)
-                    json.add("reason", ifPresent: reason)
-                })
-            try AuditTable.insert(event, in: db)
-        }
-        return true
-    }
 }
 
 /// Why an account cannot get another identity.
-public enum RelinkObstacle: Error, Sendable, Hashable {
+package enum RelinkObstacle: Error, Sendable, Hashable {
     case unknownUser
     /// The user has no identity of this fingerprint, or none at all.
     case unknownIdentity
-    /// It is not said which of several is to be replaced.
+    /// The user has several identities, and none is selected.
     case severalIdentities
-    /// It is a user's already, or was before it moved.
+    /// A user has the identity, or had it before a move.
     case identityTaken(UserID)
-}
-
-extension IdentitiesTable {
-    /// Adds an identity that is nobody's.
-    static func insert(_ identity: Identity, of user: UserID, at now: Timestamp, in db: SQLSession) throws {
-        var statement = try CachedStatement(
-            db, "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)")
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        statement.bind(user.number)
-        statement.bind(now.secondsSinceEpoch)
-        try statement.run()
-    }
 }
 
 extension AuditEvent.Kind {
     /// An operator gave an account another identity.
-    public static let identityRelinked = AuditEvent.Kind("identity.relinked")
+    package static let identityRelinked = AuditEvent.Kind("identity.relinked")
     /// An operator put another account into this one.
-    public static let userMerged = AuditEvent.Kind("user.merged")
+    package static let userMerged = AuditEvent.Kind("user.merged")
     /// An operator put this account into another one, and erased it.
-    public static let userMergedAway = AuditEvent.Kind("user.merged_away")
+    package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 }
 
 extension SQLStore {
     /// Which identity ``relink(_:to:replacing:at:by:reason:)`` would replace. Changes nothing.
-    public func relinkable(
+    package func relinkable(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?
     ) async throws(StorageError) -> Result<Identity, RelinkObstacle> {
         try await reads.submit { db in
@@ -122,24 +49,61 @@ extension SQLStore {
         }
     }
 
-    /// Has a user sign in with another identity in the place of one of theirs, and ends the user's sessions.
-    /// - Returns: The identity that was replaced.
-    public func relink(
+    /// Replaces an identity of a user with another one, and ends the user's sessions: some may be those of the former
+    /// identity's present holder.
+    /// - Returns: The identity that was replaced; it is forgotten.
+    package func relink(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
         by actor: AuditEvent.Actor, reason: String?
     ) async throws(StorageError) -> Result<Identity, RelinkObstacle> {
         try await writes.submit { db in
-            try AccountRepair.relink(
-                user, to: identity, replacing: fingerprint, at: now, by: actor, reason: reason, in: db)
+            let result = try AccountRepair.relinkable(user, to: identity, replacing: fingerprint, in: db)
+            guard case .success(let former) = result else { return result }
+            try IdentitiesTable.delete(former, in: db)
+            try IdentitiesTable.insert(identity, of: user, at: now, in: db)
+            let sessions = try SessionsTable.endAll(of: user, in: db)
+            let event = AuditEvent(
+                at: now, .identityRelinked, user: user, by: actor,
+                details: AuditDetails { json in
+                    json.add("from_issuer", former.issuer)
+                    json.add("from_identity", former.fingerprint)
+                    json.add("to_issuer", identity.issuer)
+                    json.add("to_identity", identity.fingerprint)
+                    json.add("sessions_ended", sessions)
+                    json.add("reason", ifPresent: reason)
+                })
+            try AuditTable.insert(event, in: db)
+            return result
         }
     }
 
-    /// Puts an account into another and erases it. False if either is not there, or both are one.
-    public func merge(
+    /// Gives a user the identities of another and what the profile lacks, and erases the other. The user's sessions
+    /// stay; the other's end. False if either user is missing, or both are the same.
+    package func merge(
         _ other: UserID, into user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            try AccountRepair.merge(other, into: user, at: now, by: actor, reason: reason, in: db)
+            guard other != user, let kept = try UsersTable.user(user, in: db),
+                let gone = try UsersTable.user(other, in: db)
+            else { return false }
+            let identities = try IdentitiesTable.rows(of: other, in: db).count
+            for table in ["identities", "identity_moves"] {
+                try db.run("UPDATE \(table) SET user_id = ? WHERE user_id = ?", user, other)
+            }
+            _ = try UsersTable.fill(kept, with: gone.profile, in: db)
+            let sessions = try SessionsTable.endAll(of: other, in: db)
+            _ = try UsersTable.delete(other, in: db)
+            let details = AuditDetails { json in
+                json.add("from_user", other.number)
+                json.add("to_user", user.number)
+                json.add("identities", identities)
+                json.add("sessions_ended", sessions)
+                json.add("reason", ifPresent: reason)
+            }
+            for (subject, kind) in [(user, AuditEvent.Kind.userMerged), (other, .userMergedAway)] {
+                try AuditTable.insert(AuditEvent(at: now, kind, user: subject, by: actor, details: details), in: db)
+            }
+            return true
         }
     }
 }

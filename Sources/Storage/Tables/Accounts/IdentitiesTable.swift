@@ -1,7 +1,7 @@
 import Primitives
 import StorageModel
 
-/// The table `identities`, as far as moves need more of it than whose an identity is.
+/// The table `identities`, with the identities that an account was moved away from, which sign no user in.
 enum IdentitiesTable {
     struct Row {
         let identity: Identity
@@ -11,24 +11,26 @@ enum IdentitiesTable {
         let movedBy: Int64?
         /// The move that brought the account here, if one did.
         let arrivedBy: Int64?
-        /// When it last came to sign its user in again, after a move back or the undoing of a move.
+        /// When it last became its user's again, by a move back or by undoing a move.
         let restoredAt: Timestamp?
+
+        fileprivate init(_ row: borrowing CachedStatement) throws {
+            identity = try row.identity(from: 0)
+            user = row.user(2)
+            createdAt = row.time(3)
+            movedBy = row.optionalNumber(4)
+            arrivedBy = row.optionalNumber(5)
+            restoredAt = row.optionalTime(6)
+        }
     }
 
     static func row(_ identity: Identity, in db: SQLSession) throws -> Row? {
-        var query = try CachedStatement(db, "\(select) WHERE issuer = ? AND subject = ?")
-        query.bind(identity.issuer)
-        query.bind(identity.subject)
-        return try query.next() ? row(in: query) : nil
+        try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
-    /// The live ones and those that were moved away, in the order they came to be.
+    /// The live identities and those moved away, in the order they were added.
     static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
-        var query = try CachedStatement(db, "\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST")
-        query.bind(user.number)
-        var rows: [Row] = []
-        while try query.next() { rows.append(try row(in: query)) }
-        return rows
+        try db.all("\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST", user, read: Row.init)
     }
 
     static func status(of identity: Identity, in db: SQLSession) throws -> IdentityStatus {
@@ -36,47 +38,27 @@ enum IdentitiesTable {
         return row.movedBy == nil ? .live(row.user) : .moved(row.user)
     }
 
-    /// Adds an identity to which a move brings a user's account.
-    static func insert(_ identity: Identity, of user: UserID, by move: Int64, at now: Timestamp, in db: SQLSession)
-        throws
-    {
-        var statement = try CachedStatement(
-            db, "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)")
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        statement.bind(user.number)
-        statement.bind(now.secondsSinceEpoch)
-        statement.bind(move)
-        try statement.run()
+    /// Adds an identity that no user has.
+    /// - Parameter move: The move that brings a user's account to it.
+    static func insert(
+        _ identity: Identity, of user: UserID, by move: Int64? = nil, at now: Timestamp, in db: SQLSession
+    ) throws {
+        try db.run(
+            "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)",
+            identity, user, now, move)
     }
 
-    /// Says by which moves an identity lost the account and got it, and when it was restored.
+    /// Stores by which moves an identity lost the account and got it, and when it was restored.
     static func update(
         _ identity: Identity, movedBy: Int64?, arrivedBy: Int64?, restoredAt: Timestamp?, in db: SQLSession
     ) throws {
-        var statement = try CachedStatement(
-            db, "UPDATE identities SET moved_by = ?, arrived_by = ?, restored_at = ? WHERE issuer = ? AND subject = ?")
-        statement.bind(movedBy)
-        statement.bind(arrivedBy)
-        statement.bind(restoredAt?.secondsSinceEpoch)
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        try statement.run()
+        try db.run(
+            "UPDATE identities SET moved_by = ?, arrived_by = ?, restored_at = ? WHERE issuer = ? AND subject = ?",
+            movedBy, arrivedBy, restoredAt, identity)
     }
 
     static func delete(_ identity: Identity, in db: SQLSession) throws {
-        var statement = try CachedStatement(db, "DELETE FROM identities WHERE issuer = ? AND subject = ?")
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        try statement.run()
-    }
-
-    private static func row(in query: borrowing CachedStatement) throws -> Row {
-        Row(
-            identity: Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1)),
-            user: UserID(query.number(2)), createdAt: Timestamp(secondsSinceEpoch: query.number(3)),
-            movedBy: query.isNull(4) ? nil : query.number(4), arrivedBy: query.isNull(5) ? nil : query.number(5),
-            restoredAt: query.isNull(6) ? nil : Timestamp(secondsSinceEpoch: query.number(6)))
+        try db.run("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
     }
 
     private static let select =

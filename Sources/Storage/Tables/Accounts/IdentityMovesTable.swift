@@ -1,72 +1,51 @@
 import Primitives
 import StorageModel
 
-/// The table `identity_moves`: whose account went from one identity to another, and by which port token.
+/// The table `identity_moves`: which account moved from one identity to another, by which port token.
 ///
-/// A move's identities stand in `identities` only: the former has its number in `moved_by`, the present one in
-/// `arrived_by`. The port token's hash is unique, so that no port token ever moves a second time, by whomever it is
-/// shown and whatever was undone in between.
+/// The identities of a move are stored in `identities` only: the former has the move's number in `moved_by`, the
+/// present one in `arrived_by`. The port token's hash is unique, so that no port token moves an account twice, whoever
+/// presents it and whatever was undone in between.
 enum IdentityMovesTable {
     struct Row {
         let move: IdentityMove
-        /// What stood in `moved_by` and `arrived_by` of the identity that the account came to, if it was on record.
+        /// The former `moved_by` and `arrived_by` of the identity that the account came to, if it was stored.
         let earlierDeparture: Int64?
         let earlierArrival: Int64?
+
+        fileprivate init(_ row: borrowing CachedStatement) {
+            move = IdentityMove(
+                number: row.number(0), user: row.user(1), movedAt: row.time(2), undoneAt: row.optionalTime(3))
+            earlierDeparture = row.optionalNumber(4)
+            earlierArrival = row.optionalNumber(5)
+        }
     }
 
     static func insert(
         user: UserID, token: TokenHash, at now: Timestamp, arrivingAt present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> Int64 {
-        var statement = try CachedStatement(
-            db,
+        try db.insert(
             """
             INSERT INTO identity_moves (user_id, port_token_hash, moved_at, earlier_departure, earlier_arrival) \
             VALUES (?, ?, ?, ?, ?)
-            """, numberedBy: "id")
-        statement.bind(user.number)
-        statement.bind(token)
-        statement.bind(now.secondsSinceEpoch)
-        statement.bind(present?.movedBy)
-        statement.bind(present?.arrivedBy)
-        return try statement.runForNumber()
+            """, user, token, now, present?.movedBy, present?.arrivedBy, numbering: "id")
     }
 
     static func hasMoved(_ token: TokenHash, in db: SQLSession) throws -> Bool {
-        var query = try CachedStatement(db, "SELECT 1 FROM identity_moves WHERE port_token_hash = ?")
-        query.bind(token)
-        return try query.next()
+        try db.exists("SELECT 1 FROM identity_moves WHERE port_token_hash = ?", token)
     }
 
     static func row(_ number: Int64, in db: SQLSession) throws -> Row? {
-        var query = try CachedStatement(db, "\(select) WHERE id = ?")
-        query.bind(number)
-        return try query.next() ? row(in: query) : nil
+        try db.first("\(select) WHERE id = ?", number, read: Row.init)
     }
 
     /// A user's moves, the first one first.
     static func moves(of user: UserID, in db: SQLSession) throws -> [IdentityMove] {
-        var query = try CachedStatement(db, "\(select) WHERE user_id = ? ORDER BY id")
-        query.bind(user.number)
-        var moves: [IdentityMove] = []
-        while try query.next() { moves.append(row(in: query).move) }
-        return moves
+        try db.all("\(select) WHERE user_id = ? ORDER BY id", user) { Row($0).move }
     }
 
     static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
-        var statement = try CachedStatement(db, "UPDATE identity_moves SET undone_at = ? WHERE id = ?")
-        statement.bind(now.secondsSinceEpoch)
-        statement.bind(number)
-        try statement.run()
-    }
-
-    private static func row(in query: borrowing CachedStatement) -> Row {
-        let move = IdentityMove(
-            number: query.number(0), user: UserID(query.number(1)),
-            movedAt: Timestamp(secondsSinceEpoch: query.number(2)),
-            undoneAt: query.isNull(3) ? nil : Timestamp(secondsSinceEpoch: query.number(3)))
-        return Row(
-            move: move, earlierDeparture: query.isNull(4) ? nil : query.number(4),
-            earlierArrival: query.isNull(5) ? nil : query.number(5))
+        try db.run("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
     }
 
     private static let select =

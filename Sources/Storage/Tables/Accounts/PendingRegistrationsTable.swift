@@ -1,72 +1,68 @@
-import Primitives
-import StorageModel
+package import Primitives
+package import StorageModel
 
 /// The table `pending_registrations`.
-enum PendingRegistrationsTable {
-    static func insert(_ registration: PendingRegistration, in db: SQLSession) throws {
-        var statement = try CachedStatement(db, insert)
-        statement.bind(registration.handle)
-        statement.bind(registration.identity.issuer)
-        statement.bind(registration.identity.subject)
-        statement.bind(registration.clientID)
-        statement.bind(registration.profile)
-        statement.bind(registration.expiresAt.secondsSinceEpoch)
-        statement.bind(blob: registration.providerSession?.bytes)
-        try statement.run()
-    }
-
+private enum PendingRegistrationsTable {
     static func registration(
         _ handle: TokenHash, at now: Timestamp, in db: SQLSession
     ) throws -> PendingRegistration? {
-        var query = try CachedStatement(db, select)
-        query.bind(handle)
-        query.bind(now.secondsSinceEpoch)
-        guard try query.next() else { return nil }
-        let identity = Identity(issuer: try query.requiredText(0), subject: try query.requiredText(1))
-        var registration = PendingRegistration(
-            handle: handle, identity: identity, clientID: try query.requiredText(2), profile: query.profile(from: 3),
-            expiresAt: Timestamp(secondsSinceEpoch: query.number(10)))
-        registration.providerSession = ProviderSessionHash(stored: query.blob(11))
-        return registration
-    }
-
-    static func delete(_ handle: TokenHash, in db: SQLSession) throws {
-        var statement = try CachedStatement(db, "DELETE FROM pending_registrations WHERE handle_hash = ?")
-        statement.bind(handle)
-        try statement.run()
-    }
-
-    /// Those of an identity.
-    static func delete(of identity: Identity, in db: SQLSession) throws {
-        var statement = try CachedStatement(
-            db, "DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?")
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        try statement.run()
-    }
-
-    /// Those of a session at a provider; with an identity, of that identity only. There are few of any one issuer.
-    static func delete(signedInBy session: ProviderSession, of identity: Identity?, in db: SQLSession) throws {
-        var statement = try CachedStatement(
-            db,
-            """
-            DELETE FROM pending_registrations WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
-            """)
-        statement.bind(session.issuer)
-        statement.bind(blob: OriginHash.of(session))
-        statement.bind(identity == nil ? 1 : 0)
-        statement.bind(identity?.subject ?? "")
-        try statement.run()
+        try db.first(select, handle, now) { row in
+            var registration = PendingRegistration(
+                handle: handle, identity: try row.identity(from: 0), clientID: try row.text(2),
+                profile: row.profile(from: 3), expiresAt: row.time(10))
+            registration.providerSession = ProviderSessionHash(stored: row.blob(11))
+            return registration
+        }
     }
 
     private static let columns =
         (["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"])
         .joined(separator: ", ")
-    private static let insert = """
+    static let insert = """
         INSERT INTO pending_registrations (handle_hash, \(columns)) \
         VALUES (?, ?, ?, ?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?, ?)
         """
-    private static let select = """
-        SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
-        """
+    private static let select =
+        "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?"
+}
+
+extension SQLStore {
+    package func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
+        try await writes.submit { db in
+            _ = try db.run(
+                PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
+                registration.profile, registration.expiresAt, registration.providerSession)
+        }
+    }
+
+    package func pendingRegistration(
+        _ handle: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> PendingRegistration? {
+        try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
+    }
+
+    package func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
+        at now: Timestamp
+    ) async throws(StorageError) -> RegistrationResult {
+        try await writes.submit { db in
+            guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else {
+                return .unknownHandle
+            }
+            try db.run("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
+            let waiting = try tokens.flatMap {
+                try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
+            }
+            // An identity that an account was moved away from cannot be registered either.
+            guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
+                return .userAlreadyExists
+            }
+            let user = try UsersTable.insert(
+                pending.identity, publicID: publicID, profile: profile, at: now, in: db)
+            try SessionsTable.insert(
+                session, for: user.id, by: pending.identity, pending.providerSession, in: db)
+            if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
+            return .registered(user)
+        }
+    }
 }

@@ -1,7 +1,7 @@
 import Primitives
 import StorageModel
 
-/// Former identities as a column keeps them: a JSON array, in their order; NULL if there are none.
+/// Former identities in a database column: a JSON array, in their order; NULL if there are none.
 extension PortedIdentity {
     static func text(of identities: [PortedIdentity]) -> String? {
         guard !identities.isEmpty else { return nil }
@@ -32,5 +32,5 @@ extension PortedIdentity {
     }
 
     private static let unreadable = StorageError(
-        .corrupt, reason: "the former identities of a server-initiated sign-in cannot be read")
+        .corrupt, reason: "the former identities of a backchannel authentication are unreadable")
 }

@@ -1,83 +1,54 @@
 import Primitives
-import StorageModel
+package import StorageModel
 
 /// The tables `users` and `identities`.
 enum UsersTable {
     static let columns = (["id", "public_id"] + UserAttribute.columns + ["created_at"])
         .map { "users.\($0)" }.joined(separator: ", ")
 
-    /// Reads the ten ``columns``, the first of which stands at `first`.
+    /// Reads the ten ``columns``, the first of which is `first`.
     static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
         User(
-            id: UserID(row.number(first)), publicID: try row.requiredText(first + 1),
-            profile: row.profile(from: first + 2), createdAt: Timestamp(secondsSinceEpoch: row.number(first + 9)))
+            id: row.user(first), publicID: try row.text(first + 1), profile: row.profile(from: first + 2),
+            createdAt: row.time(first + 9))
     }
 
-    /// The user whom an identity signs in; nil also for one that the account was moved away from.
+    /// The user whom an identity signs in; nil also for an identity that the account was moved away from.
     static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
-        var query = try CachedStatement(db, userByIdentity)
-        query.bind(identity.issuer)
-        query.bind(identity.subject)
-        return try query.next() ? user(in: query) : nil
+        try db.first(userByIdentity, identity) { try user(in: $0) }
     }
 
     static func user(_ id: UserID, in db: SQLSession) throws -> User? {
-        var query = try CachedStatement(db, userByID)
-        query.bind(id.number)
-        return try query.next() ? user(in: query) : nil
+        try db.first(userByID, id) { try user(in: $0) }
     }
 
     /// Makes a user for an identity that has none.
     static func insert(
         _ identity: Identity, publicID: String, profile: Profile, at now: Timestamp, in db: SQLSession
     ) throws -> User {
-        let id = UserID(try insertUser(publicID: publicID, profile: profile, at: now, in: db))
-        var statement = try CachedStatement(db, insertIdentity)
-        statement.bind(identity.issuer)
-        statement.bind(identity.subject)
-        statement.bind(id.number)
-        statement.bind(now.secondsSinceEpoch)
-        try statement.run()
+        let id = UserID(try db.insert(insertUser, publicID, profile, now, numbering: "id"))
+        try IdentitiesTable.insert(identity, of: id, at: now, in: db)
         return User(id: id, publicID: publicID, profile: profile, createdAt: now)
     }
 
-    private static func insertUser(
-        publicID: String, profile: Profile, at now: Timestamp, in db: SQLSession
-    ) throws -> Int64 {
-        var statement = try CachedStatement(db, insertUser, numberedBy: "id")
-        statement.bind(publicID)
-        statement.bind(profile)
-        statement.bind(now.secondsSinceEpoch)
-        return try statement.runForNumber()
-    }
-
-    /// Stores what `profile` has and the user's profile lacks. Returns the user as now on record.
+    /// Stores what `profile` has and the user's profile lacks. Returns the user as stored now.
     static func fill(_ user: User, with profile: Profile, in db: SQLSession) throws -> User {
         try replaceProfile(of: user, by: user.profile.filled(with: profile), in: db)
     }
 
-    /// Stores another profile, if it is another. Returns the user as now on record.
-    static func replaceProfile(of user: User, by profile: Profile, in db: SQLSession) throws -> User {
+    /// Stores a profile, if it differs. Returns the user as stored now.
+    fileprivate static func replaceProfile(of user: User, by profile: Profile, in db: SQLSession) throws -> User {
         guard profile != user.profile else { return user }
         var user = user
         user.profile = profile
-        var statement = try CachedStatement(db, updateProfile)
-        statement.bind(profile)
-        statement.bind(user.id.number)
-        try statement.run()
+        try db.run(updateProfile, profile, user.id)
         return user
     }
 
-    /// Erases the user, and with the row whatever refers to it, and what waits to be registered under the same
-    /// identities.
+    /// Erases the user, with all rows that refer to it, and the pending registrations of its identities.
     static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
-        var pending = try CachedStatement(db, deletePendingRegistrations)
-        pending.bind(id.number)
-        try pending.run()
-        var statement = try CachedStatement(db, "DELETE FROM users WHERE id = ?")
-        statement.bind(id.number)
-        try statement.run()
-        return db.changesCount > 0
+        try db.run(deletePendingRegistrations, id)
+        return try db.run("DELETE FROM users WHERE id = ?", id) > 0
     }
 
     private static let userByIdentity = """
@@ -89,8 +60,6 @@ enum UsersTable {
         INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
         VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
         """
-    private static let insertIdentity =
-        "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)"
     private static let updateProfile = """
         UPDATE users SET \(UserAttribute.columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?
         """
@@ -98,4 +67,71 @@ enum UsersTable {
         DELETE FROM pending_registrations WHERE (issuer, subject) IN \
         (SELECT issuer, subject FROM identities WHERE user_id = ?)
         """
+}
+
+extension SQLStore {
+    package func editProfile(
+        of user: UserID, _ change: ProfileChange, recording event: AuditEvent
+    ) async throws(StorageError) -> User? {
+        try await writes.submit { db in
+            guard let found = try UsersTable.user(user, in: db) else { return nil }
+            let edited = try UsersTable.replaceProfile(of: found, by: change.applied(to: found.profile), in: db)
+            if edited != found { try AuditTable.insert(event, in: db) }
+            return edited
+        }
+    }
+
+    package func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try UsersTable.delete(user, in: db) else { return false }
+            if let event { try AuditTable.insert(event, in: db) }
+            return true
+        }
+    }
+}
+
+// MARK: For operators
+
+extension SQLStore {
+    /// The users that a search finds, at most `limit`, the oldest first. A search by e-mail address, phone number or
+    /// public id reads all users: operators need it rarely.
+    package func users(_ search: UserSearch, limit: Int) async throws(StorageError) -> [User] {
+        try await reads.submit { db in
+            func users<each Value: SQLValue>(_ condition: String, _ values: repeat each Value) throws -> [User] {
+                try db.all(
+                    "SELECT \(UsersTable.columns) FROM users WHERE \(condition) ORDER BY id LIMIT ?",
+                    repeat each values, Int64(limit)
+                ) { try UsersTable.user(in: $0) }
+            }
+            return switch search {
+            case .number(let user): try users("id = ?", user)
+            case .publicID(let text): try users("public_id = ?", text)
+            case .email(let text): try users("lower(email) = ?", text.lowercasedASCII)
+            case .phoneNumber(let text): try users("phone_number = ?", text)
+            case .identity(let identity):
+                try users("id = (SELECT user_id FROM identities WHERE issuer = ? AND subject = ?)", identity)
+            }
+        }
+    }
+
+    /// All that is stored of a user; nil if there is none.
+    package func account(of user: UserID) async throws(StorageError) -> AccountRecord? {
+        try await reads.submit { db in
+            guard let found = try UsersTable.user(user, in: db) else { return nil }
+            let identities = try IdentitiesTable.rows(of: user, in: db).map { row in
+                AccountRecord.KeptIdentity(
+                    identity: row.identity, createdAt: row.createdAt, arrivedBy: row.arrivedBy, movedBy: row.movedBy)
+            }
+            return AccountRecord(
+                user: found, identities: identities, moves: try IdentityMovesTable.moves(of: user, in: db),
+                sessionCount: Int(try db.number("SELECT count(*) FROM sessions WHERE user_id = ?", user)))
+        }
+    }
+}
+
+extension String {
+    /// Lower case as the databases' `lower` makes it, which changes ASCII letters only.
+    fileprivate var lowercasedASCII: String {
+        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
 }

@@ -1,0 +1,104 @@
+import Primitives
+import StorageModel
+
+/// A value that binds itself to a statement: to one column, or to several in the tables' order.
+protocol SQLValue {
+    func bind(to statement: inout CachedStatement)
+}
+
+/// A value of one column, which may be NULL if it is optional.
+protocol SQLColumnValue: SQLValue {
+    static var kind: TableShape.Kind { get }
+}
+
+extension Optional: SQLValue where Wrapped: SQLColumnValue {
+    func bind(to statement: inout CachedStatement) {
+        if let self { self.bind(to: &statement) } else { statement.bindNull(Wrapped.kind) }
+    }
+}
+
+extension Int64: SQLColumnValue {
+    static var kind: TableShape.Kind { .integer }
+    func bind(to statement: inout CachedStatement) { statement.bind(self) }
+}
+
+extension String: SQLColumnValue {
+    static var kind: TableShape.Kind { .text }
+    func bind(to statement: inout CachedStatement) { statement.bind(self) }
+}
+
+extension [UInt8]: SQLValue {
+    func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
+}
+
+extension [UInt8]: SQLColumnValue {
+    static var kind: TableShape.Kind { .blob }
+}
+
+extension TokenHash: SQLColumnValue {
+    static var kind: TableShape.Kind { .blob }
+    func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
+}
+
+extension ProviderSessionHash: SQLColumnValue {
+    static var kind: TableShape.Kind { .blob }
+    func bind(to statement: inout CachedStatement) { bytes.bind(to: &statement) }
+}
+
+extension Timestamp: SQLColumnValue {
+    static var kind: TableShape.Kind { .integer }
+    func bind(to statement: inout CachedStatement) { statement.bind(secondsSinceEpoch) }
+}
+
+extension UserID: SQLColumnValue {
+    static var kind: TableShape.Kind { .integer }
+    func bind(to statement: inout CachedStatement) { statement.bind(number) }
+}
+
+/// Two columns: `issuer, subject`.
+extension Identity: SQLValue {
+    func bind(to statement: inout CachedStatement) {
+        statement.bind(issuer)
+        statement.bind(subject)
+    }
+}
+
+extension UserAttribute {
+    /// The columns of a profile, in the order in which every table has them.
+    static let columns = allCases.map(\.rawValue)
+}
+
+/// The columns of a profile: ``UserAttribute/columns``.
+extension UserAttributes<String>: SQLValue {
+    func bind(to statement: inout CachedStatement) {
+        for attribute in UserAttribute.allCases { self[attribute].bind(to: &statement) }
+    }
+}
+
+extension CachedStatement {
+    /// The number; nil for NULL.
+    func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
+
+    func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
+
+    /// The time; nil for NULL.
+    func optionalTime(_ column: CInt) -> Timestamp? { optionalNumber(column).map { Timestamp(secondsSinceEpoch: $0) } }
+
+    func user(_ column: CInt) -> UserID { UserID(number(column)) }
+
+    /// The identity in two columns, the first of which is `first`.
+    func identity(from first: CInt) throws -> Identity {
+        Identity(issuer: try text(first), subject: try text(first + 1))
+    }
+
+    /// The profile in the ``UserAttribute/columns``, the first of which is `first`.
+    func profile(from first: CInt) -> Profile {
+        var profile = Profile()
+        var column = first
+        for attribute in UserAttribute.allCases {
+            profile[attribute] = optionalText(column)
+            column += 1
+        }
+        return profile
+    }
+}

@@ -1,0 +1,106 @@
+import StorageModel
+
+/// The values of a statement in PostgreSQL's binary format: nothing has to be escaped, and no text ends at a NUL.
+///
+/// All values share one piece of memory, because libpq takes pointers into it.
+struct PostgresParameters {
+    /// The types' numbers, which never change (`pg_type.dat`).
+    enum Kind: UInt32 {
+        case bytea = 17
+        case int8 = 20
+        case text = 25
+        case byteaArray = 1001
+        case textArray = 1009
+        case int8Array = 1016
+
+        init(_ kind: TableShape.Kind) {
+            switch kind {
+            case .integer: self = .int8
+            case .text: self = .text
+            case .blob: self = .bytea
+            }
+        }
+
+        init(arrayOf kind: TableShape.Kind) {
+            switch kind {
+            case .integer: self = .int8Array
+            case .text: self = .textArray
+            case .blob: self = .byteaArray
+            }
+        }
+    }
+
+    private(set) var types: [UInt32] = []
+    /// Of each value; -1 for NULL.
+    private(set) var lengths: [CInt] = []
+    // One byte more than the values need, so that an empty value has an address, too.
+    private var memory: [UInt8] = [0]
+
+    init() {}
+
+    init(_ text: String) { add(text) }
+
+    mutating func addNull(_ kind: TableShape.Kind) {
+        types.append(Kind(kind).rawValue)
+        lengths.append(-1)
+    }
+
+    mutating func add(_ number: Int64) { add(.int8) { $0.append(bigEndian: number) } }
+
+    mutating func add(_ text: String) { add(.text) { PostgresText.encode(text, to: &$0) } }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.bytea) { $0.append(contentsOf: bytes) } }
+
+    /// A column of many rows as one value, in the binary format of arrays (`array_send` in PostgreSQL's arrayfuncs.c).
+    mutating func add(array values: [TransferValue], of kind: TableShape.Kind) {
+        add(Kind(arrayOf: kind)) { memory in
+            // One dimension, NULLs allowed, the elements' type and number, counted from 1.
+            for number in [1, 1, Int32(bitPattern: Kind(kind).rawValue), Int32(clamping: values.count), 1] {
+                memory.append(bigEndian: number)
+            }
+            for value in values {
+                var content: [UInt8] = []
+                switch value {
+                case .null:
+                    memory.append(bigEndian: Int32(-1))
+                    continue
+                case .integer(let number): content.append(bigEndian: number)
+                case .text(let text): PostgresText.encode(text, to: &content)
+                case .blob(let bytes): content = bytes
+                }
+                memory.append(bigEndian: Int32(clamping: content.count))
+                memory += content
+            }
+        }
+    }
+
+    private mutating func add(_ kind: Kind, _ write: (inout [UInt8]) -> Void) {
+        let start = memory.count
+        write(&memory)
+        types.append(kind.rawValue)
+        lengths.append(CInt(clamping: memory.count - start))
+    }
+
+    /// Gives libpq the values' addresses, their lengths and their formats, for the length of a call.
+    func withPointers<Value>(
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, [CInt], _ formats: [CInt]) -> Value
+    ) -> Value {
+        memory.withUnsafeBytes { memory in
+            var next = memory.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) + 1 }
+            let pointers = lengths.map { length -> UnsafePointer<CChar>? in
+                guard length >= 0 else { return nil }
+                defer { next = next.map { $0 + Int(length) } }
+                return next
+            }
+            return pointers.withUnsafeBufferPointer {
+                body($0.baseAddress, lengths, [CInt](repeating: 1, count: lengths.count))
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+}

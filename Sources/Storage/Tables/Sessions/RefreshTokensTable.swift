@@ -1,0 +1,82 @@
+package import Primitives
+package import StorageModel
+
+/// The tables `spent_refresh_tokens` and `last_rotations`, beside the live refresh tokens in `sessions`.
+///
+/// A session has one row in `spent_refresh_tokens` from its first rotation on, that of its family: a token of that
+/// family that is not the live one is spent. Sessions of earlier versions have further rows, of tokens spent at that
+/// time.
+private enum RefreshTokensTable {
+    static func state(of token: RefreshTokenHashes, at now: Timestamp, in db: SQLSession) throws -> RefreshTokenState {
+        if let live = try db.first(selectLive, token.token, now, read: SessionsTable.session(in:)) {
+            return .live(live)
+        }
+        let spent = try db.first(selectSpent, token.token, token.family, now) { row in
+            let found = try SessionsTable.session(in: row)
+            // The last rotation's columns are NULL if it was of another token, or is gone.
+            guard let caller = row.optionalHash(15), row.time(16) > now else { return RefreshTokenState.spent(found) }
+            return .justSpent(found, LastRotation(salt: row.blob(14), caller: caller))
+        }
+        return spent ?? .unknown
+    }
+
+    /// Replaces a session's tokens and remembers the old ones; false if the presented token is not the live one.
+    static func rotate(_ rotation: RefreshTokenRotation, in db: SQLSession) throws -> Bool {
+        let (presented, successor) = (rotation.presented, rotation.successor)
+        let old = try db.first(
+            "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
+        ) { row in
+            (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
+        }
+        guard let old else { return false }
+        try db.run(
+            updateTokens, successor.tokenHash, successor.refreshTokenHash, successor.expiresAt,
+            successor.refreshExpiresAt, old.serial)
+        try db.run(
+            replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller, rotation.graceEndsAt,
+            old.token, min(old.expiresAt, rotation.graceEndsAt))
+        // Has an effect at a session's first rotation only.
+        try db.run(insertFamily, presented.family, old.serial, old.rotations + 1)
+        return true
+    }
+
+    private static let columns = """
+        sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)
+        """
+    private static let selectLive = """
+        SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.refresh_hash = ? AND sessions.refresh_expires_at > ?
+        """
+    private static let selectSpent = """
+        SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
+        FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
+        JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
+        ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \
+        WHERE spent.refresh_hash IN (?1, ?2) AND sessions.refresh_expires_at > ?3
+        """
+    private static let updateTokens = """
+        UPDATE sessions SET token_hash = ?, refresh_hash = ?, expires_at = ?, refresh_expires_at = ?, \
+        rotations = rotations + 1 WHERE serial = ?
+        """
+    private static let replaceLast = """
+        INSERT INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, token_expires_at) \
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET refresh_hash = excluded.refresh_hash, \
+        salt = excluded.salt, caller = excluded.caller, grace_ends_at = excluded.grace_ends_at, \
+        token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
+        """
+    private static let insertFamily = """
+        INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+        """
+}
+
+extension SQLStore {
+    package func refreshToken(
+        _ token: RefreshTokenHashes, at now: Timestamp
+    ) async throws(StorageError) -> RefreshTokenState {
+        try await reads.submit { db in try RefreshTokensTable.state(of: token, at: now, in: db) }
+    }
+
+    package func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool {
+        try await writes.submit { db in try RefreshTokensTable.rotate(rotation, in: db) }
+    }
+}

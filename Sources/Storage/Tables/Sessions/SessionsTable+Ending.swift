@@ -1,0 +1,126 @@
+import Primitives
+package import StorageModel
+
+/// The ways a session ends before it expires. All are here, because each must be counted with the user: a retry of an
+/// earlier sign-in then gives no session.
+extension SessionsTable {
+    /// Ends a user's sessions but one; returns how many there were. Counts even if there were none: no one else shall
+    /// get one by a retry.
+    static func endAll(of user: UserID, except id: String = "", in db: SQLSession) throws -> Int {
+        let count = try db.run("DELETE FROM sessions WHERE user_id = ? AND id <> ?", user, id)
+        try countEnding(of: user, in: db)
+        return count
+    }
+
+    /// Ends a user's sessions that an identity signed in, but one; returns how many there were. Counts even if there
+    /// were none, because the session that stays may be the identity's.
+    static func endAll(
+        of user: UserID, signedInBy identity: Identity, except id: String?, in db: SQLSession
+    ) throws -> Int {
+        let count = try db.run(
+            "DELETE FROM sessions WHERE user_id = ? AND identity_hash = ? AND id <> ?",
+            user, OriginHash.of(identity), id ?? "")
+        try countEnding(of: user, in: db)
+        return count
+    }
+
+    /// Ends the sessions in a provider's logout; how many, by user.
+    fileprivate static func end(_ scope: ProviderLogout.Scope, in db: SQLSession) throws -> [UserID: Int] {
+        switch scope {
+        case .identity(let identity):
+            try db.run("DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?", identity)
+            // Found through the user, so that sign-ins need no further index.
+            guard let user = try UsersTable.user(identity, in: db)?.id else { return [:] }
+            let count = try endAll(of: user, signedInBy: identity, except: nil, in: db)
+            return count == 0 ? [:] : [user: count]
+        case .session(let session, let identity):
+            let (hash, ofAny) = (OriginHash.of(session), identity == nil ? 1 : 0 as Int64)
+            // There are few of any one issuer.
+            try db.run(
+                """
+                DELETE FROM pending_registrations \
+                WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
+                """, session.issuer, hash, ofAny, identity?.subject ?? "")
+            return try end(
+                "provider_session_hash = ?1 AND (?2 = 1 OR identity_hash = ?3)",
+                hash, ofAny, identity.map(OriginHash.of) ?? [], in: db)
+        }
+    }
+
+    /// Ends the sessions that meet a condition; how many, by user.
+    fileprivate static func end<each Value: SQLValue>(
+        _ condition: String, _ values: repeat each Value, in db: SQLSession
+    ) throws -> [UserID: Int] {
+        let users = try db.all("DELETE FROM sessions WHERE \(condition) RETURNING user_id", repeat each values) {
+            $0.user(0)
+        }
+        let counts: [UserID: Int] = users.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        // In one order, so that two calls that end sessions of the same users do not deadlock.
+        for user in counts.keys.sorted(by: { $0.number < $1.number }) { try countEnding(of: user, in: db) }
+        return counts
+    }
+
+    /// Counts that sessions of a user were ended, or would have been: earlier sign-ins give no more of them. Expiry
+    /// does not count.
+    private static func countEnding(of user: UserID, in db: SQLSession) throws {
+        try db.run("UPDATE users SET sessions_ended = sessions_ended + 1 WHERE id = ?", user)
+    }
+}
+
+extension SQLStore {
+    /// Ends the session of its present token, or of the one before.
+    package func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            let byLastToken = "serial = (SELECT session FROM last_rotations WHERE token_hash = ?)"
+            return try !SessionsTable.end("token_hash = ?", token, in: db).isEmpty
+                || !SessionsTable.end(byLastToken, token, in: db).isEmpty
+        }
+    }
+
+    package func revokeSession(
+        id: String, of user: UserID, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try !SessionsTable.end("user_id = ? AND id = ?", user, id, in: db).isEmpty else { return false }
+            try AuditTable.insert(event, in: db)
+            return true
+        }
+    }
+
+    package func revokeSessions(
+        of user: UserID, except id: String, recording event: AuditEvent
+    ) async throws(StorageError) -> Int {
+        try await writes.submit { db in
+            let count = try SessionsTable.endAll(of: user, except: id, in: db)
+            if count > 0 { try AuditTable.insert(event, in: db) }
+            return count
+        }
+    }
+
+    /// In one transaction: the token is used up with what it ended, and not without.
+    package func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
+        try await writes.submit { db in
+            let isNew = try db.run(
+                "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                logout.token, logout.expiresAt)
+            guard isNew == 1 else { return .replayed }
+            let ended = try SessionsTable.end(logout.scope, in: db)
+            for (user, count) in ended {
+                let event = AuditEvent(
+                    at: logout.time, .sessionsEndedByProvider, user: user, by: .client(logout.scope.issuer),
+                    requestID: logout.requestID, details: AuditDetails { $0.add("sessions", count) })
+                try AuditTable.insert(event, in: db)
+            }
+            return .done(ended)
+        }
+    }
+}
+
+extension ProviderLogout.Scope {
+    fileprivate var issuer: String {
+        switch self {
+        case .identity(let identity): identity.issuer
+        case .session(let session, _): session.issuer
+        }
+    }
+}

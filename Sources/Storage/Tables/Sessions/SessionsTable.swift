@@ -1,0 +1,132 @@
+package import Primitives
+package import StorageModel
+
+/// The table `sessions`: each row is a session and its refresh token.
+enum SessionsTable {
+    /// - Parameters:
+    ///   - identity: The identity that signed in.
+    ///   - providerSession: The session at the identity's provider.
+    static func insert(
+        _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
+        in db: SQLSession
+    ) throws {
+        try db.run(
+            insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
+            session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession)
+    }
+
+    /// The session of a token: the present one, or the one before until the rotation's grace ends.
+    static func session(_ token: TokenHash, at now: Timestamp, in db: SQLSession) throws -> SessionAndUser? {
+        try db.first(sessionByToken, token, now, read: session(in:))
+            ?? db.first(sessionByLastToken, token, now, read: session(in:))
+    }
+
+    /// Reads a row that begins with `id, client_id, created_at, expires_at` and the user's columns.
+    static func session(in row: borrowing CachedStatement) throws -> SessionAndUser {
+        let user = try UsersTable.user(in: row, from: 4)
+        let session = Session(
+            id: try row.text(0), userID: user.id, clientID: try row.text(1), createdAt: row.time(2),
+            expiresAt: row.time(3))
+        return SessionAndUser(session: session, user: user)
+    }
+
+    private static let insert = """
+        INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
+        refresh_expires_at, device, identity_hash, provider_session_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let sessionByToken = """
+        SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \
+        FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.token_hash = ? AND sessions.expires_at > ?
+        """
+    private static let sessionByLastToken = """
+        SELECT sessions.id, sessions.client_id, sessions.created_at, last_rotations.token_expires_at, \
+        \(UsersTable.columns) FROM last_rotations JOIN sessions ON sessions.serial = last_rotations.session \
+        JOIN users ON users.id = sessions.user_id \
+        WHERE last_rotations.token_hash = ? AND last_rotations.token_expires_at > ?
+        """
+
+    /// The origin of a session: the identity that signed in, and the session at its provider, each as half of a
+    /// SHA-256.
+    ///
+    /// The subject is stored in `identities` only, and the provider's session id nowhere.
+    static let originsSchema = """
+        ALTER TABLE sessions ADD COLUMN identity_hash BLOB;
+        ALTER TABLE sessions ADD COLUMN provider_session_hash BLOB;
+        ALTER TABLE pending_registrations ADD COLUMN provider_session_hash BLOB;
+        CREATE INDEX sessions_by_provider_session ON sessions (provider_session_hash)
+        WHERE provider_session_hash IS NOT NULL;
+        CREATE TABLE logout_tokens (
+            token_hash BLOB PRIMARY KEY NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
+        """
+}
+
+extension SQLStore {
+    package func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser? {
+        try await reads.submit { db in try SessionsTable.session(token, at: now, in: db) }
+    }
+
+    package func addSession(
+        _ session: NewSession, besides earlier: GivenSession
+    ) async throws(StorageError) -> SessionAddition {
+        try await writes.submit { db in
+            guard let user = try UsersTable.user(earlier.user, in: db) else { return .unknownUser }
+            let isLive = try db.exists(
+                """
+                SELECT 1 FROM sessions JOIN users ON users.id = sessions.user_id \
+                WHERE sessions.user_id = ? AND sessions.id = ? AND users.sessions_ended = ?
+                """, earlier.user, earlier.id, earlier.endings)
+            guard isLive else { return .earlierEnded }
+            try SessionsTable.insert(session, for: user.id, by: nil, in: db)
+            // The new session has the origin of the earlier one.
+            try db.run(
+                """
+                UPDATE sessions SET (identity_hash, provider_session_hash) = \
+                (SELECT identity_hash, provider_session_hash FROM sessions WHERE user_id = ?1 AND id = ?2) \
+                WHERE user_id = ?1 AND id = ?3
+                """, user.id, earlier.id, session.id)
+            return .added(user)
+        }
+    }
+
+    package func sessions(
+        of user: UserID, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [SessionSummary] {
+        try await reads.submit { db in
+            try db.all(
+                """
+                SELECT id, client_id, device, created_at, COALESCE(seen_at, created_at) AS seen, \
+                CASE WHEN expires_at > refresh_expires_at THEN expires_at ELSE refresh_expires_at END FROM sessions \
+                WHERE user_id = ?1 AND (refresh_expires_at > ?2 OR expires_at > ?2) \
+                ORDER BY seen DESC, serial DESC LIMIT ?3
+                """, user, now, Int64(limit)
+            ) { row in
+                SessionSummary(
+                    id: try row.text(0), clientID: try row.text(1), device: row.optionalText(2), createdAt: row.time(3),
+                    lastSeenAt: row.time(4), expiresAt: row.time(5))
+            }
+        }
+    }
+
+    /// Keeps the later of the stored and the given times. Runs in steps of a few milliseconds, so that sign-ins run
+    /// between them.
+    package func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError) {
+        var rest = sessions[...]
+        while !rest.isEmpty {
+            let step = rest.prefix(128)
+            rest = rest.dropFirst(128)
+            try await writes.submit { db in
+                for session in step {
+                    try db.run(
+                        """
+                        UPDATE sessions SET seen_at = ?1 \
+                        WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1
+                        """, session.time, session.userID, session.sessionID)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package import Primitives
+package import StorageModel
+
+/// The table `async_sign_ins`.
+enum BackchannelAuthenticationsTable {
+    typealias Record = BackchannelAuthenticationRecord
+
+    /// Adds a record unless a limit is reached.
+    fileprivate static func insert(
+        _ record: Record, limits: BackchannelAuthenticationLimits, at now: Timestamp, in db: SQLSession
+    ) throws -> BackchannelAuthenticationAdmission {
+        /// Counts no further than the limit.
+        func exceeds<each Value: SQLValue>(
+            _ limit: Int, _ condition: String, _ values: repeat each Value
+        ) throws -> Bool {
+            let rows = "SELECT 1 FROM async_sign_ins WHERE \(condition) > ? LIMIT ?"
+            return try db.number(
+                "SELECT count(*) FROM (\(rows)) AS found", repeat each values, now, Int64(limit)) >= limit
+        }
+        let terms = record.terms
+        if try exceeds(limits.perCaller, "caller = ? AND removed_at", record.caller) { return .tooManyOfCaller }
+        if try exceeds(
+            limits.waitingPerLoginHint, "login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at",
+            terms.loginHint.exposed, terms.network)
+        {
+            return .tooManyForLoginHint
+        }
+        if try exceeds(
+            limits.waitingPerCarrier, "provider = ? AND network = ? AND phase = 'waiting' AND expires_at",
+            terms.provider, terms.network)
+        {
+            return .tooManyAtCarrier
+        }
+        try db.run(
+            insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network, terms.redirectURI,
+            terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt, terms.options,
+            terms.correlationID, State(record))
+        return .added
+    }
+
+    /// Replaces all that may change of a record, if it has not changed since it was read.
+    fileprivate static func replace(_ record: Record, in db: SQLSession) throws -> Bool {
+        try db.run(update, State(record), record.handle, record.revision) > 0
+    }
+
+    /// The columns that change.
+    private struct State: SQLValue {
+        let record: Record
+
+        init(_ record: Record) { self.record = record }
+
+        func bind(to statement: inout CachedStatement) {
+            statement.bind(
+                record.phase.rawValue, record.attempt, record.notification, record.carrierRequest, record.failure,
+                record.identity?.issuer, record.identity?.subject, record.profile, record.expiresAt, record.removedAt,
+                PortedIdentity.text(of: record.portedFrom))
+        }
+    }
+
+    fileprivate static func record(
+        _ column: StaticString, _ hash: TokenHash, at now: Timestamp, in db: SQLSession
+    ) throws -> Record? {
+        try db.first("\(select) WHERE \(column) = ? AND removed_at > ?", hash, now) { row in
+            var terms = Record.Terms(
+                provider: try row.text(2), clientID: try row.text(3), network: try row.text(4),
+                redirectURI: try row.text(5), scope: try row.text(6), loginHint: Secret(try row.text(7)),
+                correlationID: try row.text(12))
+            terms.acrValues = row.optionalText(8)
+            terms.context = row.optionalText(9)
+            terms.prompt = row.optionalText(10)
+            terms.options = row.optionalText(11)
+            var record = Record(
+                handle: try row.hash(0), caller: try row.hash(1), terms: terms, notification: try row.hash(15),
+                expiresAt: row.time(27), removedAt: row.time(28))
+            guard let phase = Record.Phase(rawValue: try row.text(13)) else {
+                throw StorageError(.corrupt, reason: "a backchannel authentication has an unknown phase")
+            }
+            record.phase = phase
+            record.attempt = row.number(14)
+            record.carrierRequest = row.optionalHash(16)
+            record.failure = row.optionalText(17)
+            if !row.isNull(18), !row.isNull(19) { record.identity = try row.identity(from: 18) }
+            record.profile = row.profile(from: 20)
+            record.portedFrom = try PortedIdentity.all(in: row.optionalText(29))
+            record.revision = row.number(30)
+            return record
+        }
+    }
+
+    private static let state =
+        ["phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject"]
+        + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"]
+    private static let columns =
+        [
+            "handle_hash", "caller", "provider", "client_id", "network", "redirect_uri", "scope", "login_hint",
+            "acr_values", "context", "prompt", "options", "correlation_id",
+        ] + state
+
+    private static let insert = """
+        INSERT INTO async_sign_ins (\(columns.joined(separator: ", ")), revision) \
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")), 0)
+        """
+    private static let update = """
+        UPDATE async_sign_ins SET \(state.map { "\($0) = ?" }.joined(separator: ", ")), revision = revision + 1 \
+        WHERE handle_hash = ? AND revision = ?
+        """
+    private static let select = "SELECT \(columns.joined(separator: ", ")), revision FROM async_sign_ins"
+    // Rows from before ended sessions were counted have no count; for these the session itself tells.
+    fileprivate static let selectEndedSession = """
+        SELECT 1 FROM async_sign_ins AS sign_in JOIN identities USING (issuer, subject) \
+        JOIN users ON users.id = identities.user_id WHERE handle_hash = ? AND session_id IS NOT NULL \
+        AND (users.sessions_ended <> sign_in.sessions_ended OR NOT EXISTS (SELECT 1 FROM sessions \
+        WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id))
+        """
+
+    static let byCarrier = """
+        CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
+        WHERE phase = 'waiting'
+        """
+
+    static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"
+
+    // Looked up by the client's handle, or by the token of the carrier's notification. Rows live for minutes.
+    static let schema = """
+        CREATE TABLE async_sign_ins (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            caller BLOB NOT NULL,
+            provider TEXT NOT NULL,
+            client_id TEXT NOT NULL,
+            network TEXT NOT NULL,
+            redirect_uri TEXT NOT NULL,
+            scope TEXT NOT NULL,
+            login_hint TEXT NOT NULL,
+            acr_values TEXT,
+            context TEXT,
+            prompt TEXT,
+            options TEXT,
+            correlation_id TEXT NOT NULL,
+            phase TEXT NOT NULL,
+            attempt INTEGER NOT NULL,
+            notification_hash BLOB NOT NULL UNIQUE,
+            carrier_request_hash BLOB,
+            failure TEXT,
+            issuer TEXT,
+            subject TEXT,
+            username TEXT,
+            name TEXT,
+            given_name TEXT,
+            family_name TEXT,
+            email TEXT,
+            phone_number TEXT,
+            postal_code TEXT,
+            expires_at INTEGER NOT NULL,
+            removed_at INTEGER NOT NULL,
+            revision INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX async_sign_ins_by_caller ON async_sign_ins (caller, removed_at);
+        CREATE INDEX async_sign_ins_by_login_hint ON async_sign_ins (login_hint, network);
+        CREATE INDEX async_sign_ins_by_removal ON async_sign_ins (removed_at);
+        """
+}
+
+extension SQLStore {
+    package func addBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        try await writes.submit { db in
+            try BackchannelAuthenticationsTable.insert(record, limits: limits, at: now, in: db)
+        }
+    }
+
+    package func backchannelAuthentication(handle: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+    {
+        try await reads.submit { db in
+            try BackchannelAuthenticationsTable.record("handle_hash", handle, at: now, in: db)
+        }
+    }
+
+    package func backchannelAuthentication(notification: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+    {
+        try await reads.submit { db in
+            try BackchannelAuthenticationsTable.record("notification_hash", notification, at: now, in: db)
+        }
+    }
+
+    package func replaceBackchannelAuthentication(_ record: BackchannelAuthenticationRecord) async throws(StorageError)
+        -> Bool
+    {
+        try await writes.submit { db in try BackchannelAuthenticationsTable.replace(record, in: db) }
+    }
+
+    package func endBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord
+    ) async throws(StorageError) -> BackchannelAuthenticationEnding {
+        try await writes.submit { db in
+            guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
+            guard let signedIn = try Self.user(for: signIn, in: db) else { return .unknownUser }
+            guard try !db.exists(BackchannelAuthenticationsTable.selectEndedSession, record.handle) else {
+                return .sessionEnded
+            }
+            try SessionsTable.insert(
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
+            // The session of the first response.
+            try db.run(
+                """
+                UPDATE async_sign_ins SET session_id = ?, \
+                sessions_ended = (SELECT sessions_ended FROM users WHERE id = ?) \
+                WHERE handle_hash = ? AND session_id IS NULL
+                """, signIn.session.id, signedIn.user.id, record.handle)
+            return .signedIn(signedIn)
+        }
+    }
+}

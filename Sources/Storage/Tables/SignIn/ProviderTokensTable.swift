@@ -1,0 +1,179 @@
+package import Primitives
+package import StorageModel
+
+/// The table `provider_tokens`.
+enum ProviderTokensTable {
+    // One row for each identity and client; it is deleted with the identity and with the user. `serial` is never
+    // reused, so that a process that has read a row cannot change a later one.
+    static let schema = """
+        CREATE TABLE provider_tokens (
+            serial INTEGER PRIMARY KEY AUTOINCREMENT,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            provider TEXT NOT NULL,
+            client_id TEXT NOT NULL,
+            key_id TEXT NOT NULL,
+            content BLOB NOT NULL,
+            expires_at INTEGER,
+            stored_at INTEGER NOT NULL,
+            version INTEGER NOT NULL,
+            claimed_until INTEGER,
+            FOREIGN KEY (issuer, subject) REFERENCES identities (issuer, subject) ON DELETE CASCADE
+        ) STRICT;
+        CREATE UNIQUE INDEX provider_tokens_by_identity ON provider_tokens (issuer, subject, provider, client_id);
+        CREATE INDEX provider_tokens_by_user ON provider_tokens (user_id, provider, client_id);
+        CREATE INDEX provider_tokens_by_expiry ON provider_tokens (expires_at) WHERE expires_at IS NOT NULL;
+        """
+
+    /// Seals tokens for a user and stores them.
+    /// - Parameter replacing: Whether they replace stored tokens of the same binding.
+    static func put(
+        _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
+        replacing: Bool = true, in db: SQLSession
+    ) throws {
+        let binding = TokenBinding(
+            user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
+        let earlier = try db.first(
+            selectByIdentity, identity, binding.provider, binding.clientID, read: ProviderTokenRecord.init)
+        guard earlier == nil || replacing else { return }
+        // The earlier tokens can be opened for their own user only.
+        let sealed = try tokens.seal(binding, earlier?.binding == binding ? earlier : nil)
+        if let earlier {
+            try db.run(
+                """
+                UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, stored_at = ?, user_id = ?, \
+                version = version + 1, claimed_until = NULL WHERE serial = ?
+                """, sealed.keyID, sealed.content, sealed.expiresAt, now, user, earlier.serial)
+        } else {
+            try db.run(
+                """
+                INSERT INTO provider_tokens (key_id, content, expires_at, stored_at, user_id, issuer, subject, \
+                provider, client_id, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+                """, sealed.keyID, sealed.content, sealed.expiresAt, now, user, identity, binding.provider,
+                binding.clientID)
+        }
+    }
+
+    /// How many rows are encrypted with each key.
+    static func counts(in db: SQLSession) throws -> [String: Int] {
+        let counts = try db.all("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id") { row in
+            (try row.text(0), Int(row.number(1)))
+        }
+        return Dictionary(uniqueKeysWithValues: counts)
+    }
+
+    fileprivate static let select = """
+        SELECT serial, user_id, issuer, subject, provider, client_id, key_id, content, expires_at, version \
+        FROM provider_tokens
+        """
+    private static let selectByIdentity =
+        "\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?"
+}
+
+extension ProviderTokenRecord {
+    fileprivate init(_ row: borrowing CachedStatement) throws {
+        self.init(
+            serial: row.number(0),
+            binding: TokenBinding(
+                user: row.user(1), identity: try row.identity(from: 2), provider: try row.text(4),
+                clientID: try row.text(5)),
+            sealed: SealedTokens(keyID: try row.text(6), content: row.blob(7), expiresAt: row.optionalTime(8)),
+            version: row.number(9))
+    }
+}
+
+extension SQLStore {
+    package func providerTokens(
+        of user: UserID, provider: String, clientID: String
+    ) async throws(StorageError) -> ProviderTokenRecord? {
+        try await reads.submit { db in
+            try db.first(
+                """
+                \(ProviderTokensTable.select) WHERE user_id = ? AND provider = ? AND client_id = ? \
+                ORDER BY stored_at DESC, serial DESC LIMIT 1
+                """, user, provider, clientID, read: ProviderTokenRecord.init)
+        }
+    }
+
+    package func claimProviderTokens(
+        _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run(
+                """
+                UPDATE provider_tokens SET version = version + 1, claimed_until = ? WHERE serial = ? AND version = ? \
+                AND (claimed_until IS NULL OR claimed_until <= ?)
+                """, end, serial, version, now) > 0
+        }
+    }
+
+    package func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) {
+        try await writes.submit { db in
+            _ = try db.run(
+                "UPDATE provider_tokens SET claimed_until = NULL WHERE serial = ? AND version = ?", serial, version)
+        }
+    }
+
+    package func replaceProviderTokens(
+        _ serial: Int64, version: Int64, with sealed: SealedTokens
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run(
+                """
+                UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, version = version + 1, \
+                claimed_until = NULL WHERE serial = ? AND version = ?
+                """, sealed.keyID, sealed.content, sealed.expiresAt, serial, version) > 0
+        }
+    }
+
+    package func deleteProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run("DELETE FROM provider_tokens WHERE serial = ? AND version = ?", serial, version) > 0
+        }
+    }
+}
+
+// MARK: Changing the encryption key of stored tokens
+
+/// A row as it was read, and the same tokens encrypted with another key.
+package struct ResealedTokens: Sendable {
+    package let record: ProviderTokenRecord
+    package let sealed: SealedTokens
+
+    package init(record: ProviderTokenRecord, sealed: SealedTokens) {
+        self.record = record
+        self.sealed = sealed
+    }
+}
+
+extension SQLStore {
+    /// How many rows of provider tokens are encrypted with each key, by the keys' ids.
+    package func providerTokenCounts() async throws(StorageError) -> [String: Int] {
+        try await reads.submit { db in try ProviderTokensTable.counts(in: db) }
+    }
+
+    /// Rows of provider tokens that are encrypted with another key, in the order they were added, at most `limit`.
+    package func providerTokens(
+        notUnder keyID: String, after serial: Int64, limit: Int
+    ) async throws(StorageError) -> [ProviderTokenRecord] {
+        try await reads.submit { db in
+            try db.all(
+                "\(ProviderTokensTable.select) WHERE serial > ? AND key_id <> ? ORDER BY serial LIMIT ?",
+                serial, keyID, Int64(limit), read: ProviderTokenRecord.init)
+        }
+    }
+
+    /// Stores the same tokens encrypted with another key; skips rows that changed since they were read. Versions stay,
+    /// so that a process that has claimed a row can store its result.
+    /// - Returns: How many rows were changed.
+    package func resealProviderTokens(_ rows: [ResealedTokens]) async throws(StorageError) -> Int {
+        try await writes.submit { db in
+            try rows.count { row in
+                try db.run(
+                    "UPDATE provider_tokens SET key_id = ?, content = ? WHERE serial = ? AND version = ?",
+                    row.sealed.keyID, row.sealed.content, row.record.serial, row.record.version) > 0
+            }
+        }
+    }
+}
