@@ -53,9 +53,7 @@ extension AdminService {
                 if let clients = key.clients { json.add("clients", clients) }
                 if let origins = key.origins { json.add("origins", origins) }
             })
-        let addition = try await storing { () async throws(StorageError) in
-            try await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event)
-        }
+        let addition = try await stored(await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
         switch addition {
         case .added: return secret
         case .nameTaken: throw OperatorFailure("there is already a key \(name); revoke it, or choose another name")
@@ -73,9 +71,7 @@ extension AdminService {
 
     /// The keys in the database, one line each, without those of the configuration.
     package func apiKeys() async throws -> [String] {
-        let keys = try await storing { () async throws(StorageError) in
-            try await store.apiKeysWithRevoked(limit: Self.maximumListed)
-        }
+        let keys = try await stored(await store.apiKeysWithRevoked(limit: Self.maximumListed))
         return keys.map(\.line)
     }
 
@@ -86,9 +82,7 @@ extension AdminService {
         let event = AuditEvent(
             at: now, .apiKeyRevoked, user: nil, by: .operating(Self.operatorName),
             details: AuditDetails { $0.add("name", name) })
-        let isRevoked = try await storing { () async throws(StorageError) in
-            try await store.revokeAPIKey(name, at: now, recording: event)
-        }
+        let isRevoked = try await stored(await store.revokeAPIKey(name, at: now, recording: event))
         guard isRevoked else {
             throw OperatorFailure("there is no valid key of this name; latchkey api-key list shows the keys")
         }

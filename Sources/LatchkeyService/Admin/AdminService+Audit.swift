@@ -28,7 +28,7 @@ extension AdminService {
         let query = AuditQuery(
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
-        let events = try await storing { () async throws(StorageError) in try await store.auditEvents(query) }
+        let events = try await stored(await store.auditEvents(query))
         return events.reversed().map { $0.line(format) }
     }
 
@@ -40,8 +40,7 @@ extension AdminService {
             text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
         else {
             throw OperatorFailure(
-                "“\(text)” is not a time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as "
-                    + "7d")
+                "“\(text)” is not a time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 7d")
         }
         return clock.now().advanced(bySeconds: -count * unit)
     }

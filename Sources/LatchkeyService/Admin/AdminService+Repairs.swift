@@ -28,11 +28,12 @@ extension AdminService {
         let identity = try identity(new)
         let record = try await account(of: user)
         let (id, now) = (UserID(user), clock.now())
-        let result = try await storing { () async throws(StorageError) in
-            guard applies else { return try await store.relinkable(id, to: identity, replacing: new.replacing) }
-            return try await store.relink(
-                id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName), reason: reason)
-        }
+        let result = try await stored(
+            applies
+                ? await store.relink(
+                    id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName),
+                    reason: reason)
+                : await store.relinkable(id, to: identity, replacing: new.replacing))
         switch result {
         case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(user))
         case .success(let former):
@@ -51,10 +52,9 @@ extension AdminService {
         let (gone, kept) = (try await account(of: other), try await account(of: user))
         if applies {
             let now = clock.now()
-            let isDone = try await storing { () async throws(StorageError) in
-                try await store.merge(
-                    UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason)
-            }
+            let isDone = try await stored(
+                await store.merge(
+                    UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason))
             guard isDone else { throw OperatorFailure("one of the users was erased in the meantime") }
         }
         return [
@@ -71,9 +71,7 @@ extension AdminService {
             let event = AuditEvent(
                 at: clock.now(), AuditEvent.Kind("user.erased"), user: UserID(user), by: .operating(Self.operatorName),
                 details: AuditDetails { $0.add("reason", ifPresent: reason) })
-            let isDone = try await storing { () async throws(StorageError) in
-                try await store.deleteUser(UserID(user), recording: event)
-            }
+            let isDone = try await stored(await store.deleteUser(UserID(user), recording: event))
             guard isDone else { throw OperatorFailure("there is no user \(user)") }
         }
         return [

@@ -24,7 +24,7 @@ extension AdminService {
             if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
             guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
                 throw OperatorFailure(
-                    "give one of --id, --package-id, --email and --phone, or --issuer and --subject")
+                    "give one of --id, --public-id, --email and --phone, or --issuer and --subject")
             }
             return search
         }
@@ -37,9 +37,7 @@ extension AdminService {
     /// - Throws: ``OperatorFailure`` for an incomplete search, or if there is no such user.
     package func find(_ selection: UserSelection) async throws -> [String] {
         let search = try selection.search()
-        let users = try await storing { () async throws(StorageError) in
-            try await store.users(search, limit: Self.maximumFound + 1)
-        }
+        let users = try await stored(await store.users(search, limit: Self.maximumFound + 1))
         guard !users.isEmpty else { throw OperatorFailure("there is no such user") }
         let lines = users.prefix(Self.maximumFound).map { user in
             "user \(user.id.number) public_id=\(user.publicID) created=\(UTCTime.text(user.createdAt))"
@@ -77,10 +75,10 @@ extension AdminService {
             throw OperatorFailure("user \(user) has no migration to undo")
         }
         let (now, id) = (clock.now(), UserID(user))
-        let result = try await storing { () async throws(StorageError) in
-            guard applies else { return try await store.undoableMove(number, of: id) }
-            return try await store.undoMove(number, of: id, at: now, by: .operating(Self.operatorName), reason: reason)
-        }
+        let result = try await stored(
+            applies
+                ? await store.undoMove(number, of: id, at: now, by: .operating(Self.operatorName), reason: reason)
+                : await store.undoableMove(number, of: id))
         switch result {
         case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(number, user))
         case .success(let undone):
@@ -94,7 +92,7 @@ extension AdminService {
     }
 
     func account(of user: Int64) async throws(OperatorFailure) -> AccountRecord {
-        let record = try await storing { () async throws(StorageError) in try await store.account(of: UserID(user)) }
+        let record = try await stored(await store.account(of: UserID(user)))
         guard let record else { throw OperatorFailure("there is no user \(user)") }
         return record
     }
@@ -114,8 +112,7 @@ extension UndoObstacle {
         case .alreadyUndone: "move \(number) has been undone already"
         case .superseded:
             "move \(number) cannot be undone: a later move follows it, or the identity was removed since; undo the "
-                + "later move "
-                + "first"
+                + "later move first"
         }
     }
 }

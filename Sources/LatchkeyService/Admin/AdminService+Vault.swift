@@ -20,7 +20,7 @@ extension AdminService {
         guard let current = vault.currentKeyID else {
             throw OperatorFailure("there is no key to encrypt with; set vault.encryption_keys")
         }
-        let counts = try await storing { () async throws(StorageError) in try await store.providerTokenCounts() }
+        let counts = try await stored(await store.providerTokenCounts())
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
@@ -39,24 +39,19 @@ extension AdminService {
             unreadable = round.unreadable
             if round.done == 0 { break }
         }
-        let (moment, (rows, left)) = (clock.now(), (done, unreadable))
-        try await storing { () async throws(StorageError) in
-            try await store.addAuditEvent(
-                AuditEvent(
-                    at: moment, .vaultRotated, user: nil, by: .operating(Self.operatorName),
-                    details: AuditDetails { json in
-                        json.add("key", current)
-                        json.add("rows", rows)
-                        json.add("unreadable", left)
-                    }))
-        }
+        let event = AuditEvent(
+            at: clock.now(), .vaultRotated, user: nil, by: .operating(Self.operatorName),
+            details: AuditDetails { json in
+                json.add("key", current)
+                json.add("rows", done)
+                json.add("unreadable", unreadable)
+            })
+        try await stored(await store.addAuditEvent(event))
         guard unreadable == 0 else {
             throw OperatorFailure(
                 "\(done) rows were encrypted again, and \(unreadable) were not: none of vault.encryption_keys "
-                    + "decrypts them. "
-                    + "Add their key after the first and repeat the command; or leave them: they are replaced when "
-                    + "their "
-                    + "users sign in")
+                    + "decrypts them. Add their key after the first and repeat the command; or leave them: they are "
+                    + "replaced when their users sign in")
         }
         return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
     }
@@ -67,15 +62,14 @@ extension AdminService {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
             let after = last
-            let records = try await storing { () async throws(StorageError) in
-                try await store.providerTokens(notUnder: current, after: after, limit: step)
-            }
+            let records = try await stored(
+                await store.providerTokens(notUnder: current, after: after, limit: step))
             guard let end = records.last?.serial else { return (done, unreadable) }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { ResealedTokens(record: record, sealed: $0) }
             }
             unreadable += records.count - rows.count
-            done += try await storing { () async throws(StorageError) in try await store.resealProviderTokens(rows) }
+            done += try await stored(await store.resealProviderTokens(rows))
             last = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }

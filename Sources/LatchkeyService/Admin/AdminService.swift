@@ -28,9 +28,11 @@ package struct AdminService: Sendable {
     /// Closes the database.
     package func close() async { try? await store.close() }
 
-    func storing<Value>(_ step: () async throws(StorageError) -> Value) async throws(OperatorFailure) -> Value {
+    func stored<Value>(
+        _ call: @autoclosure () async throws(StorageError) -> Value
+    ) async throws(OperatorFailure) -> Value {
         do throws(StorageError) {
-            return try await step()
+            return try await call()
         } catch {
             throw OperatorFailure("the database: \(error.reason)")
         }

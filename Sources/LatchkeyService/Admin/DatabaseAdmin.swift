@@ -31,7 +31,7 @@ package struct DatabaseAdmin: Sendable {
     /// Lists the pending migrations.
     /// - Throws: ``OperatorFailure``.
     package func pendingSteps() throws -> Report {
-        let steps = try storing { () throws(StorageError) in try location.steps() }
+        let steps = try stored(location.steps())
         return report(done: [], pending: steps.pending)
     }
 
@@ -54,9 +54,7 @@ package struct DatabaseAdmin: Sendable {
     /// - Throws: ``OperatorFailure``; then there is no new file.
     package func backUp(to path: String, replaces: Bool) throws -> Report {
         let sqlite = try file(or: "pg_dump")
-        let backup = try storing { () throws(StorageError) in
-            try DatabaseBackup.make(of: sqlite, at: path, replaces: replaces)
-        }
+        let backup = try stored(DatabaseBackup.make(of: sqlite, at: path, replaces: replaces))
         var json = JSONObjectWriter()
         json.add("file", path)
         json.add("bytes", backup.size)
@@ -71,9 +69,7 @@ package struct DatabaseAdmin: Sendable {
     package func restore(from path: String) throws -> Report {
         let sqlite = try file(or: "pg_restore")
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
-        let restore = try storing { () throws(StorageError) in
-            try DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)")
-        }
+        let restore = try stored(DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)"))
         let pending = restore.allSteps - restore.steps
         var json = JSONObjectWriter()
         json.add("file", path)
@@ -115,9 +111,9 @@ package struct DatabaseAdmin: Sendable {
             + "LATCHKEY_DATABASE_URL."
     }
 
-    private func storing<Value>(_ step: () throws(StorageError) -> Value) throws(OperatorFailure) -> Value {
+    private func stored<Value>(_ call: @autoclosure () throws(StorageError) -> Value) throws(OperatorFailure) -> Value {
         do throws(StorageError) {
-            return try step()
+            return try call()
         } catch {
             throw OperatorFailure(error.reason)
         }
