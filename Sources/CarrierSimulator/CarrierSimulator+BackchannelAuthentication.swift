@@ -29,8 +29,7 @@ extension CarrierSimulator {
         case .failed(let code):
             members["error"] = .string(code)
             members["error_description"] = "The simulated user or carrier chose this error."
-        case .approved:
-            try await addTokens(to: &members, request, site, user)
+        case .approved: try await addTokens(to: &members, request, site, user)
         }
         if site.has(.notificationOtherID) { members["auth_req_id"] = "another-request" }
         if site.has(.notificationOtherState) { members["state"] = "another-state" }

@@ -61,8 +61,7 @@ extension CarrierSimulator {
         if let defect {
             if defect == .notJWT { return "a logout token that is none" }
             draft.apply(
-                defect.rawValue,
-                .init(site: site, unpublishedKey: try await keys.unpublished(), secret: client.secret))
+                defect.rawValue, .init(site: site, unpublishedKey: try await keys.unpublished(), secret: client.secret))
         }
         return try draft.serialized()
     }
@@ -77,8 +76,7 @@ extension CarrierSimulator {
             throw Refusal.invalidRequest("The url must be http on 127.0.0.1, with a port.")
         }
         let form = "logout_token=" + FormCoding.encode(token)
-        return try await NotificationSender.post(
-            Array(form.utf8), as: "application/x-www-form-urlencoded", to: url)
+        return try await NotificationSender.post(Array(form.utf8), as: "application/x-www-form-urlencoded", to: url)
     }
 
     /// The `sid` of the ID token that a provider issued last; nil if it has issued none.

@@ -42,9 +42,7 @@ public final class CarrierSimulator: Sendable {
         state = Mutex(SimulatorState(carriers: Dictionary(carriers.map { ($0.mccmnc, $0) }) { _, later in later }))
     }
 
-    func withState<Result>(
-        _ body: (inout sending SimulatorState) throws -> sending Result
-    ) rethrows -> sending Result {
+    func withState<Result>(_ body: (inout sending SimulatorState) throws -> sending Result) rethrows -> sending Result {
         try state.withLock(body)
     }
 }
@@ -86,9 +84,7 @@ extension CarrierSimulator {
     }
 
     /// Adds a carrier while the simulator runs, or replaces the one of its network code.
-    package func add(_ carrier: Carrier) {
-        withState { $0.carriers[carrier.mccmnc] = carrier }
-    }
+    package func add(_ carrier: Carrier) { withState { $0.carriers[carrier.mccmnc] = carrier } }
 
     /// Replaces a carrier's faults.
     public func setFaults(_ faults: Set<Fault>, for mccmnc: String) {

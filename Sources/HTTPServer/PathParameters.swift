@@ -3,7 +3,5 @@ public struct PathParameters: Sendable {
     var values: [(name: String, value: String)] = []
 
     /// The segment at `{name}`, percent-decoded; nil if the pattern has no such part.
-    public subscript(name: String) -> String? {
-        values.first { $0.name == name }?.value
-    }
+    public subscript(name: String) -> String? { values.first { $0.name == name }?.value }
 }

@@ -68,13 +68,11 @@ extension APIError {
     static let notReady = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is about to stop, or cannot reach its database. Try again in 5 seconds.",
-        headers: [.retryAfter: "5"]
-    )
+        headers: [.retryAfter: "5"])
 
     /// RFC 6749 section 5.2.
     static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
-        var error = APIError(
-            .badRequest, "unsupported_grant_type", "grant_type is not supported. Send refresh_token.")
+        var error = APIError(.badRequest, "unsupported_grant_type", "grant_type is not supported. Send refresh_token.")
         error.correlationID = correlationID
         return error
     }
@@ -97,9 +95,7 @@ extension APIError {
 }
 
 extension APIError {
-    private init(
-        _ status: HTTPResponse.Status, _ code: String, _ description: String, headers: HTTPFields = [:]
-    ) {
+    private init(_ status: HTTPResponse.Status, _ code: String, _ description: String, headers: HTTPFields = [:]) {
         self.init(status, code, .invalidRequest, description, headers: headers)
     }
 
@@ -109,9 +105,7 @@ extension APIError {
         correlationID = error.correlationID
         if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
         // RFC 9110 section 15.5.2: a 401 names a scheme.
-        if status == .unauthorized {
-            headers[.wwwAuthenticate] = error.code.challenge
-        }
+        if status == .unauthorized { headers[.wwwAuthenticate] = error.code.challenge }
     }
 
     /// A refusal of the server or the router.

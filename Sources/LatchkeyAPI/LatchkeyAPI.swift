@@ -49,15 +49,12 @@ package final class LatchkeyAPI: Sendable {
         files: StaticFiles? = nil,
         publicAddress: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
-        uptime: Uptime = .system,
-        version: String = "unreleased", demonstration: Demonstration? = nil, tracer: (any Tracer)? = nil,
-        logger: Logger,
-        random: RandomSource = .system
+        uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
+        tracer: (any Tracer)? = nil, logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
         self.apiKeys = apiKeys
-        crossOrigin = CrossOrigin(
-            allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
+        crossOrigin = CrossOrigin(allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
         self.files = files
         self.publicAddress = publicAddress
         accessLog = AccessLog(logger: logger)

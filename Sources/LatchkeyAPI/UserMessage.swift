@@ -11,8 +11,7 @@ package enum UserMessage {
         case "user_already_exists": "This already belongs to an account. Please sign in with it instead."
         case "email_domain_blocked": "This email address cannot be used here. Please use another one."
         case "last_identity": "This is your only way to sign in, so it cannot be removed."
-        case "invalid_token", "invalid_grant", "insufficient_user_authentication":
-            "Please sign in again to continue."
+        case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."
         case "invalid_id_token": "Your sign-in could not be confirmed. Please try again."
         case "device_unavailable": "Your phone could not be reached. Please switch it on and try again."

@@ -57,13 +57,9 @@ public actor Latchkey {
     public init(
         _ configuration: Configuration, tokens: any TokenStore = MemoryTokenStore(),
         transport: any Transport = URLSessionTransport()
-    ) {
-        self.init(configuration, tokens: tokens, transport: transport, pace: .system)
-    }
+    ) { self.init(configuration, tokens: tokens, transport: transport, pace: .system) }
 
-    package init(
-        _ configuration: Configuration, tokens: any TokenStore, transport: any Transport, pace: Pace
-    ) {
+    package init(_ configuration: Configuration, tokens: any TokenStore, transport: any Transport, pace: Pace) {
         self.configuration = configuration
         self.transport = transport
         self.pace = pace

@@ -47,8 +47,7 @@ package struct Demo: Sendable {
     package static func start(_ configuration: Configuration, simulatorPort: UInt16) async throws -> Demo {
         let secret = Secret(RandomSource.system.token())
         let key = P256.Signing.PrivateKey()
-        var client = CarrierSimulator.Client(
-            id: clientID, secret: secret, redirectURIs: [redirectURI] + callbackURLs)
+        var client = CarrierSimulator.Client(id: clientID, secret: secret, redirectURIs: [redirectURI] + callbackURLs)
         client.postLogoutRedirectURIs = ["http://127.0.0.1/auth/acme/logged-out"]
         client.publicKeyPEM = key.publicKey.pemRepresentation
         let simulator = CarrierSimulator(clients: [client])
@@ -83,8 +82,7 @@ package struct Demo: Sendable {
         } catch {
             let remedy =
                 error.code == .addressInUse
-                ? "Stop the other server, or choose another port with --port"
-                : "Choose another port with --port"
+                ? "Stop the other server, or choose another port with --port" : "Choose another port with --port"
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }

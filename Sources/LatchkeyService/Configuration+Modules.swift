@@ -47,8 +47,7 @@ extension Configuration {
             apiKeys.compactMap { key in
                 let grant = APIGrant(
                     name: key.name, clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
-                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)),
-                    isOperator: key.isOperator)
+                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)), isOperator: key.isOperator)
                 switch key.proof {
                 case .plain(let text): return text.exposed.isEmpty ? nil : (TokenHash(sha256Of: text.exposed), grant)
                 case .sha256(let hash): return TokenHash(hash).map { ($0, grant) }
@@ -124,9 +123,7 @@ extension Configuration {
     }
 
     /// The relying parties by the providers' names in paths.
-    func relyingParties(
-        http: any HTTPClient, clock: WallClock, metrics: CarrierMetrics
-    ) -> [String: RelyingParty] {
+    func relyingParties(http: any HTTPClient, clock: WallClock, metrics: CarrierMetrics) -> [String: RelyingParty] {
         var parties: [String: RelyingParty] = [:]
         if let discoveryURL = zenkey.discoveryURL {
             parties["zenkey"] = RelyingParty(

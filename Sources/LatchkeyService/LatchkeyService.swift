@@ -138,8 +138,7 @@ public final class LatchkeyService: Sendable {
             let remedy =
                 switch error.code {
                 case .unknownHost: "Set http.host to an address of this machine"
-                case .addressInUse:
-                    "Stop the other server, or choose another port with http.port or tls.port"
+                case .addressInUse: "Stop the other server, or choose another port with http.port or tls.port"
                 case .cannotListen: "Choose another address with http.host and http.port, or tls.host and tls.port"
                 }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
@@ -215,9 +214,7 @@ public final class LatchkeyService: Sendable {
 
     static func openStore(_ configuration: Configuration, observer: StoreObserver? = nil) throws -> SQLStore {
         do throws(StorageError) {
-            return
-                switch configuration.databaseLocation
-            {
+            return switch configuration.databaseLocation {
             case .sqlite(let sqlite): try SQLStore(configuration: sqlite, observer: observer)
             case .postgres(let postgres): try SQLStore(configuration: postgres, observer: observer)
             }

@@ -10,9 +10,7 @@ package final class LogThreshold: Sendable {
     private let value: Atomic<Int>
 
     /// - Parameter level: Nil for nothing.
-    package init(_ level: Logger.Level?) {
-        value = Atomic(Self.number(level))
-    }
+    package init(_ level: Logger.Level?) { value = Atomic(Self.number(level)) }
 
     /// The level; nil if nothing is logged.
     package var level: Logger.Level? {

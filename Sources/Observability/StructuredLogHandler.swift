@@ -20,9 +20,7 @@ package struct StructuredLogHandler: LogHandler {
     }
 
     /// - Parameter threshold: Decides what is logged unless ``logLevel`` is set.
-    package init(
-        label: String, threshold: LogThreshold, format: LogFormat, sink: LogSink, clock: WallClock = .system
-    ) {
+    package init(label: String, threshold: LogThreshold, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
         self.threshold = threshold
         self.label = label
         self.format = format

@@ -27,9 +27,7 @@ public final class CurlHTTPClient: HTTPClient {
         try Self.startThread(TransferLoop(configuration, inbox: inbox, multi: multi))
     }
 
-    deinit {
-        inbox.stop()
-    }
+    deinit { inbox.stop() }
 
     /// Sends one request and returns its whole response.
     ///

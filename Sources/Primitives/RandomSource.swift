@@ -5,9 +5,7 @@ public struct RandomSource: Sendable {
     private let make: @Sendable (Int) -> [UInt8]
 
     /// A source that returns as many bytes as it is given.
-    public init(_ make: @escaping @Sendable (Int) -> [UInt8]) {
-        self.make = make
-    }
+    public init(_ make: @escaping @Sendable (Int) -> [UInt8]) { self.make = make }
 
     /// `count` random bytes.
     public func bytes(_ count: Int) -> [UInt8] { make(count) }

@@ -6,7 +6,5 @@ public struct Secret: Sendable, Hashable, Redacted {
     public let exposed: String
 
     /// Wraps a text.
-    public init(_ text: String) {
-        exposed = text
-    }
+    public init(_ text: String) { exposed = text }
 }

@@ -18,9 +18,7 @@ public struct SignInConfiguration: Sendable {
     public var vaultKeys: [EncryptionKey] = []
 
     /// Defaults for everything but the providers, by their name in paths.
-    public init(providers: [String: Provider]) {
-        self.providers = providers
-    }
+    public init(providers: [String: Provider]) { self.providers = providers }
 
     /// A provider of sign-ins, and the clients that may use it.
     public struct Provider: Sendable {
@@ -64,9 +62,7 @@ public struct SignInConfiguration: Sendable {
         public var authorizationURL: EndpointURL?
 
         /// A provider with these clients, by default ZenKey.
-        public init(
-            kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil
-        ) {
+        public init(kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil) {
             self.kind = kind
             self.name = name
             self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

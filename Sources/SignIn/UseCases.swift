@@ -54,8 +54,7 @@ package struct UseCases: Sendable {
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, oneTimeStore: oneTimeStore,
-            clock: clock, random: random,
-            logger: logger, observer: observer)
+            clock: clock, random: random, logger: logger, observer: observer)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers,
@@ -64,8 +63,7 @@ package struct UseCases: Sendable {
             rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
             random: random, logger: logger)
         nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
-        signingKeys = SigningKeys(
-            store: store, configuration: configuration.transactions, clock: clock, logger: logger)
+        signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
             configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
             onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer)
@@ -82,8 +80,7 @@ package struct UseCases: Sendable {
             clock: clock, logger: logger)
         providerSignOut = ProviderSignOut(
             configuration: configuration, relyingParties: relyingParties, oneTimeStore: oneTimeStore, clock: clock,
-            random: random,
-            logger: logger)
+            random: random, logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,

@@ -26,8 +26,7 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
         name: .customLong("client"),
         help: ArgumentHelp(
             "A client of every carrier. Give it again with another redirect URI to register both.",
-            valueName: "id:secret:redirect_uri"))
-    var clients: [ClientArgument]
+            valueName: "id:secret:redirect_uri")) var clients: [ClientArgument]
 
     @Option(
         name: .customLong("client-auth"),
@@ -44,9 +43,7 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The URL of the simulator for others, if it is not the address it listens on, such as "
-                + "http://localhost:8081.",
-            valueName: "url"))
-    var baseURL: String?
+                + "http://localhost:8081.", valueName: "url")) var baseURL: String?
 
     @Flag(help: "Allow a --host that other machines can reach. They too can then sign in as any user.")
     var exposeToNetwork = false

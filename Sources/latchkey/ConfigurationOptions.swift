@@ -26,7 +26,6 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Reads the configuration.
     func read(for purpose: ConfigurationLoader.Purpose) throws(ConfigurationErrors) -> LoadedConfiguration {
-        try ConfigurationLoader().load(
-            file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
+        try ConfigurationLoader().load(file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
     }
 }

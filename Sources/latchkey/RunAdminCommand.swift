@@ -34,9 +34,7 @@ func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async thr
 }
 
 /// The value of every `--format`: text for people, or JSON for programs.
-enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
-    case text, json
-}
+enum ReportFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
 
 /// The options of commands that repair accounts.
 struct RepairOptions: ParsableArguments {

@@ -45,9 +45,7 @@ struct DiscoveryEndpoint: Sendable {
     }
 
     private func configuration(of site: CarrierSite) async throws -> Response {
-        if let replacement = try await site.replacement(
-            "discovery-", redirectStatus: .found, pause: simulator.pause)
-        {
+        if let replacement = try await site.replacement("discovery-", redirectStatus: .found, pause: simulator.pause) {
             return replacement
         }
         if site.has(.discoveryErrorRedirectURI) { return userUnsupported(.ok) }
@@ -55,8 +53,7 @@ struct DiscoveryEndpoint: Sendable {
             throw Refusal("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
         }
         // The live service allows ten days.
-        return .json(
-            site.edited(ProviderMetadata.document(of: site), at: .discovery), cacheControl: "max-age=864000")
+        return .json(site.edited(ProviderMetadata.document(of: site), at: .discovery), cacheControl: "max-age=864000")
     }
 
     /// The request does not identify the carrier: the response names the page where a user chooses it.

@@ -34,8 +34,7 @@ struct DiscoveryUIEndpoint: Sendable {
     }
 
     private func page(
-        for request: Request, _ endpoint: CarrierSimulator.RequestLog.Endpoint, action: String,
-        codesPath: String? = nil
+        for request: Request, _ endpoint: CarrierSimulator.RequestLog.Endpoint, action: String, codesPath: String? = nil
     ) throws(Refusal) -> Response {
         simulator.note(endpoint, request, mccmnc: nil)
         let parameters = Parameters(queryOf: request)

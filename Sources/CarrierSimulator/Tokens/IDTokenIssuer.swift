@@ -8,9 +8,7 @@ struct IDTokenIssuer: Sendable {
 
     /// - Parameter requestID: The `auth_req_id` of the backchannel authentication request that the token answers
     ///   (CIBA Core section 10.3.1).
-    func issue(
-        for grant: Grant, accessToken: String, requestID: String? = nil, now: Timestamp
-    ) async throws -> String {
+    func issue(for grant: Grant, accessToken: String, requestID: String? = nil, now: Timestamp) async throws -> String {
         let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
         let key = try await keys.signing()
         var draft = TokenDraft(.idToken, type: "JWT", claims: claims(of: grant, now: now), key: key, now: now)

@@ -4,17 +4,13 @@ package import Primitives
 package struct JSONMembers: Sendable, ExpressibleByDictionaryLiteral {
     package var members: [(name: String, value: JSONValue)]
 
-    package init(members: [(name: String, value: JSONValue)] = []) {
-        self.members = members
-    }
+    package init(members: [(name: String, value: JSONValue)] = []) { self.members = members }
 
     package init(dictionaryLiteral members: (String, JSONValue)...) {
         self.members = members.map { ($0.0, $0.1) }
     }
 
-    package init(_ object: JSONObject) {
-        members = object.members.map { ($0.name, $0.value) }
-    }
+    package init(_ object: JSONObject) { members = object.members.map { ($0.name, $0.value) } }
 
     /// The first member of a name. Setting it replaces the member in its position or appends one; setting nil removes
     /// every member of the name.

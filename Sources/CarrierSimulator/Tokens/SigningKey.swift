@@ -77,14 +77,11 @@ struct SigningKey: Sendable {
             switch algorithm {
             case "PS256": Array(try key.signature(for: SHA256.hash(data: bytes), padding: .PSS).rawRepresentation)
             case "RS384":
-                Array(
-                    try key.signature(for: SHA384.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
+                Array(try key.signature(for: SHA384.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
             case "RS512":
-                Array(
-                    try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
+                Array(try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
             default:
-                Array(
-                    try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
+                Array(try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
             }
         case .p256(let key): Array(try key.signature(for: bytes).rawRepresentation)
         }

@@ -11,9 +11,7 @@ package import Primitives
 /// still change it.
 package struct TokenDraft: Sendable {
     /// What the draft becomes. Some defects depend on it.
-    enum Kind: Sendable {
-        case idToken, portToken, logoutToken
-    }
+    enum Kind: Sendable { case idToken, portToken, logoutToken }
 
     package enum Signature: Sendable {
         case genuine

@@ -13,9 +13,7 @@ struct Parameters: Sendable {
         self.items = items.compactMap { item in item.value.map { Item(name: item.name, value: $0) } }
     }
 
-    init(_ query: Query) {
-        items = query.items.map { Item(name: $0.name, value: $0.value) }
-    }
+    init(_ query: Query) { items = query.items.map { Item(name: $0.name, value: $0.value) } }
 
     /// The parameters of a request's query; none if the query is malformed.
     init(queryOf request: Request) {
@@ -42,8 +40,7 @@ struct Parameters: Sendable {
                 }
                 items.append(Item(name: member.name, value: text))
             }
-        default:
-            throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded or application/json.")
+        default: throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded or application/json.")
         }
     }
 

@@ -22,9 +22,8 @@ struct ReceivedJWS: Sendable {
     /// Nil if the text is no JWS in compact form with a header and claims in JSON, or has a `crit` header.
     init?(_ text: String, maximumBytes: Int) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard text.utf8.count <= maximumBytes, parts.count == 3,
-            let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-            let signature = Base64URL.decode(parts[2]),
+        guard text.utf8.count <= maximumBytes, parts.count == 3, let header = Base64URL.decode(parts[0]),
+            let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2]),
             let fields = (try? JSONValue(parsing: header))?.object, fields["crit"] == nil,
             let algorithm = fields["alg"]?.string, let claims = (try? JSONValue(parsing: payload))?.object
         else { return nil }
@@ -41,8 +40,7 @@ struct ReceivedJWS: Sendable {
         switch algorithm {
         case "RS256":
             guard let key = try? _RSA.Signing.PublicKey(pemRepresentation: pem) else { return false }
-            return key.isValidSignature(
-                .init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
+            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
         case "ES256":
             guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem),
                 let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)

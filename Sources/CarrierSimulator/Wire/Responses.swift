@@ -14,8 +14,7 @@ extension Response {
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
-            .contentSecurityPolicy:
-                "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+            .contentSecurityPolicy: "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
             .xContentTypeOptions: "nosniff",
         ]
         if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }

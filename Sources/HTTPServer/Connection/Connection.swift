@@ -184,8 +184,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         case .ended:
             mayRead = false
             return machine.inputEnded()
-        case .failed:
-            return .close
+        case .failed: return .close
         }
     }
 
@@ -223,9 +222,7 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     // MARK: Writing
 
-    func respond(
-        _ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending
-    ) {
+    func respond(_ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending) {
         machine.responseBegan(at: .now())
         progress = state
         closesAfterResponse = context.closes

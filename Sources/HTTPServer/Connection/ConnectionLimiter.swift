@@ -16,9 +16,7 @@ package final class ConnectionLimiter: Sendable {
     private let limits: ServerLimits
     private let counts = Mutex(Counts())
 
-    package init(limits: ServerLimits) {
-        self.limits = limits
-    }
+    package init(limits: ServerLimits) { self.limits = limits }
 
     package enum Admission {
         case accept

@@ -221,8 +221,7 @@ extension ConnectionMachine {
         case .chunks(let head, let decoder):
             phase = .idle
             return try useChunks(head, decoder, bytes)
-        case .handling, .responding, .lingering, .closed:
-            return (.wait, 0)
+        case .handling, .responding, .lingering, .closed: return (.wait, 0)
         }
     }
 

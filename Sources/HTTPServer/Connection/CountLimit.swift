@@ -6,9 +6,7 @@ package final class CountLimit: Sendable {
     private let maximum: Int
     private let inProgress = Atomic(0)
 
-    package init(maximum: Int) {
-        self.maximum = maximum
-    }
+    package init(maximum: Int) { self.maximum = maximum }
 
     package var count: Int { inProgress.load(ordering: .relaxed) }
 

@@ -34,7 +34,5 @@ enum Transport {
     }
 
     /// The socket is about to be closed.
-    func close() {
-        if case .tls(let session) = self { _ = session.end() }
-    }
+    func close() { if case .tls(let session) = self { _ = session.end() } }
 }

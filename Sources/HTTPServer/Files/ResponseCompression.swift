@@ -9,9 +9,8 @@ package enum ResponseCompression {
     /// Compresses the response if the client prefers gzip and it makes the content smaller.
     package static func apply(to response: inout Response, for request: Request) {
         guard response.body.count >= Gzip.worthwhileBytes, response.body.count <= Gzip.maximumBytes,
-            response.status == .ok, request.method == .get || request.method == .head,
-            isForEveryone(response, request), isUncoded(response),
-            MediaTypes.isCompressible(response.headers[.contentType] ?? "")
+            response.status == .ok, request.method == .get || request.method == .head, isForEveryone(response, request),
+            isUncoded(response), MediaTypes.isCompressible(response.headers[.contentType] ?? "")
         else { return }
         response.headers.append(HTTPField(name: .vary, value: "Accept-Encoding"))
         guard AcceptEncoding(request).choosesGzip, let coded = Gzip.compress(response.body, .quick),
@@ -27,11 +26,9 @@ package enum ResponseCompression {
 
     private static func isForEveryone(_ response: Response, _ request: Request) -> Bool {
         let directives = Set(FieldList.tokens(response.headers[.cacheControl] ?? ""))
-        guard directives.isDisjoint(with: ["no-store", "private", "no-transform"]),
-            response.headers[.setCookie] == nil
+        guard directives.isDisjoint(with: ["no-store", "private", "no-transform"]), response.headers[.setCookie] == nil
         else { return false }
-        let isAnonymous =
-            request.headers.count(of: .authorization) == 0 && request.headers.count(of: .cookie) == 0
+        let isAnonymous = request.headers.count(of: .authorization) == 0 && request.headers.count(of: .cookie) == 0
         return isAnonymous || directives.contains("public")
     }
 

@@ -100,8 +100,7 @@ public final class StaticFiles: Sendable {
         }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
-        let content = SiteContent(
-            name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
+        let content = SiteContent(name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
         if !versions.mayChangeUnseen(at: .now()) { cache.withLock { $0.keep(content, of: path, versions) } }
         return content
     }
@@ -151,9 +150,7 @@ public final class StaticFiles: Sendable {
 
     /// The Range field if it applies: on a GET, and if If-Range holds, by strong comparison (RFC 9110 section 13.1.5).
     /// A date is a strong validator if it is at least a second older than the response.
-    private func range(
-        of request: Request, _ variant: SiteContent.Variant, _ modified: Int, _ now: Int
-    ) -> String? {
+    private func range(of request: Request, _ variant: SiteContent.Variant, _ modified: Int, _ now: Int) -> String? {
         guard request.method == .get, let range = request.headers[.range] else { return nil }
         guard request.headers.count(of: .ifRange) > 0 else { return range }
         guard let condition = request.headers[.ifRange] else { return nil }

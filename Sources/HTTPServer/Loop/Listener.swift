@@ -38,9 +38,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         address = SocketAddress(storage)
     }
 
-    deinit {
-        if isOpen { SystemCalls.closeDescriptor(descriptor) }
-    }
+    deinit { if isOpen { SystemCalls.closeDescriptor(descriptor) } }
 
     /// Begins to accept. On the loop's queue.
     func open() {
@@ -63,9 +61,7 @@ final class Listener: LoopMember, @unchecked Sendable {
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { acceptSome() }
 
     /// Resumes after a lack of descriptors.
-    func tick(at now: MonotonicTime) {
-        if isPaused { acceptSome() }
-    }
+    func tick(at now: MonotonicTime) { if isPaused { acceptSome() } }
 
     func drain() {}
     func abandon() {}

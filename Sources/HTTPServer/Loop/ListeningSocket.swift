@@ -31,13 +31,10 @@ enum ListeningSocket {
         return descriptor
     }
 
-    private static func listen(
-        _ descriptor: Int32, at address: addrinfo, acceptsIPv4InIPv6: Bool
-    ) throws(SystemError) {
+    private static func listen(_ descriptor: Int32, at address: addrinfo, acceptsIPv4InIPv6: Bool) throws(SystemError) {
         try SystemCalls.setOption(descriptor, level: SOL_SOCKET, SO_REUSEADDR, 1)
         if address.ai_family == AF_INET6 {
-            try SystemCalls.setOption(
-                descriptor, level: Int32(IPPROTO_IPV6), IPV6_V6ONLY, acceptsIPv4InIPv6 ? 0 : 1)
+            try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_IPV6), IPV6_V6ONLY, acceptsIPv4InIPv6 ? 0 : 1)
         }
         guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 else { throw .last("bind") }
         guard Glibc.listen(descriptor, backlog) == 0 else { throw .last("listen") }

@@ -5,9 +5,7 @@ import Glibc
 package struct MonotonicTime: Sendable, Hashable, Comparable {
     package let nanoseconds: UInt64
 
-    package init(nanoseconds: UInt64) {
-        self.nanoseconds = nanoseconds
-    }
+    package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// No deadline.
     package static let never = MonotonicTime(nanoseconds: .max)

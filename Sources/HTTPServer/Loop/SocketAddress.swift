@@ -11,9 +11,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     let group: String
 
     /// An address from its text.
-    public init(host: String, port: UInt16) {
-        self.init(host: host, port: port, group: host)
-    }
+    public init(host: String, port: UInt16) { self.init(host: host, port: port, group: host) }
 
     private init(host: String, port: UInt16, group: String) {
         self.host = host

@@ -24,9 +24,7 @@ struct ChunkedDecoder {
     /// The content so far.
     private(set) var body: [UInt8] = []
 
-    init(limits: ServerLimits) {
-        self.limits = limits
-    }
+    init(limits: ServerLimits) { self.limits = limits }
 
     var isComplete: Bool { if case .complete = state { true } else { false } }
 
@@ -132,14 +130,10 @@ struct ChunkedDecoder {
 private struct ChunkExtensions {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) {
-        rest = bytes
-    }
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
     /// Whether an extension follows, rather than something that is neither size nor extension.
-    var hasExtension: Bool {
-        rest.first { !FieldLine.isWhitespace($0) } == UInt8(ascii: ";")
-    }
+    var hasExtension: Bool { rest.first { !FieldLine.isWhitespace($0) } == UInt8(ascii: ";") }
 
     mutating func areWellFormed() -> Bool {
         while !rest.isEmpty {

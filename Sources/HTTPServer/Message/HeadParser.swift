@@ -21,9 +21,7 @@ struct HeadParser {
     private var fields: [RequestHead.Field] = []
     private var framing = FramingFields()
 
-    init(limits: ServerLimits) {
-        self.limits = limits
-    }
+    init(limits: ServerLimits) { self.limits = limits }
 
     /// Parses the message so far; `bytes` begins at its first byte.
     mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {

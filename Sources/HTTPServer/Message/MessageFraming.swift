@@ -111,9 +111,7 @@ struct FramingFields {
     }
 
     /// Calls back with each element of a comma-separated list (RFC 9110 section 5.6.1), without white space.
-    private static func forEachElement(
-        of list: Range<Int>, in bytes: Span<UInt8>, _ call: (Range<Int>) -> Void
-    ) {
+    private static func forEachElement(of list: Range<Int>, in bytes: Span<UInt8>, _ call: (Range<Int>) -> Void) {
         var start = list.lowerBound
         while start < list.upperBound {
             var end = start

@@ -73,8 +73,7 @@ extension RequestError {
 
     package var message: String {
         switch self {
-        case .requestLine:
-            "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."
+        case .requestLine: "The request line is malformed. Send METHOD SP TARGET SP HTTP/1.1, with single spaces."
         case .method: "The method is not a token. Send a method such as GET or POST."
         case .methodTooLong: "The method is too long."
         case .connect: "CONNECT is not supported: this server is not a proxy."
@@ -103,8 +102,7 @@ extension RequestError {
         case .transferEncoding:
             "Transfer-Encoding is malformed or does not end in chunked. Send chunked, once, or none."
         case .transferCodingUnknown: "No transfer coding but chunked is supported. Send chunked alone, or none."
-        case .transferEncodingAndLength:
-            "Transfer-Encoding and Content-Length are both present. Send one of them."
+        case .transferEncodingAndLength: "Transfer-Encoding and Content-Length are both present. Send one of them."
         case .transferEncodingInHTTP10: "HTTP/1.0 has no transfer codings. Send Content-Length."
         case .chunkSize: "A chunk size is malformed. Send hexadecimal digits, then CR LF."
         case .chunkExtension: "A chunk extension is malformed or too long. Send none."
@@ -118,8 +116,7 @@ extension RequestError {
         case .incomplete: "The connection ended in the middle of the request."
         case .plainHTTPOnTLS: "This port speaks HTTP over TLS. Use https:// instead of http://."
         case .tooManyConnections: "The server has too many connections. Try again later."
-        case .tooManyConnectionsOfAddress:
-            "Your address has too many connections. Close some, or try again later."
+        case .tooManyConnectionsOfAddress: "Your address has too many connections. Close some, or try again later."
         }
     }
 }

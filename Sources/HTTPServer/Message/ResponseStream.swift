@@ -8,9 +8,7 @@ public struct ResponseWriter: Sendable {
 
     private let send: @Sendable ([UInt8]) async -> Bool
 
-    init(send: @escaping @Sendable ([UInt8]) async -> Bool) {
-        self.send = send
-    }
+    init(send: @escaping @Sendable ([UInt8]) async -> Bool) { self.send = send }
 
     /// Sends some bytes; an empty array does nothing.
     /// - Throws: ``Ended`` if they cannot be sent.

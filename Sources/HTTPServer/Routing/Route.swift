@@ -47,8 +47,7 @@ struct Route: Sendable {
         var parameters = PathParameters()
         for (expected, segment) in zip(pattern, segments) {
             switch expected {
-            case .literal(let text):
-                guard segment == text else { return nil }
+            case .literal(let text): guard segment == text else { return nil }
             case .parameter(let name):
                 guard !segment.isEmpty else { return nil }
                 parameters.values.append((name, String(segment)))

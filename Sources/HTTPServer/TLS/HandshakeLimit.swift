@@ -21,9 +21,7 @@ package final class HandshakeLimit: Sendable {
     private let maximum: Int
     private let state = Mutex(State())
 
-    package init(maximum: Int) {
-        self.maximum = maximum
-    }
+    package init(maximum: Int) { self.maximum = maximum }
 
     package var count: Int { state.withLock { $0.inProgress.count } }
 

@@ -25,8 +25,7 @@ final class TLSContext: @unchecked Sendable {
         let start = copenssl_context_not_before(made)
         validity =
             Timestamp(
-                secondsSinceEpoch: start)...Timestamp(
-                secondsSinceEpoch: max(start, copenssl_context_not_after(made)))
+                secondsSinceEpoch: start)...Timestamp(secondsSinceEpoch: max(start, copenssl_context_not_after(made)))
     }
 
     deinit { copenssl_context_free(pointer) }

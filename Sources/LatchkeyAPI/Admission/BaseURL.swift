@@ -15,9 +15,7 @@ package final class BaseURL: Sendable {
     }
 
     /// Sets the URL if none is configured.
-    package func settle(_ url: String) {
-        base.withLock { $0 = $0 ?? Self.withoutSlash(url) }
-    }
+    package func settle(_ url: String) { base.withLock { $0 = $0 ?? Self.withoutSlash(url) } }
 
     /// The URL without a slash at its end.
     var url: String? { base.withLock { $0 } }
@@ -28,9 +26,7 @@ package final class BaseURL: Sendable {
     /// The path of ``url``, below which a proxy serves this server; empty for the root.
     var path: String {
         guard let url, let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/")
-        else {
-            return ""
-        }
+        else { return "" }
         return String(url[slash...])
     }
 

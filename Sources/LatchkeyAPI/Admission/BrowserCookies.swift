@@ -61,9 +61,7 @@ struct BrowserCookies: Sendable {
         guard let found else { return nil }
         let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.contains(texts.count), texts.allSatisfy({ $0.count == 43 && $0.allSatisfy(Self.isBase64URL) })
-        else {
-            return nil
-        }
+        else { return nil }
         return Secret(String(found))
     }
 

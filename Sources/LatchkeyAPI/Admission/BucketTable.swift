@@ -23,9 +23,7 @@ final class BucketTable: Sendable {
     private final class Shard: Sendable {
         let slots: Mutex<[Slot]>
 
-        init(_ count: Int) {
-            slots = Mutex([Slot](repeating: Slot(), count: count))
-        }
+        init(_ count: Int) { slots = Mutex([Slot](repeating: Slot(), count: count)) }
     }
 
     private static let groupSize = 8

@@ -8,16 +8,12 @@ import StorageModel
 /// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
     /// A route that requires an API key or an allowed origin, checked before anything else.
-    func keyed(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
+    func keyed(_ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response) -> Handler {
         { request in try await route(self, request, try await self.admit(request)) }
     }
 
     /// As ``keyed(_:)``, for routes that begin or renew a session.
-    func entering(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
+    func entering(_ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response) -> Handler {
         let keyed = keyed(route)
         return { request in
             try self.rates.countSignIn(of: request)

@@ -103,9 +103,7 @@ final class RateGuard: Sendable {
         try count(request, in: rules.startsPerAddress, "starts", rules)
     }
 
-    private func count(
-        _ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules
-    ) throws(APIError) {
+    private func count(_ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules) throws(APIError) {
         guard let table, let client = limitedAddress(of: request, rules) else { return }
         try count(Self.hash(client.high, client.low), in: table, policy)
     }

@@ -12,9 +12,7 @@ extension BackchannelNotification {
         let idToken = reader.visibleText("id_token", limit: 32_768)
         let accessToken = reader.visibleText("access_token", limit: 8192)
         if code == nil, idToken == nil { reader.refuse("id_token", "is missing, and so is error") }
-        guard reader.problems.isEmpty, let requestID else {
-            throw reader.refusal()
-        }
+        guard reader.problems.isEmpty, let requestID else { throw reader.refusal() }
         let outcome: Outcome
         if let code {
             outcome = .refused(code)

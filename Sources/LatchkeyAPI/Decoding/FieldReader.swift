@@ -8,9 +8,7 @@ struct FieldReader {
     private let fields: BodyFields
     private(set) var problems: [String] = []
 
-    init(_ fields: BodyFields) {
-        self.fields = fields
-    }
+    init(_ fields: BodyFields) { self.fields = fields }
 
     /// Whether the body is a form, where `+` is a space.
     var isForm: Bool { if case .form = fields { true } else { false } }
@@ -46,9 +44,7 @@ struct FieldReader {
     }
 
     /// A text of at most `limit` bytes.
-    mutating func text(
-        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false
-    ) -> String? {
+    mutating func text(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> String? {
         guard let value = value(name, aliases, required: required) else { return nil }
         guard let text = value.string else {
             refuse(name, "must be a string")
@@ -85,9 +81,7 @@ struct FieldReader {
     }
 
     /// Words separated by spaces, or in JSON also an array of them.
-    mutating func words(
-        _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false
-    ) -> [String] {
+    mutating func words(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> [String] {
         guard let value = value(name, aliases, required: required) else { return [] }
         let texts = value.array.map { $0.map(\.string) } ?? [value.string]
         let known = texts.compactMap(\.self)
@@ -115,8 +109,7 @@ struct FieldReader {
             default: ""
             }
         guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
-            let many =
-                lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
+            let many = lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
             refuse(name, "must be \(many) digits")
             return nil
         }

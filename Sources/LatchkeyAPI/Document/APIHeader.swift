@@ -25,8 +25,7 @@ struct APIHeader: Sendable {
             "RateLimit", "The remaining quota (draft-ietf-httpapi-ratelimit-headers-10).", #""address";r=0;t=1"#,
             isRequired: false),
         APIHeader("RateLimit-Policy", "The limit itself.", #""address";q=5000;w=10"#, isRequired: false),
-        APIHeader(
-            "Location", "Where the browser continues.", "https://web.example/done?action=login&status=success"),
+        APIHeader("Location", "Where the browser continues.", "https://web.example/done?action=login&status=success"),
         APIHeader(
             "Set-Cookie",
             "The session, or the browser during a sign-in: `HttpOnly; SameSite=Lax`, under https also `Secure`.",

@@ -77,9 +77,7 @@ extension APIOperation.Response {
     fileprivate var json: JSONValue {
         let example = example.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
         let content = schema.map { schema in
-            JSONValue.object(of: [
-                (contentType, .object(of: [("schema", schema.json), ("example", example)]))
-            ])
+            JSONValue.object(of: [(contentType, .object(of: [("schema", schema.json), ("example", example)]))])
         }
         return .object(of: [
             ("description", .string(description)), ("headers", APIResponses.headers(["X-Request-Id"] + headers)),

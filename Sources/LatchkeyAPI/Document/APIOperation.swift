@@ -121,9 +121,7 @@ extension APIOperation.Parameter {
 }
 
 extension APIOperation.Response {
-    static func json(
-        _ description: String, _ schema: APISchema, example: String, headers: [String] = []
-    ) -> Self {
+    static func json(_ description: String, _ schema: APISchema, example: String, headers: [String] = []) -> Self {
         json(.ok, description, schema, example: example, headers: headers)
     }
 

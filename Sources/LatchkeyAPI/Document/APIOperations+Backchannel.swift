@@ -22,8 +22,7 @@ extension APIOperation {
             responses: [
                 .json(
                     "The session; or the handle alone while the user is being asked.",
-                    .anyOf(
-                        "Either.", [.named("TokenResponse"), .named("BackchannelAuthenticationWaiting")]),
+                    .anyOf("Either.", [.named("TokenResponse"), .named("BackchannelAuthenticationWaiting")]),
                     example: APIExample.tokens),
                 .tokens(.found, "The session, where `compat.async302` is set. There is no `Location`."),
             ],
@@ -54,8 +53,7 @@ extension APIOperation {
                 APIRefusal(
                     APIError(
                         .badRequest, "invalid_id_token", .unknownError,
-                        "The ID token does not hold. Start again with a new authorization request.")),
-                .carrierError,
+                        "The ID token does not hold. Start again with a new authorization request.")), .carrierError,
             ]),
     ]
 

@@ -32,16 +32,14 @@ extension APIOperation {
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [
                 Parameter(
-                    name: "If-None-Match", location: "header",
-                    schema: .text("The `ETag` of the stored response."))
+                    name: "If-None-Match", location: "header", schema: .text("The `ETag` of the stored response."))
             ],
             responses: [
                 .json(
                     "OpenAPI 3.1.",
                     .object(
                         "An OpenAPI document.", ["openapi": .text("The version of OpenAPI.", example: "3.1.0")],
-                        isOpen: true),
-                    example: #"{"openapi": "3.1.0"}"#, headers: ["ETag"]),
+                        isOpen: true), example: #"{"openapi": "3.1.0"}"#, headers: ["ETag"]),
                 Response(status: .notModified, description: "Unchanged.", headers: ["Cache-Control", "ETag"]),
             ]),
     ]

@@ -16,8 +16,7 @@ extension APIOperation {
                         {"providers": [{"id": "zenkey", "name": "ZenKey", "kind": "zenkey", \
                         "start_url": "https://login.example.com/auth/zenkey/start"}]}
                         """)
-            ]),
-        start,
+            ]), start,
         APIOperation(
             .get, "/sign-in", "signInPage", .redirects, .browser, "The ways to sign in, as a page",
             """
@@ -33,12 +32,10 @@ extension APIOperation {
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
-            responses: [.redirect()], refusals: [.crossSite]),
-        finish,
+            responses: [.redirect()], refusals: [.crossSite]), finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
-            "`client_type` is not used."),
-        passOn,
+            "`client_type` is not used."), passOn,
         passOn.also(
             at: "/auth/{provider}/{client_type}/callback", "passOnFormOfKind", added: [clientTypeInPath],
             "`client_type` is not used."),
@@ -144,6 +141,5 @@ extension APIOperation {
         parameters: [.provider],
         body: Body(
             schema: "AuthorizationResponse", example: #"{"state": "af0ifjsldkj", "code": "\#(APIExample.code)"}"#,
-            isFormOnly: true),
-        responses: [.redirect(setsCookie: false)], refusals: [.providerUnknown])
+            isFormOnly: true), responses: [.redirect(setsCookie: false)], refusals: [.providerUnknown])
 }

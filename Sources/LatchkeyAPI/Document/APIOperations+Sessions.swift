@@ -20,8 +20,7 @@ extension APIOperation {
                 APIRefusal(
                     .invalidGrant, .requestDenied,
                     "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.",
-                    as: "refresh_token_worth_nothing"),
-                APIRefusal(.sessionMissing, as: "session_missing"),
+                    as: "refresh_token_worth_nothing"), APIRefusal(.sessionMissing, as: "session_missing"),
             ]),
         APIOperation(
             .delete, "/auth/token", "signOut", .sessions, .session, "Sign out", "Revokes both tokens of the session.",

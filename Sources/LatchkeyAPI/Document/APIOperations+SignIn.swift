@@ -53,8 +53,7 @@ extension APIOperation {
             APIRefusal(
                 .invalidToken, .invalidRequest,
                 "state_key is unknown, was used, or has expired. Sign in again to get a new one.",
-                as: "state_key_unknown"),
-            .emailDomainBlocked,
+                as: "state_key_unknown"), .emailDomainBlocked,
             APIRefusal(.userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead."),
         ])
 }

@@ -59,9 +59,7 @@ extension APIRefusal {
     static let invalidRequest = APIRefusal(
         .malformed("client_id is missing; mccmnc must be 5 or 6 digits.", CorrelationID("b0e5-41")))
     static let rateLimited = APIRefusal(
-        APIError(
-            .tooManyRequests, "rate_limited", .serverError,
-            "Too many requests. Wait 1 s, and send fewer."))
+        APIError(.tooManyRequests, "rate_limited", .serverError, "Too many requests. Wait 1 s, and send fewer."))
     static let methodNotAllowed = APIRefusal(
         .methodNotAllowed, "method_not_allowed",
         "This path does not support the method. Use one of: DELETE, GET, HEAD, OPTIONS, PATCH.")
@@ -77,8 +75,7 @@ extension APIRefusal {
             .forbidden, "user_not_registered", .requestDenied,
             "This identity is not registered. Register with state_key and the missing attributes."))
     static let emailDomainBlocked = APIRefusal(
-        .emailDomainBlocked, .invalidRequest,
-        "E-mail addresses of this domain cannot register. Use another address.")
+        .emailDomainBlocked, .invalidRequest, "E-mail addresses of this domain cannot register. Use another address.")
 
     /// The refusals of calls that ask a carrier.
     static let ofCarriers: [APIRefusal] = [
@@ -105,11 +102,9 @@ extension APIRefusal {
         switch access {
         case .open, .browser: []
         case .key, .service: [APIRefusal(.invalidAPIKey)]
-        case .keyOrPage, .refresh:
-            [APIRefusal(.invalidAPIKey), crossSite]
+        case .keyOrPage, .refresh: [APIRefusal(.invalidAPIKey), crossSite]
         case .session, .browserSession:
-            [APIRefusal(.invalidAPIKey), APIRefusal(.sessionInvalid), otherClient]
-                + (method == .get ? [] : [crossSite])
+            [APIRefusal(.invalidAPIKey), APIRefusal(.sessionInvalid), otherClient] + (method == .get ? [] : [crossSite])
         case .notification:
             [
                 APIRefusal(

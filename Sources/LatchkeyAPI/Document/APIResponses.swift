@@ -38,9 +38,7 @@ final class APIResponses: Sendable {
         .object(of: names.map { ($0, reference("headers", $0)) })
     }
 
-    private static func response(
-        _ status: HTTPResponse.Status, _ refusals: [APIRefusal], asPage: Bool
-    ) -> JSONValue {
+    private static func response(_ status: HTTPResponse.Status, _ refusals: [APIRefusal], asPage: Bool) -> JSONValue {
         var codes: [String] = []
         for refusal in refusals {
             let code = refusal.example.object?["error"]?.string ?? ""
@@ -55,10 +53,7 @@ final class APIResponses: Sendable {
         return .object(of: [
             ("description", .string("\(status.reasonPhrase): \(codes.joined(separator: ", ")).")),
             ("headers", headers(headerNames(status))),
-            (
-                "content",
-                .object(of: [("application/json", json), ("text/html", asPage ? page : nil)])
-            ),
+            ("content", .object(of: [("application/json", json), ("text/html", asPage ? page : nil)])),
         ])
     }
 

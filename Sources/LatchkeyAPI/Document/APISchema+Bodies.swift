@@ -17,8 +17,7 @@ extension APISchema {
                 "post_logout_redirect_uri": visible(
                     "One of the client's redirect URIs. Also `redirect_uri`.", upTo: 2048,
                     example: "https://web.example/signed-out")
-            ]),
-        "BackchannelLogout": object("A logout.", ["logout_token": visible("A JWT.", upTo: 16_384)]),
+            ]), "BackchannelLogout": object("A logout.", ["logout_token": visible("A JWT.", upTo: 16_384)]),
         "Registration": object(
             "What the user entered. Fields that are left out are taken from the carrier.",
             [
@@ -34,8 +33,7 @@ extension APISchema {
             optional: [
                 "refresh_token": visible(
                     "From the latest response. Pages leave it out: theirs is in a cookie. Also `refreshToken`.",
-                    upTo: 512, example: APIExample.refreshToken),
-                "client_type": pageClientType,
+                    upTo: 512, example: APIExample.refreshToken), "client_type": pageClientType,
                 "client_id": visible("If sent, it must be the session's. Also `clientId`.", upTo: 255),
                 "correlation_id": correlationID,
             ]),
@@ -53,8 +51,7 @@ extension APISchema {
                 "token_type_hint": text(
                     "`refresh_token`, or anything else for session tokens.", example: "access_token")
             ]),
-        "ReceiptToRedeem": object(
-            "A receipt.", ["receipt": visible("A JWT.", upTo: 8192, example: APIExample.jwt)]),
+        "ReceiptToRedeem": object("A receipt.", ["receipt": visible("A JWT.", upTo: 8192, example: APIExample.jwt)]),
         "BackchannelAuthentication": object(
             "The user to ask, and the purpose.", backchannelFields + networkFields,
             oneGroupOf: [["mccmnc"], ["mcc", "mnc"]]),
@@ -86,8 +83,7 @@ extension APISchema {
             [
                 text("Leading zeros count.", pattern: "^[0-9]{5,6}$", example: "310410"),
                 integer("The same as a number.", from: 10_000, example: 310_410),
-            ]),
-        "mcc": text("The country's part of `mccmnc`.", pattern: "^[0-9]{3}$", example: "310"),
+            ]), "mcc": text("The country's part of `mccmnc`.", pattern: "^[0-9]{3}$", example: "310"),
         "mnc": text("The network's part of `mccmnc`.", pattern: "^[0-9]{2,3}$", example: "410"),
     ])
 

@@ -20,10 +20,8 @@ extension APISchema {
             errorFields(code: always(.string("user_not_registered"), "The reason."))
                 + fields([
                     "zenkey_attributes": attributes,
-                    "state_key": text(
-                        "Represents the verified identity; usable once.", example: APIExample.handle),
-                    "missing": list(
-                        "Attributes that the registration must add.", of: text("The name of a field")),
+                    "state_key": text("Represents the verified identity; usable once.", example: APIExample.handle),
+                    "missing": list("Attributes that the registration must add.", of: text("The name of a field")),
                     "expires_in": span("Lifetime of `state_key`", example: 600),
                 ])),
         "User": object(
@@ -44,8 +42,7 @@ extension APISchema {
                 "last_seen_at": seconds("When it was last used, accurate to five minutes"),
                 "expires_at": seconds("When it ends unless it is refreshed before"),
                 "current": flag("Whether this is the calling session."),
-            ]),
-        "Identity": object("One of the user's ways to sign in.", identityFields),
+            ]), "Identity": object("One of the user's ways to sign in.", identityFields),
         "LinkedIdentity": object(
             "A way to sign in that was added.", identityFields + fields(["correlation_id": correlationID])),
         "Provider": object(
@@ -106,8 +103,7 @@ extension APISchema {
                 "message": text("For the person who uses the app: short, without technical terms."),
                 "error_type": text(
                     "The kind of error, by which an app decides what to show.",
-                    choices: ErrorType.allCases.map(\.rawValue)),
-                "request_id": text("As in `X-Request-Id`."),
+                    choices: ErrorType.allCases.map(\.rawValue)), "request_id": text("As in `X-Request-Id`."),
             ], optional: ["correlation_id": correlationID])
     }
 

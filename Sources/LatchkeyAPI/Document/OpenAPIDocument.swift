@@ -86,9 +86,7 @@ package struct OpenAPIDocument: Sendable {
         return .object(of: [
             (
                 "apiKey",
-                key(
-                    "X-API-KEY", in: "header",
-                    "A key from the operator. It may be for some clients or origins only.")
+                key("X-API-KEY", in: "header", "A key from the operator. It may be for some clients or origins only.")
             ),
             (
                 "allowedOrigin",
@@ -106,9 +104,7 @@ package struct OpenAPIDocument: Sendable {
             ),
             (
                 "refreshCookie",
-                key(
-                    refreshCookie, in: "cookie",
-                    "Renews a browser’s session, from a page of this server only.")
+                key(refreshCookie, in: "cookie", "Renews a browser’s session, from a page of this server only.")
             ),
             (
                 "ownPage",

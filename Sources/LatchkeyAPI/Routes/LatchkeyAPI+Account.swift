@@ -30,8 +30,7 @@ extension LatchkeyAPI {
     }
 
     func unlinkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.unlink(
-            request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
+        try await useCases.sessions.unlink(request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
         return .emptyObject
     }
 }

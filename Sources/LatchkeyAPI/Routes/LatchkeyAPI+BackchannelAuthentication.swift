@@ -67,9 +67,7 @@ extension LatchkeyAPI {
     }
 }
 
-extension Request {
-    fileprivate var handle: Secret { Secret(parameters["auth_req_id"] ?? "") }
-}
+extension Request { fileprivate var handle: Secret { Secret(parameters["auth_req_id"] ?? "") } }
 
 extension BackchannelAuthenticationStarted {
     fileprivate var response: Response {

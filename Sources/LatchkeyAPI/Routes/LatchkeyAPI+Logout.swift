@@ -47,8 +47,7 @@ extension LatchkeyAPI {
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
         else { throw reader.refusal() }
         return try useCases.providerSignOut.exit(
-            by: request.provider, ofClient: clientID,
-            to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+            by: request.provider, ofClient: clientID, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
     }
 
     private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {

@@ -14,9 +14,7 @@ extension LatchkeyAPI {
     }
 
     static func status(_ text: String) -> Response {
-        return .json(.ok, capacity: 32) { json in
-            json.add("status", text)
-        }
+        return .json(.ok, capacity: 32) { json in json.add("status", text) }
     }
 
     /// `GET /metrics` beside the API: for allowed addresses only. For others it is 404.

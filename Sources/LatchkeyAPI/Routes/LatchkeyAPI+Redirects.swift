@@ -85,9 +85,7 @@ extension LatchkeyAPI {
         var reader = FieldReader(try BodyFields(request))
         let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
         let codeVerifier = reader.codeVerifier()
-        guard reader.problems.isEmpty, let sessionID else {
-            throw reader.refusal()
-        }
+        guard reader.problems.isEmpty, let sessionID else { throw reader.refusal() }
         // Without a key, only the verifier proves that the sign-in was the page's own.
         guard !admission.isPage || codeVerifier != nil else {
             throw APIError.malformed("code_verifier is missing. A page without an API key must send it.")

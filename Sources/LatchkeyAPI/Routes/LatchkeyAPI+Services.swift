@@ -48,9 +48,7 @@ private struct TokenQuestion {
         var reader = FieldReader(fields)
         let token = reader.text("token", limit: 4096, required: true)
         hint = reader.text("token_type_hint", limit: 128)
-        guard reader.problems.isEmpty, let token else {
-            throw reader.refusal()
-        }
+        guard reader.problems.isEmpty, let token else { throw reader.refusal() }
         self.token = Secret(token)
     }
 }

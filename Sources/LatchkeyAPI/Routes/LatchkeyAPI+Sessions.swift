@@ -34,15 +34,12 @@ extension LatchkeyAPI {
     }
 
     func revokeSession(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.revoke(
-            request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
+        try await useCases.sessions.revoke(request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
         return .emptyObject
     }
 
     func revokeOtherSessions(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let count = try await useCases.sessions.revokeOthers(than: caller.holder, requestID: request.id)
-        return .json(.ok, capacity: 32) { json in
-            json.add("revoked", count)
-        }
+        return .json(.ok, capacity: 32) { json in json.add("revoked", count) }
     }
 }

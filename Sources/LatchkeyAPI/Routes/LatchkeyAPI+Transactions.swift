@@ -9,8 +9,7 @@ extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider
         let kind = try useCases.signIn.kind(ofProvider: provider)
-        let transaction = try SignInRequest(
-            BodyFields(request), provider: provider, kind: kind, isTransaction: true)
+        let transaction = try SignInRequest(BodyFields(request), provider: provider, kind: kind, isTransaction: true)
         try caller.admission.check(transaction.clientID.text)
         return try await useCases.authorizeTransaction(transaction, token: caller.token, session: caller.holder)
             .response
@@ -19,9 +18,7 @@ extension LatchkeyAPI {
     func redeemReceipt(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request))
         let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
-        guard let text, reader.problems.isEmpty else {
-            throw reader.refusal()
-        }
+        guard let text, reader.problems.isEmpty else { throw reader.refusal() }
         return try await useCases.redeemReceipt(Secret(text), clients: admission.clients).response
     }
 

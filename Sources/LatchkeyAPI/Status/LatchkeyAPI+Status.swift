@@ -83,6 +83,4 @@ extension APIError {
         "This API key is not an operator's. The operator must give it operator: true in the configuration.")
 }
 
-extension HTTPField.Name {
-    fileprivate static let host = HTTPField.Name("Host") ?? .from
-}
+extension HTTPField.Name { fileprivate static let host = HTTPField.Name("Host") ?? .from }

@@ -22,8 +22,7 @@ extension Latchkey {
     /// The user's sessions, the most recently used first.
     public func sessions() async throws(LatchkeyError) -> [UserSession] {
         try await response("GET", "/users/me/sessions").decoded([String: [UserSession]].self, .useDefaultKeys)[
-            "sessions"]
-            ?? []
+            "sessions"] ?? []
     }
 
     /// Ends one of the user's sessions.

@@ -84,8 +84,7 @@ extension Latchkey {
             let email = items["identifier"].flatMap { $0.isEmpty ? nil : $0 }
             error.registration = RegistrationOffer(
                 stateKey: Hidden(stateKey), codeVerifier: signIn.codeVerifier.hidden,
-                attributes: Profile(email.map { [.email: $0] } ?? [:]), missing: [],
-                expiresAt: nil)
+                attributes: Profile(email.map { [.email: $0] } ?? [:]), missing: [], expiresAt: nil)
             throw error
         case "failure":
             throw LatchkeyError(

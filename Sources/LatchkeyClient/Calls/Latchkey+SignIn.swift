@@ -14,8 +14,7 @@ extension Latchkey {
     public func signIn(with response: AuthorizedResponse) async throws(LatchkeyError) -> Session {
         let fields = response.fields(clientID: configuration.clientID)
         let path = "/auth/\(QueryText.encoded(configuration.provider))/sign-in"
-        return try await session(
-            try await sendAgainIfLost(request("POST", path, fields), within: Self.retryWindow))
+        return try await session(try await sendAgainIfLost(request("POST", path, fields), within: Self.retryWindow))
     }
 
     /// Registers a new user and signs them in.

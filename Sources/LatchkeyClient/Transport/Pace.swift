@@ -6,9 +6,7 @@ package struct Pace: Sendable {
     /// Waits for a number of seconds.
     package let sleep: @Sendable (TimeInterval) async throws -> Void
 
-    package init(
-        now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (TimeInterval) async throws -> Void
-    ) {
+    package init(now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (TimeInterval) async throws -> Void) {
         self.now = now
         self.sleep = sleep
     }

@@ -13,9 +13,7 @@ public actor MemoryTokenStore: TokenStore {
     private var tokens: Tokens?
 
     /// A store with tokens, by default without.
-    public init(_ tokens: Tokens? = nil) {
-        self.tokens = tokens
-    }
+    public init(_ tokens: Tokens? = nil) { self.tokens = tokens }
 
     /// The last saved tokens; nil if there are none.
     public func load() -> Tokens? { tokens }

@@ -21,9 +21,7 @@ public struct AuthorizedResponse: Sendable, Hashable {
     public var correlationID: String?
 
     /// A response with the required values.
-    public init(
-        code: String, mccmnc: String, redirectURI: String, codeVerifier: String?, nonce: String? = nil
-    ) {
+    public init(code: String, mccmnc: String, redirectURI: String, codeVerifier: String?, nonce: String? = nil) {
         self.code = Hidden(code)
         self.mccmnc = mccmnc
         self.redirectURI = redirectURI

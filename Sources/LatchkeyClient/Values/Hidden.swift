@@ -2,9 +2,7 @@
 struct Hidden: Sendable, Hashable {
     let text: String
 
-    init(_ text: String) {
-        self.text = text
-    }
+    init(_ text: String) { self.text = text }
 }
 
 extension Hidden: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

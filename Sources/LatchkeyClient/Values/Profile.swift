@@ -15,9 +15,7 @@ public struct Profile: Sendable, Hashable {
     public var values: [Field: String]
 
     /// A profile with these values.
-    public init(_ values: [Field: String] = [:]) {
-        self.values = values
-    }
+    public init(_ values: [Field: String] = [:]) { self.values = values }
 
     /// The value of an attribute.
     public subscript(field: Field) -> String? {

@@ -24,9 +24,7 @@ extension ConfigurationCheck {
             warn(
                 "http.trusted_proxies",
                 "is not set although public_url is that of a reverse proxy: all its clients share the limits of one "
-                    + "address, "
-                    + "or have no limits if the proxy is on this machine",
-                "name the proxy's address")
+                    + "address, or have no limits if the proxy is on this machine", "name the proxy's address")
         }
     }
 
@@ -83,9 +81,8 @@ extension ConfigurationCheck {
                 guard let names = shared[client]?.joined(separator: ", ") else { continue }
                 context.warnings.add(
                     "api_keys[\(index)]", origin("api_keys"),
-                    "is for the client \(client.text), which several providers have (\(names)): it gives access to "
-                        + "the users "
-                        + "of all of them", remedy)
+                    "is for the client \(client.text), which several providers have (\(names)): it gives access to the "
+                        + "users of all of them", remedy)
             }
         }
         for client in Set(configuration.allClients.filter { !$0.allowedOrigins.isEmpty }.map(\.id)).sorted(by: {

@@ -69,8 +69,7 @@ struct ConfigurationCheck {
             refuse(
                 "providers.\(provider.id).issuer",
                 "may also be the issuer of another provider or carrier, whose users could then be confused with its "
-                    + "own",
-                "give an issuer that only this provider has")
+                    + "own", "give an issuer that only this provider has")
         }
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
     }

@@ -60,8 +60,7 @@ extension Configuration.TLS {
         let chain = try Self.read("tls.certificate_file", certificateFile, files)
         let key = try Self.read("tls.private_key_file", privateKeyFile, files)
         guard let text = String(validating: key, as: UTF8.self) else {
-            throw TLSFileProblem(
-                key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
+            throw TLSFileProblem(key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
         }
         let authorities = clients == .none ? [] : try Self.read("tls.client_ca_file", clientAuthoritiesFile, files)
         return TLSCredentials(

@@ -21,8 +21,7 @@ struct APIKeyDraft: Sendable {
             "The origins that requests with the key must come from; by default any."),
         Setting(
             "operator", .flag(), \.isOperator,
-            "Whether the key also gives access to the operator's status page, /status."
-        ),
+            "Whether the key also gives access to the operator's status page, /status."),
     ]
 
     /// Reads an item; nil after reporting what is wrong. An unknown key in it is not repeated: it may be an API key in

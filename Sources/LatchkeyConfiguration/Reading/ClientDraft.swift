@@ -34,13 +34,11 @@ struct ClientDraft: Sendable {
         Setting(
             "token_endpoint_auth_method", .optional(.choice), \.method,
             "How the client authenticates at the token endpoint. The default is private_key_jwt for a client that has "
-                + "a "
-                + "private key and no secret, otherwise client_secret_basic."),
+                + "a private key and no secret, otherwise client_secret_basic."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
             "The private key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of at "
-                + "least "
-                + "2048 bits (RS256), or P-256 (ES256)."),
+                + "least 2048 bits (RS256), or P-256 (ES256)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
             "The kid of the private key at the carriers; a JSON Web Key may have its own."),
@@ -49,8 +47,7 @@ struct ClientDraft: Sendable {
             "The audience of a private_key_jwt: the carrier's token endpoint, or its issuer."),
         Setting(
             "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
-            "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."
-        ),
+            "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."),
         Setting(
             "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
             "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
@@ -61,8 +58,7 @@ struct ClientDraft: Sendable {
         Setting(
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
             "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
-                + "this "
-                + "client only."),
+                + "this client only."),
         Setting("pkce", .choice, \.pkce, "required: a sign-in must have a code verifier; optional: it may have one."),
         Setting(
             "nonce", .choice, \.nonce,
@@ -85,12 +81,10 @@ struct ClientDraft: Sendable {
     static let setting = Setting<Configuration>(
         "zenkey.clients", "a list of clients, or id:secret,id2:secret2", isSecret: true, isMerged: true,
         "The apps registered with the carriers. If the environment gives it too, only the clients named there are "
-            + "used, with "
-            + "the secrets given there and the file's other values.",
+            + "used, with the secrets given there and the file's other values.",
         set: { node, _, context in
             if let drafts = read(node, known: context.clients, &context) { context.clients = drafts }
-        },
-        show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
+        }, show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
 
     /// The client, or nil after reporting that its id or its credentials are missing.
     func finished(
@@ -129,9 +123,7 @@ struct ClientDraft: Sendable {
         return privateKey.named(privateKeyID)
     }
 
-    private func authentication(
-        _ context: inout ReadingContext, _ secretRemedy: String
-    ) -> ClientAuthentication? {
+    private func authentication(_ context: inout ReadingContext, _ secretRemedy: String) -> ClientAuthentication? {
         if secretIssuer != nil || secretAudience != nil { return signedSecret(&context) }
         let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
         if method == .privateKeyJWT {
@@ -164,8 +156,7 @@ extension ClientDraft {
                 "remove secret and token_endpoint_auth_method, or signed_secret")
             return nil
         }
-        return .signedClientSecret(
-            SignedClientSecret(issuer: secretIssuer, audience: secretAudience.text, key: key))
+        return .signedClientSecret(SignedClientSecret(issuer: secretIssuer, audience: secretAudience.text, key: key))
     }
 
     /// Reads a list of clients, or `id:secret` pairs, which replace the secrets of the known clients. Nil after
@@ -199,8 +190,7 @@ extension ClientDraft {
         case .mapping(let entries):
             draft = ClientDraft()
             draft.scopesOrigin = SettingsReader.read(entries, settings, into: &draft, &context)["scopes"]?.origin
-        case .text(let text):
-            draft = readPair(text, item, known, &context)
+        case .text(let text): draft = readPair(text, item, known, &context)
         case .list, .empty:
             draft = ClientDraft()
             context.refuse(item.origin, "is \(item.kind)", "give id, secret and the client's other keys")

@@ -21,9 +21,7 @@ public struct ConfigurationLoader: Sendable {
     private let files: FileReader
 
     /// - Parameter files: Reads the configuration file and the files that it names.
-    public init(files: FileReader = .system) {
-        self.files = files
-    }
+    public init(files: FileReader = .system) { self.files = files }
 
     /// Reads the configuration and reports all problems at once.
     ///

@@ -26,8 +26,7 @@ struct ProviderDraft: Sendable {
         Setting(
             "issuer", .optional(.issuer), \.issuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
-                + "the users' "
-                + "identities and must never change."),
+                + "the users' identities and must never change."),
         Setting(
             "authorization_endpoint", .optional(.carrierURL), \.authorizationEndpoint,
             "The authorization endpoint; for oauth2 only."),
@@ -38,26 +37,22 @@ struct ProviderDraft: Sendable {
         Setting(
             "subject", .optional(.member), \.subject,
             "The member of the user's JSON that identifies the user and is never reassigned, such as id; for oauth2 "
-                + "only."
-        ),
+                + "only."),
         Setting(
             "attributes", .attributes, \.attributes,
-            "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, "
-                + "if they "
-                + "have other names; data.email is the member email of the object data. For oauth2 only."),
+            "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, if "
+                + "they have other names; data.email is the member email of the object data. For oauth2 only."),
         Setting(
             "response_mode", .choice, \.responseMode,
             "form_post: the provider sends the browser back with a form; query: with a redirect."),
         Setting(
             "store_tokens", .flag(), \.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
-                + "vault.encryption_keys."
-        ),
+                + "vault.encryption_keys."),
         Setting(
             "resources", .resources, \.resources,
             "The resources that signed-in users can fetch with their tokens, by name, each with the url that returns "
-                + "it as "
-                + "JSON to a GET request."),
+                + "it as JSON to a GET request."),
         Setting(
             "backchannel_logout", .flag("on", "off"), \.backchannelLogout,
             "Whether the provider may end the sessions that it signed in; for oidc only."),
@@ -74,18 +69,14 @@ struct ProviderDraft: Sendable {
     static let setting = Setting<Configuration>(
         "providers", "a group of providers", isSecret: true,
         "Ways to sign in other than the carriers, each under its name in paths. The variable, or a file of its own, "
-            + "holds YAML "
-            + "or JSON.",
+            + "holds YAML or JSON.",
         set: { node, configuration, context in
             guard let entries = entries(of: node, &context) else { return }
             configuration.providers = entries.compactMap { read($0, &context) }
-        },
-        show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
+        }, show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
 
     /// The providers by name, from the file or from a text that is itself YAML or JSON.
-    private static func entries(
-        of node: ConfigurationNode, _ context: inout ReadingContext
-    ) -> [ConfigurationEntry]? {
+    private static func entries(of node: ConfigurationNode, _ context: inout ReadingContext) -> [ConfigurationEntry]? {
         switch node.value {
         case .mapping(let entries): return entries
         case .text(let text):
@@ -100,9 +91,7 @@ struct ProviderDraft: Sendable {
         return nil
     }
 
-    private static func read(
-        _ entry: ConfigurationEntry, _ context: inout ReadingContext
-    ) -> Configuration.Provider? {
+    private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> Configuration.Provider? {
         context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
             guard let id = ProviderName.check(entry.name) else {
                 context.refuse(
@@ -142,8 +131,7 @@ struct ProviderDraft: Sendable {
         provider.storesTokens = storesTokens
         provider.resources = resources
         if !resources.isEmpty, !storesTokens {
-            context.refuse(
-                origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
+            context.refuse(origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
         provider.backchannelLogout = backchannelLogout
         let ofOAuth2 = [

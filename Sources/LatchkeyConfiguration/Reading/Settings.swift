@@ -24,8 +24,7 @@ enum Settings {
         Setting(
             "database.synchronous", .choice, \.database.synchronous,
             "full: an answered sign-in survives a loss of power; normal: it survives a crash of the process. For "
-                + "SQLite "
-                + "only."),
+                + "SQLite only."),
         Setting(
             "database.pool_size", .integer(2...256), \.database.poolSize,
             "The most connections of this process to PostgreSQL. Half of them write, the others read."),
@@ -35,8 +34,7 @@ enum Settings {
         Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
             "The keys that API callers send in X-API-KEY: in plain text, or as sha256: and the key's hash. In the "
-                + "file, a key "
-                + "may also have a name, clients and origins."),
+                + "file, a key may also have a name, clients and origins."),
         Setting(
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
             "The origins of web frontends that may call the API from a browser."),
@@ -57,9 +55,8 @@ enum Settings {
             "rate_limit_rules.starts_per_address", .quota, \.requestLimits.startsPerAddress,
             "Sign-ins by redirect started from one address."
         ).reloaded(.value),
-        Setting(
-            "rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey, "Requests with one API key."
-        ).reloaded(.value),
+        Setting("rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey, "Requests with one API key.")
+            .reloaded(.value),
         Setting(
             "rate_limit_rules.changes_per_user", .quota, \.requestLimits.changesPerUser,
             "Changes to one user's account: profile, identities, transactions. Ending sessions has no limit."
@@ -143,8 +140,7 @@ enum Settings {
         Setting(
             "tls.client_certificates", .choice, \.tls.clients,
             "none: clients are not asked for a certificate; optional: a client may show one; required: a client must "
-                + "show "
-                + "one."),
+                + "show one."),
         Setting(
             "tls.client_ca_file", .optional(.path), \.tls.clientAuthoritiesFile,
             "A PEM file of the certificate authorities for client certificates."
@@ -167,14 +163,12 @@ enum Settings {
         Setting(
             "zenkey.authorization_url", .optional(.carrierURL), \.zenkey.authorizationURL,
             "Takes authorization requests for any carrier (optimized discovery); without it, users choose their "
-                + "carrier "
-                + "first."),
+                + "carrier first."),
         ClientDraft.setting,
         Setting(
             "zenkey.trusted_issuers", .list(of: .hostPattern, "a list of host patterns"), \.zenkey.trustedIssuers,
             "The hosts that carriers' issuers and endpoints may be on; *.example.com matches all hosts below "
-                + "example.com."
-        ),
+                + "example.com."),
         Setting(
             "zenkey.issuers", .issuers, \.zenkey.issuers,
             "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first."),
@@ -182,8 +176,7 @@ enum Settings {
         Setting(
             "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vaultKeys,
             isSecret: true,
-            "The keys that encrypt providers' tokens in the database; the first encrypts, all "
-                + "decrypt."),
+            "The keys that encrypt providers' tokens in the database; the first encrypts, all decrypt."),
     ]
 
     private static let accounts: [Setting<Configuration>] = [
@@ -263,13 +256,11 @@ enum Settings {
             "outbound.max_requests_per_carrier", formerly: "outbound.per_carrier_requests", .integer(1...65_536),
             \.outbound.bulkhead.maximumInFlight,
             "Requests to one carrier that are in progress or wait for a connection; a sign-in beyond them is answered "
-                + "503 at "
-                + "once."),
+                + "503 at once."),
         Setting(
             "outbound.circuit_breaker.failures", .integer(1...1000), \.outbound.bulkhead.failures,
             "Consecutive requests without a response after which the circuit breaker opens and sign-ins are answered "
-                + "503."
-        ),
+                + "503."),
         Setting(
             "outbound.circuit_breaker.pause", .seconds(1...60), \.outbound.bulkhead.pause,
             "How long the circuit breaker stays open before one request is tried; each failed try doubles it, up to 1m."
@@ -290,13 +281,11 @@ enum Settings {
             "metrics.allowed_addresses", .list(of: .addressRange, "a list of addresses and ranges"),
             \.metrics.allowedAddresses,
             "The addresses that may read /metrics on the API's port. A request through a trusted proxy counts as the "
-                + "client's."
-        ),
+                + "client's."),
         Setting(
             "metrics.port", .optional(.port), \.metrics.port,
             "A separate port for /metrics, open to every address that can reach it; the API's port then has no "
-                + "/metrics."
-        ),
+                + "/metrics."),
         Setting(
             "metrics.host", .list(of: .bindAddress, "an address or a list of addresses"), \.metrics.hosts,
             "The address or addresses of metrics.port."),

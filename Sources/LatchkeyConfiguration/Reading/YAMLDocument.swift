@@ -50,16 +50,13 @@ struct YAMLDocument {
         }
     }
 
-    private init(path: String) {
-        self.path = path
-    }
+    private init(path: String) { self.path = path }
 
     private static func mapping(_ node: ConfigurationNode) throws(Refusal) -> [ConfigurationEntry] {
         switch node.value {
         case .mapping(let entries): return entries
         case .empty: return []
-        case .text, .list:
-            throw Refusal(1, "has no keys at its top", "write it as `key: value` lines or a JSON object")
+        case .text, .list: throw Refusal(1, "has no keys at its top", "write it as `key: value` lines or a JSON object")
         }
     }
 
@@ -88,8 +85,7 @@ struct YAMLDocument {
             var entries: [ConfigurationEntry] = []
             for (key, value) in mapping { entries.append(try entry(key, value, depth: depth + 1)) }
             return ConfigurationNode(value: .mapping(entries), origin: origin)
-        case .alias:
-            throw Refusal(line, "has an alias (*), which is not supported", "write the value out")
+        case .alias: throw Refusal(line, "has an alias (*), which is not supported", "write the value out")
         }
     }
 
@@ -172,10 +168,8 @@ extension YAMLDocument {
             let known = Set(ConfigurationReference.keys.flatMap { $0.name.split(separator: ".").map(String.init) })
             let name = duplicates.first(where: known.contains).map { " \($0)" } ?? ""
             return Refusal(context.mark.line, "has the key\(name) more than once in one group", "keep one of them")
-        case .reader:
-            return Refusal(nil, "has a character that YAML does not allow", "remove control characters")
-        default:
-            return Refusal(nil, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
+        case .reader: return Refusal(nil, "has a character that YAML does not allow", "remove control characters")
+        default: return Refusal(nil, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
         }
     }
 }

@@ -24,9 +24,7 @@ public struct APIKey: Sendable, Hashable {
     public var isOperator = false
 
     /// A key with access to everything but the status page.
-    public init(_ proof: Proof) {
-        self.proof = proof
-    }
+    public init(_ proof: Proof) { self.proof = proof }
 
     /// A key with access to everything but the status page.
     public static func plain(_ key: Secret) -> APIKey { APIKey(.plain(key)) }

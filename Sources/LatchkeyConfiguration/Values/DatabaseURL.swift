@@ -11,9 +11,7 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     public static let standard = DatabaseURL(path: "latchkey.db")
 
     /// The SQLite database file at a path.
-    public init(path: String) {
-        self = .sqlite(path: path)
-    }
+    public init(path: String) { self = .sqlite(path: path) }
 
     /// Why a text is not a database URL, and what to write instead. Does not repeat it.
     public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {

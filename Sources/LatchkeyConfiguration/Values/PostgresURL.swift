@@ -24,8 +24,7 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
     init(parsing text: String) throws(ValueRefusal) {
         let form =
             "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and "
-            + "digits "
-            + "in user and password percent-encoded"
+            + "digits in user and password percent-encoded"
         guard text.utf8.count <= 4096 else { throw ValueRefusal("is longer than 4096 bytes", form) }
         guard let mark = text.firstRange(of: "://"),
             ["postgres", "postgresql"].contains(String(text[..<mark.lowerBound])),
@@ -38,9 +37,7 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
         let database = hierarchy.dropFirst(authority.count)
         let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count <= 2, !database.dropFirst().contains("/"), !database.contains("@"), !query.contains("@")
-        else {
-            throw ValueRefusal("is not a PostgreSQL URL", form)
-        }
+        else { throw ValueRefusal("is not a PostgreSQL URL", form) }
         let hosts = parts.count == 2 ? parts[1] : authority
         let user = parts.count == 2 ? parts[0] : ""
         let settings = Self.settings(query)

@@ -3,8 +3,7 @@ internal import LatchkeyAPI
 extension ValueType where Value == Int {
     static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
         .scalar("a whole number from \(range.lowerBound) to \(range.upperBound)", show: { String($0) }) {
-            (text, _) throws(ValueRefusal) in
-            try NumberText.integer(text, in: range)
+            (text, _) throws(ValueRefusal) in try NumberText.integer(text, in: range)
         }
     }
 
@@ -42,8 +41,7 @@ extension ValueType where Value == Int64 {
     static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
         let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
         return .scalar("a duration \(bounds)", show: { NumberText.duration(Int($0)) }) {
-            (text, _) throws(ValueRefusal) in
-            Int64(try NumberText.seconds(text, in: range))
+            (text, _) throws(ValueRefusal) in Int64(try NumberText.seconds(text, in: range))
         }
     }
 }

@@ -84,9 +84,7 @@ extension ValueType {
     fileprivate static func secret(
         _ description: String, _ reason: String, _ remedy: String? = nil,
         _ parse: @escaping @Sendable (String) -> Value?
-    ) -> ValueType {
-        .parsed(description, show: { _ in "‹redacted›" }, reason, remedy, parse)
-    }
+    ) -> ValueType { .parsed(description, show: { _ in "‹redacted›" }, reason, remedy, parse) }
 }
 
 extension ValueType where Value == String {

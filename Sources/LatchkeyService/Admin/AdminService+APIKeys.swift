@@ -17,9 +17,7 @@ extension AdminService {
         /// If empty, any.
         package var origins: [String] = []
 
-        package init(name: String) {
-            self.name = name
-        }
+        package init(name: String) { self.name = name }
     }
 
     /// Creates an API key, which servers on this database accept within ``apiKeyDelay`` seconds. Only its hash is

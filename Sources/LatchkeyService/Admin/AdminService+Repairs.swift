@@ -21,9 +21,7 @@ extension AdminService {
     }
 
     /// Replaces an identity of a user; the user's sessions end.
-    package func relink(
-        _ user: Int64, to new: NewIdentity, reason: String?, applies: Bool
-    ) async throws -> [String] {
+    package func relink(_ user: Int64, to new: NewIdentity, reason: String?, applies: Bool) async throws -> [String] {
         try check(reason)
         let identity = try identity(new)
         let record = try await account(of: user)
@@ -32,8 +30,7 @@ extension AdminService {
             applies
                 ? await store.relink(
                     id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName),
-                    reason: reason)
-                : await store.relinkable(id, to: identity, replacing: new.replacing))
+                    reason: reason) : await store.relinkable(id, to: identity, replacing: new.replacing))
         switch result {
         case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(user))
         case .success(let former):

@@ -23,8 +23,7 @@ extension AdminService {
             if let phone { searches.append(.phoneNumber(phone)) }
             if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
             guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
-                throw OperatorFailure(
-                    "give one of --id, --public-id, --email and --phone, or --issuer and --subject")
+                throw OperatorFailure("give one of --id, --public-id, --email and --phone, or --issuer and --subject")
             }
             return search
         }

@@ -62,8 +62,7 @@ extension AdminService {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
             let after = last
-            let records = try await stored(
-                await store.providerTokens(notUnder: current, after: after, limit: step))
+            let records = try await stored(await store.providerTokens(notUnder: current, after: after, limit: step))
             guard let end = records.last?.serial else { return (done, unreadable) }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { ResealedTokens(record: record, sealed: $0) }

@@ -14,8 +14,7 @@ package struct AdminService: Sendable {
     /// - Throws: ``OperatorFailure`` if it cannot be used.
     package init(_ configuration: Configuration, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
-            throw OperatorFailure(
-                "there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
+            throw OperatorFailure("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
         do {
             store = try LatchkeyService.openStore(configuration)
@@ -44,7 +43,5 @@ package struct OperatorFailure: Error, Sendable, Hashable, CustomStringConvertib
     /// One line for the operator.
     package let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }

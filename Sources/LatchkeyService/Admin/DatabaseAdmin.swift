@@ -60,8 +60,7 @@ package struct DatabaseAdmin: Sendable {
         json.add("bytes", backup.size)
         json.add("steps", backup.steps)
         return Report(
-            text: "\(path) has the whole database: \(backup.size) bytes, verified.",
-            json: json.text(), isDone: true)
+            text: "\(path) has the whole database: \(backup.size) bytes, verified.", json: json.text(), isDone: true)
     }
 
     /// Replaces the database with a backup, and keeps the former database beside it.

@@ -62,8 +62,7 @@ package struct DatabaseCopy: Sendable {
             json.add("name", table.name)
             json.add("rows", table.rows)
         }
-        let lines =
-            transfer.tables.filter { $0.rows > 0 }.map { "  \($0.name): \($0.rows)" }
+        let lines = transfer.tables.filter { $0.rows > 0 }.map { "  \($0.name): \($0.rows)" }
         let text = """
             \(target.description) has all of \(source.description): \(rows) rows, read back and compared.
             \(lines.joined(separator: "\n"))

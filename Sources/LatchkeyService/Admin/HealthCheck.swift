@@ -3,9 +3,7 @@ import OutboundHTTP
 
 /// Requests the health of a running server.
 package enum HealthCheck {
-    package struct Failure: Error, Sendable, CustomStringConvertible {
-        package let description: String
-    }
+    package struct Failure: Error, Sendable, CustomStringConvertible { package let description: String }
 
     /// The status of the response of a URL.
     /// - Throws: ``Failure`` for a URL that is neither https nor on a loopback address, or without a response within 3

@@ -28,9 +28,7 @@ package struct TokenExplainer: Sendable {
         /// An RFC 3339 time in UTC or seconds since 1970; nil for now.
         package var moment: String?
 
-        package init(network: String? = nil) {
-            self.network = network
-        }
+        package init(network: String? = nil) { self.network = network }
     }
 
     /// Why a token cannot be explained.
@@ -138,8 +136,7 @@ package struct TokenExplainer: Sendable {
             throw Failure(
                 code: .usage,
                 description: "this is a logout token, which belongs to no sign-in; leave out --nonce, --acr-values, "
-                    + "--context, "
-                    + "--max-age and --access-token-file")
+                    + "--context, --max-age and --access-token-file")
         }
         let known = configuration.providers.first { $0.id == question.provider }
         guard known?.backchannelLogout != false else {

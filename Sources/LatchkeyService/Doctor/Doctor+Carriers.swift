@@ -114,9 +114,7 @@ extension Doctor {
         }
     }
 
-    private static func finding(
-        _ error: OIDCError, _ subject: String, _ last: ExchangeRecorder.Exchange?
-    ) -> Finding {
+    private static func finding(_ error: OIDCError, _ subject: String, _ last: ExchangeRecorder.Exchange?) -> Finding {
         var message = error.reason
         if let code = error.carrierError { message += " (\(code))" }
         if let failure = last?.failure { message += " (\(failure.reason))" }
@@ -157,12 +155,10 @@ extension OIDCError.Code {
         case .discoveryRefused: "ask the operator of discovery what its error means"
         case .clientRefused: "check that the client's id in zenkey.clients is the registered one"
         case .metadataRefused:
-            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; if a provider's issuer is not "
-                + "spelled as in "
-                + "its metadata, correct it; otherwise tell the carrier or provider"
+            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; if a provider's issuer is not spelled "
+                + "as in its metadata, correct it; otherwise tell the carrier or provider"
         case .unusableResponse:
-            "check zenkey.discovery_url or the issuer; if it is right, tell the operator of "
-                + "discovery"
+            "check zenkey.discovery_url or the issuer; if it is right, tell the operator of discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
         case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
             "check that this machine can reach the carrier; try again later"
@@ -180,8 +176,7 @@ extension OutboundError.Code {
                 + "needed"
         case .addressRefused:
             "the address is private or special: set outbound.allow_private_networks if the carrier has a private "
-                + "address, or "
-                + "allow_loopback_http for development"
+                + "address, or allow_loopback_http for development"
         case .tls: "tell the operator of the host; if its certificate authority is your own, set outbound.ca_bundle"
         case .malformed, .tooLarge: "check the URL; if it is right, tell the operator of the host"
         case .overloaded, .suspended, .shutDown: "try again"

@@ -37,9 +37,7 @@ extension Doctor {
         let usable = entries.filter { $0.algorithm != nil }
         let names = usable.map { "\($0.name) (\($0.algorithm?.rawValue ?? ""), \($0.kind), \($0.bits ?? 0) bits)" }
         let more = names.count > 8 ? ", …" : ""
-        var findings: [Finding] = [
-            .ok(.keys, subject, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")
-        ]
+        var findings: [Finding] = [.ok(.keys, subject, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")]
         let wanted = provider.signingAlgorithms.intersection(rules.algorithms)
         let there = Set(usable.compactMap(\.algorithm))
         if wanted.isDisjoint(with: there) {

@@ -19,8 +19,7 @@ extension Doctor {
         let fix = "renew it; a running server loads new files by itself"
         guard now >= validity.lowerBound else {
             let start = UTCTime.text(validity.lowerBound)
-            return .problem(
-                .certificates, path, "is not valid before \(start)", fix: "check this machine's clock")
+            return .problem(.certificates, path, "is not valid before \(start)", fix: "check this machine's clock")
         }
         guard now <= validity.upperBound else {
             return .problem(.certificates, path, "expired on \(end)", fix: fix)

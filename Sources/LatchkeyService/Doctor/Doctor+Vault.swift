@@ -27,10 +27,7 @@ extension Doctor {
         }
         if status.current > 0 {
             findings.append(
-                .ok(
-                    .database, "vault",
-                    "\(status.current) rows of tokens are encrypted with the current "
-                        + "key"))
+                .ok(.database, "vault", "\(status.current) rows of tokens are encrypted with the current key"))
         }
         return findings
     }

@@ -59,9 +59,7 @@ package struct DoctorReport: Sendable {
 
     package let findings: [Finding]
 
-    package init(_ findings: [Finding]) {
-        self.findings = findings
-    }
+    package init(_ findings: [Finding]) { self.findings = findings }
 
     package func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 

@@ -17,9 +17,7 @@ final class CarrierMetrics: Sendable {
     private static let capacity = 64
     private static let labels: [MetricDescription.Label] = [
         .init("provider", "the provider's name in the configuration"),
-        .init(
-            "issuer",
-            "the issuer; empty for the carriers' discovery service; `other` for all beyond \(capacity)"),
+        .init("issuer", "the issuer; empty for the carriers' discovery service; `other` for all beyond \(capacity)"),
     ]
     private static let steps = LabelValues(
         "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was requested")
@@ -32,8 +30,7 @@ final class CarrierMetrics: Sendable {
         let outcomes = LabelValues(
             "outcome", ["ok", "refused", "failed", "unexpected"] + OutboundError.Code.allCases.map(\.rawValue),
             "`ok` for a response of 2xx, `refused` for 4xx, `failed` for 5xx, `unexpected` for any other; or why "
-                + "there was none"
-        )
+                + "there was none")
         let durations = RowTemplate(
             "latchkey_carrier_request_duration_seconds", .histogram,
             "Duration of requests to carriers and providers, to the response or failure.", rows: Self.labels,
@@ -49,8 +46,7 @@ final class CarrierMetrics: Sendable {
             return Row(
                 durations: durations.histogram(labels), keyRefreshes: keyRefreshes.counter(labels), source: source)
         }
-        rows = BoundedRows(
-            capacity: Self.capacity, other: row(Source(provider: "other", issuer: "other")), make: row)
+        rows = BoundedRows(capacity: Self.capacity, other: row(Source(provider: "other", issuer: "other")), make: row)
     }
 
     /// The observer of a provider's relying party.
@@ -103,8 +99,7 @@ final class CarrierMetrics: Sendable {
             ) { [self] in breakers(of: parties) },
             SampledMetric(
                 MetricDescription(
-                    "latchkey_keys_age_seconds", .gauge, "Age of an issuer's cached signing keys.",
-                    labels: Self.labels)
+                    "latchkey_keys_age_seconds", .gauge, "Age of an issuer's cached signing keys.", labels: Self.labels)
             ) { [self] in
                 keyAges(of: parties, at: clock.now())
                     .map { SampledMetric.Sample(Double($0.value), [$0.key.provider, $0.key.issuer]) }

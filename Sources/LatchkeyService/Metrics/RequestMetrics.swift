@@ -26,13 +26,10 @@ final class RequestMetrics: Sendable {
             "the pattern of the path; `files` for files of `Public/`, `other` for unknown paths")
         let methods = LabelValues("method", Self.methods, "the method; `other` for methods without a route")
         let statuses = LabelValues("status", Self.statuses.map(String.init) + ["other"], "the status of the response")
-        total = Counter(
-            "latchkey_http_requests_total", "Requests answered.", by: [routes, methods, statuses])
+        total = Counter("latchkey_http_requests_total", "Requests answered.", by: [routes, methods, statuses])
         durations = Histogram(
             "latchkey_http_request_duration_seconds",
-            "Duration of requests, from the last byte of the request to the "
-                + "response.",
-            by: [routes, methods])
+            "Duration of requests, from the last byte of the request to the response.", by: [routes, methods])
         var places = [UInt8](repeating: UInt8(Self.statuses.count), count: 600)
         for (place, status) in Self.statuses.enumerated() { places[status] = UInt8(place) }
         placeOfStatus = places

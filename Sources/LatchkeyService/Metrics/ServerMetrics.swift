@@ -10,9 +10,7 @@ enum ServerMetrics {
         func sampled(
             _ name: String, _ kind: MetricDescription.Kind, _ help: String,
             _ value: @escaping @Sendable (ServerStatistics) -> Double
-        ) -> SampledMetric {
-            SampledMetric(name, kind, help, { statistics().map(value) })
-        }
+        ) -> SampledMetric { SampledMetric(name, kind, help, { statistics().map(value) }) }
         return [
             sampled("latchkey_http_connections", .gauge, "Open client connections.") { Double($0.connections) },
             sampled("latchkey_http_connections_accepted_total", .counter, "Client connections accepted.") {
@@ -63,8 +61,7 @@ enum ServerMetrics {
                 .init(
                     "outcome",
                     "`ok`; `again` for a retry that got the same tokens; `reused` for a used token, which ended the "
-                        + "session"
-                )
+                        + "session")
             ) {
                 let now = statistics()
                 return [("ok", now.refreshed), ("again", now.refreshedAgain), ("reused", now.reused)]

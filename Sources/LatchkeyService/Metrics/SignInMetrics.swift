@@ -21,13 +21,11 @@ final class SignInMetrics: Sendable {
     private let failedChecks: Counter
 
     init() {
-        let kinds = LabelValues(
-            "kind", SignInReport.Kind.allCases.map(\.rawValue), "the purpose of the sign-in")
+        let kinds = LabelValues("kind", SignInReport.Kind.allCases.map(\.rawValue), "the purpose of the sign-in")
         let outcomes = LabelValues(
             "outcome", SignInReport.Outcome.allCases.map(\.rawValue),
             "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, or the `error` of the "
-                + "response, "
-                + "with `refused_by_carrier` for all of the carriers' own codes")
+                + "response, with `refused_by_carrier` for all of the carriers' own codes")
         let template = RowTemplate(
             "latchkey_sign_ins_total", .counter, "Sign-ins that ended.",
             rows: [
@@ -35,8 +33,7 @@ final class SignInMetrics: Sendable {
                 .init(
                     "mccmnc",
                     "the carrier's network, if discovery knows it; otherwise empty; `other` for all beyond "
-                        + "\(Self.capacity)"
-                ),
+                        + "\(Self.capacity)"),
             ], by: [kinds, outcomes])
         self.template = template
         total = BoundedRows(capacity: Self.capacity, other: template.counter(["other", "other"])) { source in

@@ -10,8 +10,7 @@ final class StoreMetrics: Sendable {
     init() {
         let kinds = LabelValues("kind", ["read", "write"], "whether the call reads or writes")
         durations = Histogram(
-            "latchkey_store_call_duration_seconds", "Duration of calls to the store, including waiting.",
-            by: [kinds])
+            "latchkey_store_call_duration_seconds", "Duration of calls to the store, including waiting.", by: [kinds])
         failures = Counter(
             "latchkey_store_errors_total", "Calls to the store that failed.",
             by: [kinds, LabelValues("code", StorageError.Code.allCases.map(\.rawValue), "the cause")])

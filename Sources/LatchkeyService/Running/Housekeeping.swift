@@ -63,9 +63,7 @@ struct Housekeeping: Sendable {
     }
 
     /// Repeats a step until it removes fewer rows than its limit.
-    private func repeating(
-        _ step: (_ limit: Int) async throws(StorageError) -> Int
-    ) async throws(StorageError) -> Int {
+    private func repeating(_ step: (_ limit: Int) async throws(StorageError) -> Int) async throws(StorageError) -> Int {
         var removed = 0
         while !Task.isCancelled {
             let count = try await step(Housekeeping.rowsPerStep)

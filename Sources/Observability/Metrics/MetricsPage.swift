@@ -6,9 +6,7 @@ package struct MetricsPage: Sendable {
     private var description: MetricDescription?
     private var hasHead = false
 
-    package init(capacity: Int = 32 * 1024) {
-        bytes.reserveCapacity(capacity)
-    }
+    package init(capacity: Int = 32 * 1024) { bytes.reserveCapacity(capacity) }
 
     /// Begins a family. Its head is written with its first sample: a family without samples is left out.
     mutating func begin(_ description: MetricDescription) {

@@ -80,9 +80,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
 
     /// The request, in JSON: the request object, and the parameters that OAuth requires outside it (OpenID Connect Core
     /// section 6.1).
-    func outbound(
-        to endpoint: EndpointURL, requestObject: Secret, limits: OutboundLimits
-    ) -> OutboundRequest {
+    func outbound(to endpoint: EndpointURL, requestObject: Secret, limits: OutboundLimits) -> OutboundRequest {
         var json = JSONObjectWriter(capacity: 2048)
         json.add("client_id", clientID.text)
         json.add("response_type", Self.responseType)

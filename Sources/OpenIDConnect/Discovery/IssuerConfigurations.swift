@@ -50,8 +50,7 @@ final class IssuerConfigurations: Sendable {
         do throws(OIDCError) {
             let request = OutboundRequest(
                 documentAt: try issuer.openIDConfiguration(configuration.urlPolicy),
-                timeout: configuration.limits.discoveryTimeout,
-                maximumBodyBytes: configuration.limits.discoveryBytes)
+                timeout: configuration.limits.discoveryTimeout, maximumBodyBytes: configuration.limits.discoveryBytes)
             let response = try await http.send(
                 request, "The request for the issuer's OpenID configuration", codeMayBeSpent: true)
             guard response.status == 200,

@@ -36,11 +36,8 @@ struct MetadataReader {
     }
 
     /// The known values of a list; nil if there is no list. Which value is needed depends on the client.
-    func known<Value: RawRepresentable & Hashable>(
-        _ name: StaticString
-    ) throws(OIDCError) -> Set<Value>? where Value.RawValue == String {
-        try list(name).map { Set($0.compactMap(Value.init(rawValue:))) }
-    }
+    func known<Value: RawRepresentable & Hashable>(_ name: StaticString) throws(OIDCError) -> Set<Value>?
+    where Value.RawValue == String { try list(name).map { Set($0.compactMap(Value.init(rawValue:))) } }
 
     /// A list, if there is one, must contain the value.
     func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
@@ -72,8 +69,6 @@ struct MetadataReader {
     }
 
     private static func refused(_ name: StaticString) -> OIDCError {
-        OIDCError(
-            .metadataRefused,
-            reason: "In the provider's metadata, \(name) is missing or not acceptable.")
+        OIDCError(.metadataRefused, reason: "In the provider's metadata, \(name) is missing or not acceptable.")
     }
 }

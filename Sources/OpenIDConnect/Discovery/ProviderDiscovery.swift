@@ -33,8 +33,7 @@ final class ProviderDiscovery: Sendable {
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         switch (configuration.discovery, network) {
-        case (.fixed(let metadata), _):
-            return metadata
+        case (.fixed(let metadata), _): return metadata
         case (.ofIssuer(let issuer), _):
             return try await provider(MetadataQuestion(source: .issuer(issuer)), correlationID)
         case (.byNetwork(let url), let network?):

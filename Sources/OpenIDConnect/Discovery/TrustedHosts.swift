@@ -30,9 +30,7 @@ public struct TrustedHosts: Sendable, Hashable {
     private var areAll = false
 
     /// The hosts that at least one pattern covers.
-    public init(_ patterns: [Pattern]) {
-        self.patterns = patterns
-    }
+    public init(_ patterns: [Pattern]) { self.patterns = patterns }
 
     /// Every host: for metadata that comes from its issuer.
     static let all = {

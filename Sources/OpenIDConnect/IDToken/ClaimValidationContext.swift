@@ -14,9 +14,7 @@ struct ClaimValidationContext: IssuedClaims {
     let issuedAt: Timestamp?
     let authTime: Timestamp?
 
-    init(
-        _ claims: JSONObject, rules: IDTokenRules, issuer: String, expectation: IDTokenExpectation, now: Timestamp
-    ) {
+    init(_ claims: JSONObject, rules: IDTokenRules, issuer: String, expectation: IDTokenExpectation, now: Timestamp) {
         self.claims = claims
         self.rules = rules
         self.issuer = issuer
@@ -35,9 +33,7 @@ struct ClaimValidationContext: IssuedClaims {
         return Timestamp(secondsSinceEpoch: whole)
     }
 
-    var hasSubject: Bool {
-        claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true
-    }
+    var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
     /// Stricter than OpenID Connect Core section 3.1.3.7: no second audience, trusted or not.
     var hasAudience: Bool { isClient(claims.onlyAudience) }

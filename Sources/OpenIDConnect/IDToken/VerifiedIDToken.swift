@@ -32,6 +32,4 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public var attributes: UserInfo { UserInfo(claims) }
 }
 
-extension VerifiedIDToken: Redacted {
-    public var shown: [Mirror.Child] { [("issuer", issuer)] }
-}
+extension VerifiedIDToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

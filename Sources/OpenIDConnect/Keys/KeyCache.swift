@@ -99,8 +99,7 @@ package final class KeyCache: Sendable {
 
     private func snapshot(now: Timestamp, freshOnly: Bool) -> Snapshot? {
         state.withLock { state in
-            guard let held = state.held, now < held.freshness.usableUntil,
-                !freshOnly || now < held.freshness.freshUntil
+            guard let held = state.held, now < held.freshness.usableUntil, !freshOnly || now < held.freshness.freshUntil
             else { return nil }
             state.held?.freshness.isInUse = true
             return Snapshot(keys: held.keys, generation: state.generation)

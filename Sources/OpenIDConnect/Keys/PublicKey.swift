@@ -66,8 +66,7 @@ package struct PublicKey: Sendable {
         case .rsa(let key, let modulusBytes):
             // RFC 8017 section 8.2.2: a signature is as long as the modulus.
             guard signature.count == modulusBytes else { return false }
-            return key.isValidSignature(
-                .init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
+            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
         case .p256(let key):
             guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
             return key.isValidSignature(signature, for: digest)
@@ -99,8 +98,7 @@ package struct PublicKey: Sendable {
             throw .numbers
         }
         let exponent = exponentBytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        guard exponent >= 65537, exponent & 1 == 1,
-            let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponentBytes)
+        guard exponent >= 65537, exponent & 1 == 1, let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponentBytes)
         else { throw .numbers }
         guard key.keySizeInBits >= 2048 else { throw .size }
         return .rsa(key, modulusBytes: modulus.count)
@@ -110,9 +108,8 @@ package struct PublicKey: Sendable {
     /// checks that the point is on the curve.
     private static func p256(_ entry: JSONObject) throws(Refusal) -> Material {
         guard entry["crv"]?.string == "P-256" else { throw .kind }
-        guard let x = bytes(entry["x"], maximum: 32), x.count == 32,
-            let y = bytes(entry["y"], maximum: 32), y.count == 32,
-            let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
+        guard let x = bytes(entry["x"], maximum: 32), x.count == 32, let y = bytes(entry["y"], maximum: 32),
+            y.count == 32, let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
         else { throw .numbers }
         return .p256(key)
     }

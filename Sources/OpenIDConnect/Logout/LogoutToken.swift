@@ -17,6 +17,4 @@ public struct LogoutToken: Sendable, Hashable {
     public let refusedFrom: Timestamp
 }
 
-extension LogoutToken: Redacted {
-    public var shown: [Mirror.Child] { [("issuer", issuer)] }
-}
+extension LogoutToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

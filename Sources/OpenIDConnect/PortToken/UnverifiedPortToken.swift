@@ -34,8 +34,7 @@ public struct UnverifiedPortToken: Sendable {
         }
         guard token.keyID != nil else { throw PortTokenRefusal(.keyID) }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenRefusal(.claims) }
-        guard let text = claims["iss"]?.string,
-            let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
+        guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
             requirements.metadata.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
         else { throw PortTokenRefusal(.issuer) }
         issuerURL = url
@@ -75,6 +74,4 @@ private struct PortTokenValidationContext: IssuedClaims {
     }
 }
 
-extension UnverifiedPortToken: Redacted {
-    public var shown: [Mirror.Child] { [("issuer", issuer)] }
-}
+extension UnverifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

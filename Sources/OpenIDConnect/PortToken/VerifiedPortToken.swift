@@ -26,6 +26,4 @@ public struct VerifiedPortToken: Sendable, Hashable {
     }
 }
 
-extension VerifiedPortToken: Redacted {
-    public var shown: [Mirror.Child] { [("issuer", issuer)] }
-}
+extension VerifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

@@ -15,13 +15,11 @@ extension RelyingParty {
             throw .failed(.issuer)
         }
         let unverified = try UnverifiedLogoutToken(
-            text,
-            .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
+            text, .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
         let cache: KeyCache
         let held: KeyCache.Snapshot
         do throws(OIDCError) {
-            let metadata = try await provider(
-                for: nil, clientID: client, correlationID: .random(from: random))
+            let metadata = try await provider(for: nil, clientID: client, correlationID: .random(from: random))
             guard configuration.idTokenRules.allows(unverified.token.algorithm, at: metadata) else {
                 throw OIDCError.failed(.algorithm)
             }

@@ -3,9 +3,7 @@ public import Primitives
 /// Account migration: port tokens, with which a former carrier vouches for a user who moved to another.
 extension RelyingParty {
     /// Reads the port tokens of an ID token, in their order. Nothing is fetched, and no result can be trusted yet.
-    public func read(
-        portTokens: [Secret], for clientID: ClientID
-    ) -> [Result<UnverifiedPortToken, PortTokenRefusal>] {
+    public func read(portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenRefusal>] {
         let requirements = UnverifiedPortToken.Requirements(
             rules: configuration.portTokenRules, idTokenRules: configuration.idTokenRules,
             metadata: configuration.metadataRequirements, clientID: clientID, now: clock.now())
@@ -19,9 +17,7 @@ extension RelyingParty {
     ///
     /// For each of at most ``PortTokenRules/maximumIssuers`` issuers, the OpenID configuration and the keys are fetched
     /// if they are not cached; the keys once more if the token's key is missing or its signature does not verify.
-    public func verify(
-        _ portTokens: [UnverifiedPortToken]
-    ) async -> [Result<VerifiedPortToken, PortTokenRefusal>] {
+    public func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenRefusal>] {
         var issuers: Set<String> = []
         for token in portTokens where issuers.count < configuration.portTokenRules.maximumIssuers {
             issuers.insert(token.issuer)

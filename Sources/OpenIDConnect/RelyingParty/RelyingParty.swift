@@ -45,9 +45,7 @@ public final class RelyingParty: Sendable {
         public var bulkhead = CarrierBulkheadRules()
 
         /// For carriers.
-        public init(discoveryURL: EndpointURL) {
-            discovery = .byNetwork(discoveryURL)
-        }
+        public init(discoveryURL: EndpointURL) { discovery = .byNetwork(discoveryURL) }
 
         /// For one provider without ID tokens.
         /// - Parameter issuer: Names the provider in identities, because its responses do not name it.
@@ -133,8 +131,7 @@ public final class RelyingParty: Sendable {
         let response = try await post(
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
             correlationID)
-        return try TokenResponse(
-            response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
+        return try TokenResponse(response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
     }
 
     /// Sends a token request, once.
@@ -191,8 +188,7 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> UserInfo {
         guard let endpoint = provider.userInfoEndpoint else {
             guard isOfCarriers else { return idToken.attributes }
-            throw OIDCError(
-                .metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
+            throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
         }
         let response = try await get(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,

@@ -63,10 +63,8 @@ public struct ClientKey: Sendable {
     private func signature(over bytes: [UInt8]) throws -> [UInt8] {
         let digest = SHA256.hash(data: bytes)
         switch material {
-        case .rsa(let key):
-            return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
-        case .p256(let key):
-            return Array(try key.signature(for: digest).rawRepresentation)
+        case .rsa(let key): return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
+        case .p256(let key): return Array(try key.signature(for: digest).rawRepresentation)
         }
     }
 }

@@ -11,9 +11,7 @@ public struct CodeVerifier: Sendable, Hashable {
         secret = Secret(text)
     }
 
-    private init(unchecked text: String) {
-        secret = Secret(text)
-    }
+    private init(unchecked text: String) { secret = Secret(text) }
 
     /// A new verifier of 256 random bits: 43 characters.
     public static func random(from source: RandomSource) -> CodeVerifier {
@@ -26,7 +24,5 @@ public struct CodeVerifier: Sendable, Hashable {
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
-    public var challenge: String {
-        Base64URL.encode(secret.sha256)
-    }
+    public var challenge: String { Base64URL.encode(secret.sha256) }
 }

@@ -12,9 +12,7 @@ public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    private init(unchecked text: String) {
-        self.text = text
-    }
+    private init(unchecked text: String) { self.text = text }
 
     /// A new id of 128 random bits, for a client that sent none.
     public static func random(from source: RandomSource) -> CorrelationID {

@@ -31,9 +31,7 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// The period in which a request passed. The end of a request of an earlier period does not count.
-    package struct Ticket: Sendable, Hashable {
-        fileprivate let period: Int
-    }
+    package struct Ticket: Sendable, Hashable { fileprivate let period: Int }
 
     package enum Outcome: Sendable, Hashable {
         case answered
@@ -52,9 +50,7 @@ package struct CircuitBreaker: Sendable {
     private var state = State.closed(failures: 0)
     private var period = 0
 
-    package init(rules: Rules) {
-        self.rules = rules
-    }
+    package init(rules: Rules) { self.rules = rules }
 
     /// Whether there is nothing to remember. A breaker that was open before remembers its period.
     package var isPristine: Bool {
@@ -102,9 +98,7 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// Lets a probe pass once `wait` seconds are over, or when the clock was set back: it might not catch up for long.
-    private mutating func admit(
-        after wait: Int64, since: Timestamp, pause: Int64, _ now: Timestamp
-    ) -> Admission {
+    private mutating func admit(after wait: Int64, since: Timestamp, pause: Int64, _ now: Timestamp) -> Admission {
         let elapsed = now.secondsSinceEpoch - since.secondsSinceEpoch
         guard elapsed < 0 || elapsed >= wait else {
             guard case .open = state else { return .refuse(retryAfter: 1) }

@@ -40,6 +40,4 @@ extension UserEndpoint.Member {
     }
 }
 
-extension ProviderUser: Redacted {
-    public var shown: [Mirror.Child] { [("issuer", issuer)] }
-}
+extension ProviderUser: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

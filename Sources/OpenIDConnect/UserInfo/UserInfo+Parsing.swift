@@ -11,8 +11,7 @@ extension UserInfo {
         guard ProviderResponse.mediaType(response) != "application/jwt" else {
             throw .unusable("The userinfo response is a JWT. Register the client for plain JSON.")
         }
-        guard response.status == 200,
-            let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
+        guard response.status == 200, let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
         else { throw .unusable("The userinfo response is not status 200 with a JSON object.") }
         guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)

@@ -15,8 +15,7 @@ final class Exchange: Sendable {
     let continuation: CheckedContinuation<Outcome, Never>
 
     init(
-        _ request: OutboundRequest, deadline: ContinuousClock.Instant,
-        continuation: CheckedContinuation<Outcome, Never>
+        _ request: OutboundRequest, deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Outcome, Never>
     ) {
         self.request = request
         self.deadline = deadline

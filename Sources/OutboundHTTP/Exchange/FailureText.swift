@@ -10,9 +10,7 @@ final class FailureText {
     }
 
     // The owner must clean up the easy handle before.
-    deinit {
-        buffer.deallocate()
-    }
+    deinit { buffer.deallocate() }
 
     func clear() { buffer[0] = 0 }
 

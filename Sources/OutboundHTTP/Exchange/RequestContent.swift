@@ -3,9 +3,7 @@ struct RequestContent: ~Copyable {
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 1)
     private var count = 0
 
-    deinit {
-        buffer.deallocate()
-    }
+    deinit { buffer.deallocate() }
 
     mutating func hold(_ body: [UInt8]) -> UnsafeMutableRawPointer? {
         if body.count > buffer.count {

@@ -6,9 +6,7 @@ struct RequestFields: ~Copyable {
     private var list: UnsafeMutablePointer<curl_slist>?
     private var fields: [(name: String, value: String)] = []
 
-    deinit {
-        curl_slist_free_all(list)
-    }
+    deinit { curl_slist_free_all(list) }
 
     mutating func set(
         _ wanted: [(name: String, value: String)], on easy: UnsafeMutableRawPointer, host: String

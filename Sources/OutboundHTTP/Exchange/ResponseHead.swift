@@ -62,9 +62,7 @@ package struct ResponseHead: Sendable {
 
     /// Compares case-insensitively; `expected` is in lower case.
     private static func matches(_ name: Slice<UnsafeRawBufferPointer>, _ expected: StaticString) -> Bool {
-        expected.withUTF8Buffer { expected in
-            zip(name, expected).allSatisfy { $0 | 0x20 == $1 }
-        }
+        expected.withUTF8Buffer { expected in zip(name, expected).allSatisfy { $0 | 0x20 == $1 } }
     }
 
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {

@@ -16,9 +16,7 @@ final class Inbox: Sendable {
     private let state = Mutex(State())
     private let multi: MultiHandle
 
-    init(waking multi: MultiHandle) {
-        self.multi = multi
-    }
+    init(waking multi: MultiHandle) { self.multi = multi }
 
     /// Hands a request over. It is finished in any case, after a shutdown with `shutDown`.
     func post(_ exchange: Exchange) {
@@ -80,9 +78,7 @@ extension Inbox {
     }
 
     /// Prevents further wake-ups.
-    func endWaking() {
-        state.withLock { $0.mayWake = false }
-    }
+    func endWaking() { state.withLock { $0.mayWake = false } }
 
     /// Resumes the callers of ``waitForEnd()``.
     func announceEnd() {

@@ -16,9 +16,7 @@ final class MultiHandle: @unchecked Sendable {
         self.multi = multi
         guard ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, keptConnections)) == CURLM_OK,
             ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)) == CURLM_OK
-        else {
-            throw OutboundHTTPStartError(.library, "libcurl refused an option")
-        }
+        else { throw OutboundHTTPStartError(.library, "libcurl refused an option") }
     }
 
     deinit { close() }
@@ -28,9 +26,7 @@ final class MultiHandle: @unchecked Sendable {
         multi = nil
     }
 
-    func wakeUp() {
-        if let multi { curl_multi_wakeup(multi) }
-    }
+    func wakeUp() { if let multi { curl_multi_wakeup(multi) } }
 
     func add(_ easy: UnsafeMutableRawPointer) -> Bool { curl_multi_add_handle(multi, easy) == CURLM_OK }
 
@@ -43,9 +39,7 @@ final class MultiHandle: @unchecked Sendable {
     }
 
     /// Waits until a socket or timer of a transfer is ready, ``wakeUp()`` is called, or the time is over.
-    func poll(milliseconds: Int32) {
-        curl_multi_poll(multi, nil, 0, milliseconds, nil)
-    }
+    func poll(milliseconds: Int32) { curl_multi_poll(multi, nil, 0, milliseconds, nil) }
 
     func nextFinished() -> (easy: UnsafeMutableRawPointer, result: CURLcode)? {
         var result = CURLE_OK

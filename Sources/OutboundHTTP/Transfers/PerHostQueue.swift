@@ -2,9 +2,7 @@
 ///
 /// A value without clock or network. A host without exchanges takes no memory.
 package struct PerHostQueue<Host: Hashable, Waiting> {
-    package enum Admission {
-        case start, wait, overloaded
-    }
+    package enum Admission { case start, wait, overloaded }
 
     private struct Queue {
         var active: Int

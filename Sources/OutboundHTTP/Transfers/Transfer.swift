@@ -39,9 +39,7 @@ final class Transfer {
         }
     }
 
-    deinit {
-        curl_easy_cleanup(easy)
-    }
+    deinit { curl_easy_cleanup(easy) }
 
     /// Takes an exchange and sets the options that differ. On failure the exchange is not taken.
     func prepare(_ exchange: Exchange, now: ContinuousClock.Instant) throws(OutboundError) {

@@ -95,8 +95,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @inlinable
     func isCurrent(_ entry: Entry, at now: Timestamp) -> Bool {
         guard let lifetime else { return true }
-        return entry.since.advanced(bySeconds: -lifetime) <= now
-            && now <= entry.since.advanced(bySeconds: lifetime)
+        return entry.since.advanced(bySeconds: -lifetime) <= now && now <= entry.since.advanced(bySeconds: lifetime)
     }
 
     /// Removes the values that have expired by a time, from the oldest on; the oldest value if there is no time.

@@ -11,9 +11,7 @@ public struct JSONObject: Sendable, Hashable {
     /// In the order of the text.
     public let members: [Member]
 
-    init(_ members: [Member]) {
-        self.members = members
-    }
+    init(_ members: [Member]) { self.members = members }
 
     /// The value of a member; nil if the object has no member of this name. A member that is `null` has the value
     /// `.null`.

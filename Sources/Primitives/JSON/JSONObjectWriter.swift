@@ -95,8 +95,7 @@ public struct JSONObjectWriter: Sendable {
 
     /// Adds an array with an object for each element, which `members` writes.
     public mutating func add<Element>(
-        _ name: StaticString, objects elements: [Element],
-        _ members: (Element, inout JSONObjectWriter) -> Void
+        _ name: StaticString, objects elements: [Element], _ members: (Element, inout JSONObjectWriter) -> Void
     ) {
         begin(name)
         bytes.append(UInt8(ascii: "["))

@@ -85,9 +85,7 @@ struct JSONParser {
         return value
     }
 
-    private mutating func parseWord(
-        _ word: StaticString, as value: JSONValue
-    ) throws(JSONSyntaxError) -> JSONValue {
+    private mutating func parseWord(_ word: StaticString, as value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
         for index in 0..<word.utf8CodeUnitCount {
             guard position < count else { throw error(.unexpectedEnd) }
             guard bytes[position] == word.utf8Start[index] else { throw error(.unexpectedByte) }

@@ -4,9 +4,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public let secondsSinceEpoch: Int64
 
     /// The time so many seconds after 1970-01-01T00:00:00Z.
-    public init(secondsSinceEpoch: Int64) {
-        self.secondsSinceEpoch = secondsSinceEpoch
-    }
+    public init(secondsSinceEpoch: Int64) { self.secondsSinceEpoch = secondsSinceEpoch }
 
     /// Whether the left time is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {

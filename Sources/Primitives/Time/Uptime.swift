@@ -4,9 +4,7 @@ public struct Uptime: Sendable {
     private let read: @Sendable () -> Duration
 
     /// An uptime that a closure reads.
-    public init(_ read: @escaping @Sendable () -> Duration) {
-        self.read = read
-    }
+    public init(_ read: @escaping @Sendable () -> Duration) { self.read = read }
 
     /// The time since the start.
     public func elapsed() -> Duration { read() }

@@ -11,9 +11,7 @@ public struct WallClock: Sendable {
     private let read: @Sendable () -> Timestamp
 
     /// A clock that a closure reads.
-    public init(_ read: @escaping @Sendable () -> Timestamp) {
-        self.read = read
-    }
+    public init(_ read: @escaping @Sendable () -> Timestamp) { self.read = read }
 
     /// The current time.
     public func now() -> Timestamp { read() }

@@ -36,9 +36,7 @@ package struct APIKeys: Sendable {
         entries = hashes.map { ($0, APIGrant()) }
     }
 
-    package init(_ keys: [(hash: TokenHash, grant: APIGrant)]) {
-        entries = keys
-    }
+    package init(_ keys: [(hash: TokenHash, grant: APIGrant)]) { entries = keys }
 
     /// What a key may do; nil if it is unknown. Takes the same time whichever key matches.
     package func grant(for hash: TokenHash) -> APIGrant? {

@@ -4,11 +4,7 @@ import StorageModel
 package struct Caller: Sendable, Hashable {
     let hash: TokenHash
 
-    package init(apiKey: String) {
-        hash = TokenHash(sha256Of: "key " + apiKey)
-    }
+    package init(apiKey: String) { hash = TokenHash(sha256Of: "key " + apiKey) }
 
-    package init(origin: String) {
-        hash = TokenHash(sha256Of: "origin " + origin)
-    }
+    package init(origin: String) { hash = TokenHash(sha256Of: "origin " + origin) }
 }

@@ -102,8 +102,7 @@ extension SignInError {
     static func signInTooOld(_ seconds: Int64) -> SignInError {
         SignInError(
             .insufficientUserAuthentication, .requestDenied,
-            "To add an identity, the user must have signed in within the last \(seconds) seconds. Sign in again first."
-        )
+            "To add an identity, the user must have signed in within the last \(seconds) seconds. Sign in again first.")
     }
 
     static let identityTaken = SignInError(

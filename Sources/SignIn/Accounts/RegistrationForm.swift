@@ -16,9 +16,7 @@ package struct RegistrationForm: Sendable {
     /// The clients whose registrations the caller may complete; nil for all.
     package var clients: Set<String>?
 
-    package init(handle: Secret) {
-        self.handle = handle
-    }
+    package init(handle: Secret) { self.handle = handle }
 }
 
 extension RegistrationForm {

@@ -55,8 +55,7 @@ extension BackchannelAuthentication {
 
     /// Sends a request, and records the id that the carrier gives it.
     func ask(
-        _ context: BackchannelAuthenticationContext, _ request: NewRequest,
-        _ log: inout BackchannelAuthenticationLog
+        _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.request)
         let response: BackchannelAuthenticationResponse

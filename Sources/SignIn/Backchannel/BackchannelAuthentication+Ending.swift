@@ -50,8 +50,7 @@ extension BackchannelAuthentication {
 
     /// Only the first end creates a user: a repeated poll must not bring back a user who was erased since.
     private func newcomers(_ isFirst: Bool) -> SignInRecord.Newcomers {
-        isFirst && !configuration.registration.isRequired
-            ? .welcome(publicID: random.token(bytes: 16)) : .mustRegister
+        isFirst && !configuration.registration.isRequired ? .welcome(publicID: random.token(bytes: 16)) : .mustRegister
     }
 
     private func offer(

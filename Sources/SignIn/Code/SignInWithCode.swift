@@ -46,9 +46,7 @@ package struct SignInWithCode: Sendable {
         }
     }
 
-    private func signIn(
-        _ attempt: SignInAttempt, _ log: inout SignInLog
-    ) async throws(SignInError) -> SignInOutcome {
+    private func signIn(_ attempt: SignInAttempt, _ log: inout SignInLog) async throws(SignInError) -> SignInOutcome {
         switch try await idempotency.begin(attempt.request, &log) {
         case .proceed(let turn): try await signInOnce(attempt, turn, &log)
         case .replay(let outcome, let turn): try await replay(outcome, attempt, turn, &log)
@@ -81,8 +79,7 @@ package struct SignInWithCode: Sendable {
         _ earlier: Idempotency.Outcome, _ attempt: SignInAttempt, _ turn: Idempotency.Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
         switch earlier {
-        case .verified(let verified, _):
-            return try await startSession(verified, attempt, turn, &log)
+        case .verified(let verified, _): return try await startSession(verified, attempt, turn, &log)
         case .signedIn(let session):
             log.begin(.store)
             let tokens = try await sessions.start(

@@ -5,8 +5,7 @@ import StorageModel
 extension SignInError {
     static let clientHasNoKey = SignInError(
         .invalidRequest, .configurationError,
-        "This client_id cannot start sign-ins: the operator must configure a private_key for the client.",
-        fault: .ours)
+        "This client_id cannot start sign-ins: the operator must configure a private_key for the client.", fault: .ours)
 
     static let addressUnknown = SignInError(
         .invalidRequest, .configurationError,
@@ -22,8 +21,7 @@ extension SignInError {
         "The outcome was returned before, and its user was signed out since. Start a new sign-in.")
 
     static let backchannelUnknown = SignInError(
-        .notFound, .invalidRequest,
-        "auth_req_id is unknown or has ended. Start a new sign-in.")
+        .notFound, .invalidRequest, "auth_req_id is unknown or has ended. Start a new sign-in.")
 
     static let backchannelExpired = SignInError(
         .expired, .requestTimeout,
@@ -87,8 +85,7 @@ extension SignInError {
         case .requestTimeout: "The user did not respond in time. Retry this sign-in with POST, or start a new one."
         case .discoveryStateError:
             "The carrier does not know this user. Run carrier discovery again, and check login_hint."
-        case .invalidRequest:
-            "The carrier does not accept the request. Check scope, acr_values, prompt and context."
+        case .invalidRequest: "The carrier does not accept the request. Check scope, acr_values, prompt and context."
         case .configurationError:
             "The carrier does not accept this server's requests. The operator must check the client's registration "
                 + "and private_key."

@@ -13,8 +13,7 @@ extension SignInError {
         let isSpent = error.codeMayBeSpent || codeWasPosted
         let advice =
             advice
-            ?? (isSpent
-                ? "Start again with a new authorization request." : "Send the same request again in a moment.")
+            ?? (isSpent ? "Start again with a new authorization request." : "Send the same request again in a moment.")
         self = Self.mapped(error, discoveryUI, advice)
         check = error.check
         codeMayBeSpent = isSpent
@@ -49,8 +48,7 @@ extension SignInError {
             let demand = error.check.map { "\($0.demand) (\($0.rawValue))" } ?? "The ID token is invalid."
             return SignInError(
                 .invalidIDToken, .unknownError, demand + " Start again with a new authorization request.")
-        case .unusableResponse:
-            return carrierError(.serverError, "The provider's response cannot be used. \(advice)")
+        case .unusableResponse: return carrierError(.serverError, "The provider's response cannot be used. \(advice)")
         case .timedOut:
             return SignInError(
                 .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)", fault: .carrier)

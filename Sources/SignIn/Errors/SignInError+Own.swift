@@ -52,8 +52,7 @@ extension SignInError {
         "The operator does not allow e-mail addresses of this domain. Use another address.")
 
     static let sessionUnknown = SignInError(
-        .invalidToken, .invalidRequest,
-        "The session token is missing, unknown, expired or revoked. Sign in again.")
+        .invalidToken, .invalidRequest, "The session token is missing, unknown, expired or revoked. Sign in again.")
 
     /// Also for other users' sessions, so that guesses learn nothing.
     static let noSuchSession = SignInError(
@@ -90,8 +89,7 @@ extension SignInError {
         fault: .ours, codeMayBeSpent: true)
 
     static let unknownReceipt = SignInError(
-        .invalidToken, .invalidRequest,
-        "This server did not issue the receipt. Do not carry out the transaction.")
+        .invalidToken, .invalidRequest, "This server did not issue the receipt. Do not carry out the transaction.")
 
     static let expiredReceipt = SignInError(
         .invalidToken, .invalidRequest,

@@ -7,8 +7,7 @@ extension SignInError {
 
     static let otherBrowser = SignInError(
         .invalidRequest, .requestDenied,
-        "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on."
-    )
+        "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on.")
 
     static let clientNotNamed = invalidRequest(
         "client_id is missing, and the provider has more than one client. Send client_id.")
@@ -47,8 +46,7 @@ extension SignInError {
         retryAfter: 1, fault: .ours)
 
     static let sessionCodeUnknown = SignInError(
-        .invalidToken, .invalidRequest,
-        "session_id is unknown, was used, or has expired. Start a new sign-in.")
+        .invalidToken, .invalidRequest, "session_id is unknown, was used, or has expired. Start a new sign-in.")
 
     static let sessionCodeVerifierWrong = invalidGrant(
         "code_verifier does not match the code_challenge of the sign-in. Start a new sign-in.")

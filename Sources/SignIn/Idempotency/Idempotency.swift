@@ -173,7 +173,6 @@ struct Idempotency: Sendable {
     /// cancelled: then one of them takes over.
     private func end(_ turn: Turn, _ failure: SignInError) {
         let isShared = failure.codeMayBeSpent || !Task.isCancelled
-        table.end(
-            turn.key, isShared ? .failure(failure) : nil, nonceTakenAt: turn.nonceTakenAt, at: clock.now())
+        table.end(turn.key, isShared ? .failure(failure) : nil, nonceTakenAt: turn.nonceTakenAt, at: clock.now())
     }
 }

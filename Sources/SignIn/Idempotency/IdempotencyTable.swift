@@ -81,9 +81,7 @@ final class IdempotencyTable: Sendable {
             }
         }
 
-        private mutating func repeating(
-            _ entry: Entry<Result>, for key: IdempotencyKey, at now: Timestamp
-        ) -> Result {
+        private mutating func repeating(_ entry: Entry<Result>, for key: IdempotencyKey, at now: Timestamp) -> Result {
             Result { () throws(SignInError) in
                 let outcome = try entry.value.get()
                 var entry = entry

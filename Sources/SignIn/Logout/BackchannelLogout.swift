@@ -82,8 +82,7 @@ package struct BackchannelLogout: Sendable {
 /// Errors of logouts.
 extension SignInError {
     static func logoutTokenRefused(_ check: LogoutTokenCheck) -> SignInError {
-        SignInError(
-            .invalidRequest, .invalidRequest, "\(check.demand) (\(check.rawValue)) Nothing was ended.")
+        SignInError(.invalidRequest, .invalidRequest, "\(check.demand) (\(check.rawValue)) Nothing was ended.")
     }
 
     static let logoutTokenUsed = invalidRequest("The logout token was used before. Send a new one for a new logout.")

@@ -33,9 +33,7 @@ package struct ProviderSignOut: Sendable {
     ///     provider's clients if the client is unknown.
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of another provider's client, and
     ///   for a redirect URI that is not registered.
-    package func exit(
-        by name: String, ofClient clientID: String?, to redirectURI: String
-    ) throws(SignInError) -> Exit {
+    package func exit(by name: String, ofClient clientID: String?, to redirectURI: String) throws(SignInError) -> Exit {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
             throw .unknownProvider
         }
@@ -59,9 +57,7 @@ package struct ProviderSignOut: Sendable {
             else { return Self.end(at: exit.redirectURI) }
             let note = Array((exit.provider + "\n" + exit.redirectURI).utf8)
             guard (try? await oneTimeStore.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil
-            else {
-                return Self.end(at: exit.redirectURI)
-            }
+            else { return Self.end(at: exit.redirectURI) }
             return url.text
         } catch {
             logger.warning(

@@ -116,9 +116,7 @@ struct ProviderGrant: Sendable {
     }
 
     /// Stores new tokens. False if the row was changed or deleted meanwhile.
-    private func keep(
-        _ sealed: SealedTokens, _ serial: Int64, version: Int64
-    ) async throws(SignInError) -> Bool {
+    private func keep(_ sealed: SealedTokens, _ serial: Int64, version: Int64) async throws(SignInError) -> Bool {
         var failure: StorageError?
         for pause in [nil] + Self.pauses.map(Optional.some) {
             if let pause { try? await Task.sleep(for: pause) }

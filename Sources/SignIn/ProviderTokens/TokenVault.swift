@@ -19,9 +19,7 @@ package struct TokenVault: Sendable {
 
     private let keys: [EncryptionKey]
 
-    package init(keys: [EncryptionKey]) {
-        self.keys = keys
-    }
+    package init(keys: [EncryptionKey]) { self.keys = keys }
 
     /// The id of the key that encrypts; nil if there is none.
     package var currentKeyID: String? { keys.first?.id }
@@ -63,9 +61,7 @@ package struct TokenVault: Sendable {
     private func content(of record: ProviderTokenRecord) throws(Failure) -> [UInt8] {
         guard let key = keys.first(where: { $0.id == record.sealed.keyID }) else { throw .unknownKey }
         guard let content = key.key.open(record.sealed.content, boundTo: Self.authenticated(record.binding, key.id))
-        else {
-            throw .unreadable
-        }
+        else { throw .unreadable }
         return content
     }
 

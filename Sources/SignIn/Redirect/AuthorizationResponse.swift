@@ -14,7 +14,5 @@ package struct AuthorizationResponse: Sendable {
     /// The `iss` of the response, if it has one (RFC 9207).
     package var issuer: String?
 
-    package init(provider: String) {
-        self.provider = provider
-    }
+    package init(provider: String) { self.provider = provider }
 }

@@ -56,11 +56,9 @@ struct EncryptedOneTimeStore: Sendable {
     }
 
     /// The hash that finds a record and the function that decrypts it, for a store call that takes it in a transaction.
-    static func opening(
-        _ purpose: Purpose, under handle: Secret
-    ) -> (handle: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?) {
-        (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) })
-    }
+    static func opening(_ purpose: Purpose, under handle: Secret) -> (
+        handle: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?
+    ) { (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) }) }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(

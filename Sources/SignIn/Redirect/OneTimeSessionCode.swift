@@ -65,7 +65,6 @@ extension SignedIn {
         self.init(
             tokens: SessionTokens(
                 token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: expiresIn,
-                refreshExpiresIn: refreshExpiresIn),
-            userID: UserID(user), isNew: isNew, correlationID: correlationID)
+                refreshExpiresIn: refreshExpiresIn), userID: UserID(user), isNew: isNew, correlationID: correlationID)
     }
 }

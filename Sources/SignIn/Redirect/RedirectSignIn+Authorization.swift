@@ -3,9 +3,7 @@ import Primitives
 
 /// Where the browser is sent: to the choice of a carrier, or to the authorization endpoint.
 extension RedirectSignIn {
-    func sendToCarrierChoice(
-        _ pending: PendingRedirect, _ browser: Secret?
-    ) async throws(SignInError) -> RedirectStep {
+    func sendToCarrierChoice(_ pending: PendingRedirect, _ browser: Secret?) async throws(SignInError) -> RedirectStep {
         guard let discoveryUI = configuration.providers[pending.start.provider]?.discoveryUI else {
             throw .networkNotNamed
         }
@@ -41,9 +39,7 @@ extension RedirectSignIn {
         try await authorize(pending, at: Destination(endpoint: url, confirmsNonce: true), browser)
     }
 
-    func discover(
-        _ network: MCCMNC?, for pending: PendingRedirect
-    ) async throws(SignInError) -> ProviderMetadata {
+    func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
         let name = pending.start.provider
         guard let relyingParty = relyingParties[name] else { throw .unknownProvider }
         do throws(OIDCError) {

@@ -18,8 +18,7 @@ extension RedirectSignIn {
             if let error = response.error { throw .refusedAtAuthorization(error) }
             if pending.leg == .carrierChoice {
                 guard let network = response.network else { throw .carrierNotChosen }
-                return try await sendToProvider(
-                    pending, at: network, loginHintToken: response.loginHintToken, browser)
+                return try await sendToProvider(pending, at: network, loginHintToken: response.loginHintToken, browser)
             }
             request = try await self.request(response, pending)
         } catch {
@@ -77,9 +76,7 @@ extension RedirectSignIn {
     }
 
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
-    func refused(
-        _ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()
-    ) -> RedirectStep {
+    func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         var log = SignInLog(pending, times, logger: signIn.logger, observer: signIn.observer)
         log.write(error)
         return .finished(pending.end(.failed(error)))

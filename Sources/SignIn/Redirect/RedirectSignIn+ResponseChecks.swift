@@ -35,8 +35,7 @@ extension RedirectSignIn {
         let provider = try await discover(network, for: pending)
         // A carrier may have several networks: another one is good if it has the same issuer.
         if let network, let named = response.network, named != network {
-            guard let other = try? await discover(named, for: pending),
-                other.issuer.hasSameBytes(as: provider.issuer)
+            guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
             else { throw .issuerMixedUp }
         }
         guard let issuer = response.issuer else {

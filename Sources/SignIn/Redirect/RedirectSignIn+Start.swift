@@ -13,8 +13,7 @@ extension RedirectSignIn {
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
             var pending = PendingRedirect(
-                start: request, clientID: client.id, correlationID: correlationID,
-                browserHash: browser.map(Self.hash))
+                start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
             pending.start.scopes = scopes(of: request, client)
             guard startRate.admits(at: clock.now()) else { throw .tooManyStarts }
             let provider = configuration.providers[request.provider]

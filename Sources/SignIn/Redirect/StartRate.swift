@@ -12,9 +12,7 @@ package final class StartRate: Sendable {
     private let perSecond: Int
     private let window = Mutex<Window?>(nil)
 
-    package init(perSecond: Int = 500) {
-        self.perSecond = perSecond
-    }
+    package init(perSecond: Int = 500) { self.perSecond = perSecond }
 
     package func admits(at now: Timestamp) -> Bool {
         window.withLock { window in

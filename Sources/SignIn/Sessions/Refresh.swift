@@ -88,8 +88,7 @@ package struct Refresh: Sendable {
     /// Nil if another request was faster.
     private func rotate(
         _ found: SessionAndUser, _ shown: PresentedRefreshToken, _ presented: RefreshTokenHashes,
-        _ request: RefreshRequest,
-        _ ticket: SessionCache.Ticket
+        _ request: RefreshRequest, _ ticket: SessionCache.Ticket
     ) async throws(SignInError) -> SessionTokens? {
         let now = clock.now()
         let lifetimes = sessions.lifetimes.of(found.session.clientID)
@@ -102,8 +101,7 @@ package struct Refresh: Sendable {
             successor: .init(
                 tokenHash: TokenHash(sha256Of: successor.token),
                 refreshTokenHash: TokenHash(sha256Of: successor.refreshToken), expiresAt: ends.access,
-                refreshExpiresAt: ends.refresh),
-            last: LastRotation(salt: salt, caller: request.caller.hash),
+                refreshExpiresAt: ends.refresh), last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         // The cache must not keep the old token longer than its grace period.
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }

@@ -55,8 +55,7 @@ final class SessionCache: Sendable {
     /// - Parameter capacity: The most sessions, and the most users, in the cache.
     init(capacity: Int = 4_096) {
         self.capacity = capacity
-        state = Mutex(
-            State(sessions: BoundedCache(capacity: capacity), users: BoundedCache(capacity: capacity)))
+        state = Mutex(State(sessions: BoundedCache(capacity: capacity), users: BoundedCache(capacity: capacity)))
     }
 
     func look(_ token: TokenHash, at now: Timestamp) -> Look {

@@ -36,9 +36,7 @@ extension SignInConfiguration.Lifetimes {
 
     /// When tokens issued now expire: after their own lifetime, the idle time or the absolute lifetime, whichever comes
     /// first.
-    func ends(
-        ofSessionMadeAt creation: Timestamp, at now: Timestamp
-    ) -> (access: Timestamp, refresh: Timestamp) {
+    func ends(ofSessionMadeAt creation: Timestamp, at now: Timestamp) -> (access: Timestamp, refresh: Timestamp) {
         let limit = min(creation.advanced(bySeconds: absolute), now.advanced(bySeconds: idle))
         return (min(now.advanced(bySeconds: access), limit), min(now.advanced(bySeconds: refresh), limit))
     }

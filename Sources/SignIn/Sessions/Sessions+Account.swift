@@ -29,9 +29,7 @@ extension Sessions {
 
     /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
     /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `temporarily_unavailable`.
-    package func unlink(
-        _ id: String, for holder: SessionAndUser, requestID: String
-    ) async throws(SignInError) {
+    package func unlink(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
         defer { forget(user) }

@@ -19,9 +19,7 @@ extension Sessions {
 
     /// Ends one of the user's sessions.
     /// - Throws: `not_found` if the user has no session of this id; `temporarily_unavailable`.
-    package func revoke(
-        _ id: String, for holder: SessionAndUser, requestID: String
-    ) async throws(SignInError) {
+    package func revoke(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
         guard id.utf8.count <= 64, try await revoke(id, of: holder.user.id, recording: event) else {
             throw .noSuchSession
@@ -61,8 +59,7 @@ extension Sessions {
         _ kind: AuditEvent.Kind, _ user: UserID, by actor: AuditEvent.Actor, _ requestID: String,
         _ details: (inout JSONObjectWriter) -> Void
     ) -> AuditEvent {
-        AuditEvent(
-            at: clock.now(), kind, user: user, by: actor, requestID: requestID, details: AuditDetails(details))
+        AuditEvent(at: clock.now(), kind, user: user, by: actor, requestID: requestID, details: AuditDetails(details))
     }
 }
 

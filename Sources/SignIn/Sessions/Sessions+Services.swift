@@ -22,9 +22,7 @@ extension Sessions {
     /// Ends the session of a token of either kind, if there is one (RFC 7009 section 2.2).
     /// - Parameter clients: The clients whose sessions the caller may end; nil for all.
     /// - Throws: `temporarily_unavailable`.
-    package func revoke(
-        _ token: Secret, clients: Set<String>? = nil, requestID: String
-    ) async throws(SignInError) {
+    package func revoke(_ token: Secret, clients: Set<String>? = nil, requestID: String) async throws(SignInError) {
         guard let found = try await holder(of: token), clients?.contains(found.session.clientID) ?? true else { return }
         let event = event(.sessionRevoked, found.user.id, by: .client(found.session.clientID), requestID) {
             $0.add("session_id", found.session.id)

@@ -118,7 +118,7 @@ extension SignInReport.Kind {
         case .signIn: "sign-in"
         case .link: "link"
         case .transaction: "transaction"
-        case .backchannelAuthentication: "server-initiated sign-in"
+        case .backchannelAuthentication: "backchannel authentication"
         }
     }
 }

@@ -50,9 +50,7 @@ package struct AuthorizeTransaction: Sendable {
         }
     }
 
-    private func verify(
-        _ attempt: SignInAttempt, _ log: inout SignInLog
-    ) async throws(SignInError) -> VerifiedIDToken {
+    private func verify(_ attempt: SignInAttempt, _ log: inout SignInLog) async throws(SignInError) -> VerifiedIDToken {
         log.begin(.discovery)
         let carrier = try await attempt.discoverProvider()
         if attempt.client.nonce == .issued {

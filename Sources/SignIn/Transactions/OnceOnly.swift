@@ -19,7 +19,5 @@ final class OnceOnly: Sendable {
     }
 
     /// Notes that something was not done after all.
-    func undo(_ deed: TokenHash) {
-        done.withLock { _ = $0.remove(deed) }
-    }
+    func undo(_ deed: TokenHash) { done.withLock { _ = $0.remove(deed) } }
 }

@@ -62,12 +62,10 @@ extension Receipt {
     init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
         guard text.exposed.utf8.count <= Self.maximumBytes else { return nil }
         let parts = text.exposed.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3,
-            let header = Self.object(parts[0]), let signature = Base64URL.decode(parts[2].utf8),
+        guard parts.count == 3, let header = Self.object(parts[0]), let signature = Base64URL.decode(parts[2].utf8),
             header["alg"]?.string == Self.algorithm, header["typ"]?.string == Self.type, header["crit"] == nil,
             let key = keys.first(where: { $0.id == header["kid"]?.string }),
-            key.verifies(signature, for: Array("\(parts[0]).\(parts[1])".utf8)),
-            let claims = Self.object(parts[1])
+            key.verifies(signature, for: Array("\(parts[0]).\(parts[1])".utf8)), let claims = Self.object(parts[1])
         else { return nil }
         self.init(claims)
     }

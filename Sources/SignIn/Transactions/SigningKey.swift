@@ -35,9 +35,7 @@ struct SigningKey: Sendable {
     private let privateKey: P256.Signing.PrivateKey
 
     /// A new key.
-    init() {
-        self.init(P256.Signing.PrivateKey())
-    }
+    init() { self.init(P256.Signing.PrivateKey()) }
 
     /// The key from its 32 bytes; nil if they are invalid.
     init?(rawRepresentation bytes: [UInt8]) {

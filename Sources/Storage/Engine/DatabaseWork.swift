@@ -27,16 +27,12 @@ final class AwaitedWork<Success: Sendable>: DatabaseWork, @unchecked Sendable {
         self.body = body
     }
 
-    func run(on db: SQLSession) throws {
-        result = try body(db)
-    }
+    func run(on db: SQLSession) throws { result = try body(db) }
 
     func succeed() {
         guard let result else { return fail(StorageError(.unavailable, reason: "the work was never run")) }
         caller.resume(returning: .success(result))
     }
 
-    func fail(_ error: StorageError) {
-        caller.resume(returning: .failure(error))
-    }
+    func fail(_ error: StorageError) { caller.resume(returning: .failure(error)) }
 }

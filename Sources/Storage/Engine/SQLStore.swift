@@ -30,9 +30,7 @@ package final class SQLStore: Sendable {
     /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
     ///   not a database, another program's, or a newer version's, and then it is not changed; `full`.
     /// - Parameter observer: Receives every call as it ends.
-    package convenience init(
-        configuration: SQLiteConfiguration, observer: StoreObserver? = nil
-    ) throws(StorageError) {
+    package convenience init(configuration: SQLiteConfiguration, observer: StoreObserver? = nil) throws(StorageError) {
         self.init(try SQLiteEngine(configuration, StoreHooks(observer: observer)))
     }
 

@@ -31,9 +31,7 @@ extension [UInt8]: SQLValue {
     func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
 }
 
-extension [UInt8]: SQLColumnValue {
-    static var kind: TableShape.Kind { .blob }
-}
+extension [UInt8]: SQLColumnValue { static var kind: TableShape.Kind { .blob } }
 
 extension TokenHash: SQLColumnValue {
     static var kind: TableShape.Kind { .blob }

@@ -53,9 +53,7 @@ package final class WorkQueue: Sendable {
     ) async throws(StorageError) -> Success {
         try await hooks.interceptor?(operation, kind, .before)
         let stopwatch = Stopwatch()
-        let result = await withCheckedContinuation { caller in
-            admit(AwaitedWork(for: caller, body))
-        }
+        let result = await withCheckedContinuation { caller in admit(AwaitedWork(for: caller, body)) }
         if let observer = hooks.observer {
             observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))
         }

@@ -32,9 +32,7 @@ package enum DatabaseLocation: Sendable {
     /// - Parameter name: The database's name in errors.
     /// - Throws: The error of `body`, or ``StorageError``; then nothing was stored. ``UnknownOutcome`` if it is unknown
     ///   whether something was.
-    func alone<Value>(
-        as name: String, _ tables: [TableShape], _ body: (SQLSession) throws -> Value
-    ) throws -> Value {
+    func alone<Value>(as name: String, _ tables: [TableShape], _ body: (SQLSession) throws -> Value) throws -> Value {
         switch self {
         case .sqlite(let sqlite): try Self.alone(with: sqlite, name, body)
         case .postgres(let postgres): try Self.alone(with: postgres, name, tables, body)
@@ -42,9 +40,7 @@ package enum DatabaseLocation: Sendable {
     }
 
     /// It is unknown whether a transaction was stored, because its commit was not confirmed.
-    struct UnknownOutcome: Error {
-        let reason: String
-    }
+    struct UnknownOutcome: Error { let reason: String }
 
     private static func inUse(_ name: String) -> StorageError {
         StorageError(.unavailable, reason: "servers have \(name) open; stop all that use it first")

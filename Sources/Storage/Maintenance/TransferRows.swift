@@ -44,9 +44,7 @@ extension TableShape {
     }
 
     /// Through a cursor, because libpq keeps all rows of a plain SELECT in memory.
-    private func readThroughCursor(
-        on connection: PostgresConnection, _ body: (TransferRows) throws -> Void
-    ) throws {
+    private func readThroughCursor(on connection: PostgresConnection, _ body: (TransferRows) throws -> Void) throws {
         let cursor = "rows_of_\(name)"
         try connection.script("DECLARE \(cursor) NO SCROLL CURSOR FOR SELECT \(columnNames) FROM \(name)")
         while true {
@@ -77,9 +75,7 @@ extension TableShape {
     }
 
     /// SQLite accepts any bytes as a text; PostgreSQL does not.
-    private func text(
-        in query: borrowing CachedStatement, _ position: CInt, _ column: Column
-    ) throws -> String {
+    private func text(in query: borrowing CachedStatement, _ position: CInt, _ column: Column) throws -> String {
         guard let text = query.optionalText(position) else {
             throw StorageError(.corrupt, reason: "a value of \(name).\(column.name) cannot be read")
         }
@@ -106,8 +102,7 @@ extension TableShape {
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
             var arrays = PostgresParameters()
             for index in columns.indices { arrays.add(array: rows.map { $0[index] }, of: columns[index].kind) }
-            _ = try connection.run(
-                "INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(marks))", arrays)
+            _ = try connection.run("INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(marks))", arrays)
         }
     }
 

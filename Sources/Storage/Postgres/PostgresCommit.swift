@@ -89,9 +89,7 @@ enum PostgresCommit {
         private var losses = 0
         private var constraints = 0
 
-        init(isAlone: Bool) {
-            self.isAlone = isAlone
-        }
+        init(isAlone: Bool) { self.isAlone = isAlone }
 
         mutating func permits(another error: any Error) -> Bool {
             guard let error = error as? PostgresError else { return false }

@@ -21,9 +21,7 @@ package final class PostgresConnection {
         self.gate = gate
     }
 
-    deinit {
-        PQfinish(handle)
-    }
+    deinit { PQfinish(handle) }
 
     func close() {
         PQfinish(handle)
@@ -104,8 +102,7 @@ package final class PostgresConnection {
     }
 
     private func unreachable(_ reason: String) -> PostgresError {
-        PostgresError(
-            state: nil, reason: "the PostgreSQL server cannot be reached: \(reason)", endsConnection: true)
+        PostgresError(state: nil, reason: "the PostgreSQL server cannot be reached: \(reason)", endsConnection: true)
     }
 
     /// libpq's message, on one line. It names host, port and user, but no password.
@@ -151,9 +148,7 @@ package final class PostgresConnection {
         return name
     }
 
-    private func run(
-        _ sql: String, _ send: (OpaquePointer) -> CInt
-    ) throws(PostgresError) -> PostgresResult {
+    private func run(_ sql: String, _ send: (OpaquePointer) -> CInt) throws(PostgresError) -> PostgresResult {
         guard let handle, PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(
                 state: nil, reason: "there is no connection to the PostgreSQL server", endsConnection: true)

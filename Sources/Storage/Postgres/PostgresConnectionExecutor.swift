@@ -23,7 +23,5 @@ final class PostgresConnectionExecutor: ConnectionExecutor, @unchecked Sendable 
     }
 
     /// Blocks until it is done.
-    func close() {
-        queue.sync { connection.close() }
-    }
+    func close() { queue.sync { connection.close() } }
 }

@@ -15,9 +15,7 @@ enum PostgresPresence {
         try isGiven("SELECT pg_try_advisory_lock\(lock)", on: connection)
     }
 
-    private static func isGiven(
-        _ sql: String, on connection: PostgresConnection
-    ) throws(PostgresError) -> Bool {
+    private static func isGiven(_ sql: String, on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let result = try connection.run(sql)
         return result.rowCount == 1 && result.bytes(0, 0).first == 1
     }

@@ -5,13 +5,9 @@ import StorageModel
 final class PostgresResult {
     private let handle: OpaquePointer
 
-    init(_ handle: OpaquePointer) {
-        self.handle = handle
-    }
+    init(_ handle: OpaquePointer) { self.handle = handle }
 
-    deinit {
-        PQclear(handle)
-    }
+    deinit { PQclear(handle) }
 
     var rowCount: CInt { PQntuples(handle) }
 
@@ -24,8 +20,7 @@ final class PostgresResult {
 
     /// The bytes of a value; none for NULL.
     func bytes(_ row: CInt, _ column: CInt) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(
-            start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
+        UnsafeRawBufferPointer(start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
     }
 
     /// The failure, if there was one. It contains no value of the statement.

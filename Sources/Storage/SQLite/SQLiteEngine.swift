@@ -59,9 +59,7 @@ private final class SQLiteWriter: ConnectionExecutor {
 private final class SQLiteReader: ConnectionExecutor {
     private let queue: DatabaseQueue
 
-    init(_ queue: DatabaseQueue) {
-        self.queue = queue
-    }
+    init(_ queue: DatabaseQueue) { self.queue = queue }
 
     func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void) {
         queue.asyncWriteWithoutTransaction { db in

@@ -25,10 +25,8 @@ extension StorageError.Code {
     /// See https://www.sqlite.org/rescode.html for what each result says.
     init(_ result: ResultCode) {
         switch result {
-        case .SQLITE_IOERR_READ, .SQLITE_IOERR_LOCK, .SQLITE_IOERR_NOMEM, .SQLITE_IOERR_BLOCKED:
-            self = .unavailable
-        case .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_CORRUPTFS, .SQLITE_IOERR_DATA:
-            self = .corrupt
+        case .SQLITE_IOERR_READ, .SQLITE_IOERR_LOCK, .SQLITE_IOERR_NOMEM, .SQLITE_IOERR_BLOCKED: self = .unavailable
+        case .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_CORRUPTFS, .SQLITE_IOERR_DATA: self = .corrupt
         default: self.init(primary: result.primaryResultCode)
         }
     }

@@ -13,9 +13,7 @@ final class WALCheckpointer: @unchecked Sendable {
     private var pages = 0
     private var triedAt = 0
 
-    init(threshold: Int = 4_000) {
-        self.threshold = threshold
-    }
+    init(threshold: Int = 4_000) { self.threshold = threshold }
 
     /// Observes the length of the connection's log; this turns SQLite's own checkpoints off.
     func observe(_ db: Database) {

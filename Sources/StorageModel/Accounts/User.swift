@@ -4,9 +4,7 @@ package import Primitives
 package struct UserID: Sendable, Hashable {
     package let number: Int64
 
-    package init(_ number: Int64) {
-        self.number = number
-    }
+    package init(_ number: Int64) { self.number = number }
 }
 
 /// The attributes of a user, from the user or the carrier.

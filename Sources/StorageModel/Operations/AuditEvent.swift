@@ -35,9 +35,7 @@ package struct AuditEvent: Sendable, Hashable {
     package struct Kind: Sendable, Hashable, CustomStringConvertible {
         package let name: String
 
-        package init(_ name: String) {
-            self.name = name
-        }
+        package init(_ name: String) { self.name = name }
 
         package var description: String { name }
     }
@@ -57,9 +55,7 @@ package struct AuditEvent: Sendable, Hashable {
         /// A person at the command line, by their account on the operating system.
         package static func operating(_ name: String) -> Actor { Actor(name: "operator:" + name) }
 
-        package init(name: String) {
-            self.name = name
-        }
+        package init(name: String) { self.name = name }
 
         package var description: String { name }
     }
@@ -70,9 +66,7 @@ package struct AuditDetails: Sendable, Hashable, CustomStringConvertible {
     /// The object's text.
     package let json: String
 
-    package init() {
-        json = "{}"
-    }
+    package init() { json = "{}" }
 
     /// - Parameter members: Writes the members, without secrets and subjects.
     package init(_ members: (inout JSONObjectWriter) -> Void) {
@@ -81,9 +75,7 @@ package struct AuditDetails: Sendable, Hashable, CustomStringConvertible {
         json = String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    package init(recorded json: String) {
-        self.json = json
-    }
+    package init(recorded json: String) { self.json = json }
 
     package var description: String { json }
 }

@@ -6,18 +6,14 @@ package protocol SessionStore: Sendable {
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
 
     /// Stores one more session of a user, if the earlier one still exists and no session of the user was ended since.
-    func addSession(
-        _ session: NewSession, besides earlier: GivenSession
-    ) async throws(StorageError) -> SessionAddition
+    func addSession(_ session: NewSession, besides earlier: GivenSession) async throws(StorageError) -> SessionAddition
 
     /// Revokes the session of a token, with its refresh token. False if there was none.
     func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
 
     /// Revokes a user's session by its id, with an audit event.
     /// - Returns: False if the user has no session of this id; then no event is added.
-    func revokeSession(
-        id: String, of user: UserID, recording event: AuditEvent
-    ) async throws(StorageError) -> Bool
+    func revokeSession(id: String, of user: UserID, recording event: AuditEvent) async throws(StorageError) -> Bool
 
     /// Revokes all of a user's sessions but one, with an audit event if there were any. Returns their number.
     func revokeSessions(

@@ -41,9 +41,7 @@ package struct ProviderSession: Sendable, Hashable {
 package struct ProviderSessionHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    package init(_ session: ProviderSession) {
-        bytes = OriginHash.of(session)
-    }
+    package init(_ session: ProviderSession) { bytes = OriginHash.of(session) }
 
     /// From a database column; nil if it is NULL.
     package init?(stored bytes: [UInt8]) {

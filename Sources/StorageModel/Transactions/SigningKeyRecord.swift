@@ -12,9 +12,7 @@ package struct SigningKeyRecord: Sendable, Hashable {
     /// When it may begin to sign. It is published earlier, so that verifiers have it by then.
     package let signsFrom: Timestamp
 
-    package init(
-        id: String, publicKey: [UInt8], privateKey: [UInt8], createdAt: Timestamp, signsFrom: Timestamp
-    ) {
+    package init(id: String, publicKey: [UInt8], privateKey: [UInt8], createdAt: Timestamp, signsFrom: Timestamp) {
         self.id = id
         self.publicKey = publicKey
         self.privateKey = privateKey

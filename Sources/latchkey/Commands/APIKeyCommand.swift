@@ -29,8 +29,7 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
     var name: String
 
     @Option(
-        name: .long,
-        help: "A client whose users and sessions the key gives access to; may be repeated (default: all).")
+        name: .long, help: "A client whose users and sessions the key gives access to; may be repeated (default: all).")
     var client: [String] = []
 
     @Option(name: .long, help: "An origin that requests with the key must come from; may be repeated (default: any).")
@@ -65,8 +64,7 @@ struct ListAPIKeysCommand: AsyncParsableCommand {
 struct RevokeAPIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Revokes a key in the database; a configured key is removed from the configuration."
-    )
+        abstract: "Revokes a key in the database; a configured key is removed from the configuration.")
 
     @OptionGroup var options: ConfigurationOptions
 

@@ -24,8 +24,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     @Option(
         name: .long, help: "Only events since this time: 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 24h or 7d."
-    )
-    var since: String?
+    ) var since: String?
 
     @Option(name: .long, help: "Only events before this time.")
     var until: String?

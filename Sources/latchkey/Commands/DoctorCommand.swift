@@ -20,8 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp(
             "A mobile network whose carrier to check; may be repeated (default: those of zenkey.issuers).",
-            valueName: "digits"))
-    var mccmnc: [String] = []
+            valueName: "digits")) var mccmnc: [String] = []
 
     @Option(name: .long, help: "text for people, json for programs.")
     var format = ReportFormat.text

@@ -70,8 +70,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp(
             "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
-            valueName: "time"))
-    var at: String?
+            valueName: "time")) var at: String?
 
     @Flag(name: .long, help: "Also print the header and all claims, which are personal data.")
     var showClaims = false

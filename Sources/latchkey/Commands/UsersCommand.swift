@@ -66,8 +66,7 @@ struct ShowUserCommand: AsyncParsableCommand {
     var personal = false
 
     func run() async throws {
-        try await runAdminCommand(options) { [user, personal] admin, _ in
-            try await admin.show(user, personal: personal)
+        try await runAdminCommand(options) { [user, personal] admin, _ in try await admin.show(user, personal: personal)
         }
     }
 }

@@ -313,7 +313,7 @@ struct BackchannelAuthenticationTests {
             #expect(answer.error == code)
             #expect(answer.text("correlation_id") == "corr-1")
             let lines = calls.app.log.lines.dropFirst(before).filter {
-                $0.message == "server-initiated sign-in refused" && $0.metadata["outcome"] == code
+                $0.message == "backchannel authentication refused" && $0.metadata["outcome"] == code
             }
             #expect(lines.count == 1, "\(code)")
             #expect(lines.first?.metadata["correlation_id"] == "corr-1")
@@ -692,7 +692,7 @@ struct BackchannelAuthenticationAttackTests {
         calls.app.storeScript.fail(with: StorageError(.unavailable, reason: "x"))
         _ = try await calls.poll(handle)
         let text = calls.app.log.text
-        #expect(text.contains("server-initiated sign-in"))
+        #expect(text.contains("backchannel authentication"))
         for secret in [
             handle, token, session, "HINT", "SUBJECT-", "CARRIER-request", "ACCESS-token", TestApp.apiKey,
         ] { #expect(!text.contains(secret), "\(secret)") }

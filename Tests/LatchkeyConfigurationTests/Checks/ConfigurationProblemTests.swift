@@ -54,8 +54,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "sessions: {access_lifetime: 9223372036854775807d}",
-                "sessions.access_lifetime: the value is out of range; give a duration from 1s to 365d [test.yaml "
-                    + "line 1]"
+                "sessions.access_lifetime: the value is out of range; give a duration from 1s to 365d [test.yaml line "
+                    + "1]"
             ),
             (
                 "sessions: {access_lifetime: 40d}",
@@ -291,8 +291,8 @@ struct ConfigurationProblemTests {
             (
                 "LATCHKEY_API_KEYS", "a key",
                 "api_keys[0]: a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII "
-                    + "character; give a key of letters, digits and other visible ASCII characters, or sha256: and "
-                    + "its hash"
+                    + "character; give a key of letters, digits and other visible ASCII characters, or sha256: and its "
+                    + "hash"
             ),
             (
                 "LATCHKEY_API_KEYS", "sha256:abc",

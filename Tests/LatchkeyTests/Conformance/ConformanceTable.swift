@@ -61,8 +61,8 @@ enum ConformanceTable {
             let count = seen.statuses.count { $0 == status }
             statuses.append(count == 1 ? "\(status)" : "\(count) × \(status)")
         }
-        return "| `\(row.id)` | \(seen.verdict.rawValue) | \(statuses.joined(separator: ", ")) "
-            + "| \(seen.tokenPosts) | \(keyFetches(row, seen)) | \(seen.userInfoCalls) |"
+        return "| `\(row.id)` | \(seen.verdict.rawValue) | \(statuses.joined(separator: ", ")) | \(seen.tokenPosts) | "
+            + "\(keyFetches(row, seen)) | \(seen.userInfoCalls) |"
     }
 
     /// The number, or the upper bound if the number depends on timing.

@@ -63,7 +63,8 @@ import Testing
             let database = DatabaseProbe(path: stage.directory.file("latchkey.db"))
             try database.change(
                 """
-                WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 6000)
+                WITH RECURSIVE numbers (number) AS
+                (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 6000)
                 INSERT INTO users (public_id, name, created_at)
                 SELECT number, '\(restored)' || hex(randomblob(1500)), 0 FROM numbers
                 """)

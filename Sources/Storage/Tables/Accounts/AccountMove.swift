@@ -36,8 +36,7 @@ enum AccountMove {
 
     private static func move(
         _ former: IdentitiesTable.Row, to identity: Identity, _ present: IdentitiesTable.Row?,
-        by ported: PortedIdentity,
-        at now: Timestamp, in db: SQLSession
+        by ported: PortedIdentity, at now: Timestamp, in db: SQLSession
     ) throws -> Int64 {
         let number = try IdentityMovesTable.insert(
             user: former.user, token: ported.token, at: now, arrivingAt: present, in: db)
@@ -102,8 +101,7 @@ extension AccountMove {
         } else {
             try IdentitiesTable.delete(undoable.present, in: db)
         }
-        try IdentitiesTable.update(
-            undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
+        try IdentitiesTable.update(undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
         try IdentityMovesTable.setUndone(number, at: now, in: db)
         let sessions = try SessionsTable.endAll(of: user, in: db)
         try AuditTable.insert(event(undoable, sessions, now, actor, reason), in: db)
@@ -138,11 +136,9 @@ extension AuditEvent.Kind {
 
 extension SQLStore {
     /// The effect of undoing a move of a user. Changes nothing.
-    package func undoableMove(
-        _ number: Int64, of user: UserID
-    ) async throws(StorageError) -> Result<UndoableMove, UndoObstacle> {
-        try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) }
-    }
+    package func undoableMove(_ number: Int64, of user: UserID) async throws(StorageError) -> Result<
+        UndoableMove, UndoObstacle
+    > { try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) } }
 
     /// Undoes a move of a user, and ends the user's sessions.
     package func undoMove(

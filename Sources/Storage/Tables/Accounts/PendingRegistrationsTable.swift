@@ -3,9 +3,7 @@ package import StorageModel
 
 /// The table `pending_registrations`.
 private enum PendingRegistrationsTable {
-    static func registration(
-        _ handle: TokenHash, at now: Timestamp, in db: SQLSession
-    ) throws -> PendingRegistration? {
+    static func registration(_ handle: TokenHash, at now: Timestamp, in db: SQLSession) throws -> PendingRegistration? {
         try db.first(select, handle, now) { row in
             var registration = PendingRegistration(
                 handle: handle, identity: try row.identity(from: 0), clientID: try row.text(2),
@@ -22,8 +20,7 @@ private enum PendingRegistrationsTable {
         INSERT INTO pending_registrations (handle_hash, \(columns)) \
         VALUES (?, ?, ?, ?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?, ?)
         """
-    private static let select =
-        "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?"
+    private static let select = "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?"
 }
 
 extension SQLStore {
@@ -57,10 +54,8 @@ extension SQLStore {
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
                 return .userAlreadyExists
             }
-            let user = try UsersTable.insert(
-                pending.identity, publicID: publicID, profile: profile, at: now, in: db)
-            try SessionsTable.insert(
-                session, for: user.id, by: pending.identity, pending.providerSession, in: db)
+            let user = try UsersTable.insert(pending.identity, publicID: publicID, profile: profile, at: now, in: db)
+            try SessionsTable.insert(session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
             return .registered(user)
         }

@@ -32,8 +32,7 @@ enum ProviderTokensTable {
         _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
         replacing: Bool = true, in db: SQLSession
     ) throws {
-        let binding = TokenBinding(
-            user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
+        let binding = TokenBinding(user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
         let earlier = try db.first(
             selectByIdentity, identity, binding.provider, binding.clientID, read: ProviderTokenRecord.init)
         guard earlier == nil || replacing else { return }
