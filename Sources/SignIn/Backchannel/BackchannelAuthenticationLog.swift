@@ -57,17 +57,17 @@ struct BackchannelAuthenticationLog {
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
         metadata["outcome"] = "ok"
         times.write(to: &metadata, all: nanoseconds)
-        logger.info("server-initiated sign-in", metadata: metadata)
+        logger.info("\(SignInReport.Kind.backchannelAuthentication.event)", metadata: metadata)
     }
 
     consuming func write(_ error: SignInError) {
         let nanoseconds = times.end()
         if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error, nanoseconds) }
-        metadata["outcome"] = "\(error.code.text)"
-        metadata["error_type"] = "\(error.errorType.rawValue)"
+        error.write(to: &metadata)
         times.write(to: &metadata, all: nanoseconds)
-        if let check = error.check { metadata["check"] = "\(check.rawValue)" }
-        logger.log(level: error.fault.logLevel, "server-initiated sign-in refused", metadata: metadata)
+        logger.log(
+            level: error.fault.logLevel, "\(SignInReport.Kind.backchannelAuthentication.event) refused",
+            metadata: metadata)
     }
 
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {

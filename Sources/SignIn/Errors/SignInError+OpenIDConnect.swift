@@ -16,6 +16,7 @@ extension SignInError {
             ?? (isSpent ? "Start again with a new authorization request." : "Send the same request again in a moment.")
         self = Self.mapped(error, discoveryUI, advice)
         check = error.check
+        cause = error.reason
         codeMayBeSpent = isSpent
     }
 

@@ -66,6 +66,8 @@ package struct SignInError: Error, Sendable, Hashable {
     package let description: String
     /// The check of the ID token that failed, if one did.
     package internal(set) var check: IDTokenCheck?
+    /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
+    package internal(set) var cause: String?
     /// Seconds after which to try again; nil if a retry does not help.
     package let retryAfter: Int64?
     /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.

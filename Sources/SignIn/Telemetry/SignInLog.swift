@@ -84,9 +84,7 @@ struct SignInLog {
         guard logger.logLevel <= error.fault.logLevel else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)
-        metadata["outcome"] = "\(error.code.text)"
-        metadata["error_type"] = "\(error.errorType.rawValue)"
-        if let check = error.check { metadata["check"] = "\(check.rawValue)" }
+        error.write(to: &metadata)
         logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
     }
 
@@ -120,6 +118,16 @@ extension SignInReport.Kind {
         case .transaction: "transaction"
         case .backchannelAuthentication: "backchannel authentication"
         }
+    }
+}
+
+extension SignInError {
+    /// Adds what a log line of a refusal says about its cause.
+    func write(to metadata: inout Logger.Metadata) {
+        metadata["outcome"] = "\(code.text)"
+        metadata["error_type"] = "\(errorType.rawValue)"
+        if let check { metadata["check"] = "\(check.rawValue)" }
+        if let cause { metadata["cause"] = "\(cause)" }
     }
 }
 

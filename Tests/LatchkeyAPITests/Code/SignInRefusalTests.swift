@@ -176,4 +176,28 @@ struct SignInRefusalTests {
             #expect(line.metadata[step] != nil)
         }
     }
+
+    @Test(
+        "The log line says what was wrong with a token response",
+        arguments: [
+            ("<html>", "The token endpoint's response is not a JSON object."),
+            (
+                #"{"token_type":"bearer"}"#,
+                "The token endpoint's response has no access_token of visible ASCII characters."
+            ),
+            (
+                #"{"access_token":"a","token_type":"mac"}"#,
+                "The token endpoint's response has a token_type other than Bearer."
+            ),
+            (
+                #"{"access_token":"a","token_type":"bearer"}"#,
+                "The token endpoint's response has no id_token."
+            ),
+        ])
+    func cause(_ response: String, _ cause: String) async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.token = Self.answer(response) }
+        #expect(try await app.signIn().status == 502)
+        #expect(app.log.signIns.map { $0.metadata["cause"] } == ["\(cause)"])
+    }
 }
