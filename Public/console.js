@@ -210,7 +210,7 @@ function linkOutcome() {
   const url = new URL(location.href);
   if (url.searchParams.get("action") !== "link") return null;
   const outcome = Object.fromEntries(url.searchParams);
-  for (const name of ["action", "status", "message", "error", "tracking_id"]) url.searchParams.delete(name);
+  for (const name of ["action", "status", "message", "error", "error_description", "tracking_id"]) url.searchParams.delete(name);
   history.replaceState(history.state, "", url);
   const isOurs = sessionStorage.getItem(LINKING) !== null;
   sessionStorage.removeItem(LINKING);
@@ -264,9 +264,7 @@ async function begin() {
   try {
     await signedIn(news);
     if (linked?.status === "success") tell("You can now sign in this way, too.");
-    if (linked?.status === "failure") {
-      complain($("methods"), { error: linked.error, error_description: linked.message, error_type: "requestDenied" });
-    }
+    if (linked?.status === "failure") complain($("methods"), { ...linked, error_type: "requestDenied" });
   } catch (error) {
     if (error.error === "invalid_api_key") signedOut("");
     else if (error.status !== 401) complain($("sign-in"), error);

@@ -240,7 +240,8 @@ export class Latchkey {
   async #finish(outcome, { verifier, trackingId }) {
     if (outcome.status === "failure") {
       throw new LatchkeyError({
-        error: outcome.error ?? "unknown_error", error_description: outcome.message,
+        error: outcome.error ?? "unknown_error", error_description: outcome.error_description,
+        message: outcome.message,
         error_type: outcome.error === "access_denied" ? "requestDenied" : undefined,
       });
     }
@@ -367,6 +368,7 @@ function takeOutcome() {
   const outcome = {};
   for (const name of [
     "action", "status", "tracking_id", "session_id", "state_key", "identifier", "message", "error",
+    "error_description",
   ]) {
     if (searchParams.has(name)) outcome[name] = searchParams.get(name);
     searchParams.delete(name);

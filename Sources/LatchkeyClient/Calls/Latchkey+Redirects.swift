@@ -87,9 +87,11 @@ extension Latchkey {
                 attributes: Profile(email.map { [.email: $0] } ?? [:]), missing: [], expiresAt: nil)
             throw error
         case "failure":
-            throw LatchkeyError(
-                LatchkeyError.Code(rawValue: items["error"] ?? "unknown_error"), items["message"] ?? "",
+            var error = LatchkeyError(
+                LatchkeyError.Code(rawValue: items["error"] ?? "unknown_error"), items["error_description"] ?? "",
                 kind: items["error"] == "access_denied" ? .requestDenied : .unknownError)
+            error.userMessage = items["message"]
+            throw error
         default: throw .foreignCallback
         }
     }

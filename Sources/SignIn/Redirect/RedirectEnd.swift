@@ -33,8 +33,8 @@ package struct RedirectEnd: Sendable {
             ]
         case .failed(let error):
             [
-                action, ("status", "failure"), ("message", error.description),
-                ("error", error.code.text),
+                action, ("status", "failure"), ("message", UserMessage.text(error.code.text, error.errorType)),
+                ("error", error.code.text), ("error_description", error.description),
             ]
         }
     }

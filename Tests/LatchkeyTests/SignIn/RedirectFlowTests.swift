@@ -223,6 +223,8 @@ import Testing
                 #expect(done.status == 303)
                 #expect(done.location.hasPrefix(uri + "?action=login&status=failure&message="))
                 #expect(done.parameters["error"] == row.error)
+                let (message, description) = (done.parameters["message"], done.parameters["error_description"])
+                #expect(message != nil && description != nil && message != description, "one text for each reader")
                 #expect(done.parameters["session_id"] == nil)
                 #expect(browser.cookies["127.0.0.1:\(harness.app.port)"]?["latchkey_session"] == nil)
             }

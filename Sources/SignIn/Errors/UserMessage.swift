@@ -1,9 +1,7 @@
-package import SignIn
-
-/// What an error answer says to the person who uses the app: short, and without technical terms.
+/// The text of an error for the person who uses the app: short, and without technical terms.
 package enum UserMessage {
     /// - Parameters:
-    ///   - code: The `error` of the answer.
+    ///   - code: The `error` of the response.
     ///   - type: Decides where the code alone says nothing to a person.
     package static func text(_ code: String, _ type: ErrorType) -> String {
         switch code {
