@@ -7,7 +7,8 @@ import Synchronization
 /// ```swift
 /// let carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
 /// let tokens = try await relyingParty.exchange(code: code, …, provider: carrier, correlationID: correlation)
-/// let user = try await relyingParty.validate(idToken: tokens.idToken, expecting: expectation, provider: carrier)
+/// guard let idToken = tokens.idToken else { … }  // only providers without ID tokens, such as OAuth 2.0 ones
+/// let user = try await relyingParty.validate(idToken: idToken, expecting: expectation, provider: carrier)
 /// // user.issuer and user.subject identify the user.
 /// ```
 ///

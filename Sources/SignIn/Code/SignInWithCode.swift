@@ -29,7 +29,7 @@ package struct SignInWithCode: Sendable {
     ///
     /// A retry of the same request within the retry window gets a new session of the same user. The carrier is not
     /// asked again, even if another instance did the first sign-in: a code is posted once.
-    /// - Throws: ``SignInError`` with the code of contract section 1 for what was wrong: with the request, with the
+    /// - Throws: ``SignInError`` with the code of docs/errors.md for what was wrong: with the request, with the
     ///   carrier's response (naming the check that failed), or with the store.
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
@@ -139,6 +139,7 @@ package struct SignInWithCode: Sendable {
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))
+        // Nil: the store has created no session. The user must register, has signed out since, or was moved.
         guard let signedIn else {
             switch try await migration.status(of: verified.identity) {
             case .unknown where configuration.registration.isRequired: break
@@ -151,6 +152,7 @@ package struct SignInWithCode: Sendable {
         }
         if signedIn.wasMoved { log.movedAccount() }
         sessions.remember(issued, of: signedIn.user, ticket)
+        // `given` is the session that the stored record gives to retries, also at other instances.
         idempotency.finish(turn, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
         return .signedIn(
             SignedIn(
@@ -190,6 +192,7 @@ extension SignInWithCode {
                 (outcome, _) = try await idempotency.finish(turn, error, &log)
             }
         }
+        // A link never ends with a session: its idempotency key differs from that of a sign-in.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
         return verified
     }
@@ -200,6 +203,6 @@ extension SignInWithCode {
         return provider.kind
     }
 
-    /// How many requests wait for the same sign-in under way.
+    /// How many requests wait for an identical one, over all sign-ins.
     package var waitingCount: Int { idempotency.waiterCount }
 }

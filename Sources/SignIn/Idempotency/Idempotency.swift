@@ -6,7 +6,7 @@ import StorageModel
 ///
 /// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the
 /// outcome. What this process did is in memory. What another instance did, or this one before a restart, is in the
-/// store. Both forget it after the retry window (contract section 2).
+/// store. Both forget it after the retry window (``SignInConfiguration/Lifetimes/retryWindow``).
 struct Idempotency: Sendable {
     /// What a code brought, as far as a retry depends on it.
     enum Outcome: Sendable {

@@ -63,7 +63,7 @@ package struct Refresh: Sendable {
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
                 sessions.counts.refreshedAgain.count()
-                // The refresh token outlived the session by as much as when it was made, a few seconds ago.
+                // The tokens were issued seconds ago: their ends are computed again from the stored session.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
                 let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)

@@ -2,9 +2,13 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Sessions that were read or created lately, so that most requests of a signed-in app need no database.
+/// The sessions that were read or created recently, so that most requests of a signed-in app need no database.
 ///
-/// An entry is used for five seconds. So long can a revocation by another process stay unnoticed, unless the store
+/// One mutex protects the whole cache; it is never held while the store is read. Concurrent misses each read the store:
+/// a read is one indexed look-up, and cheaper than making the requests wait for each other. Unknown tokens are not
+/// cached.
+///
+/// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the store
 /// announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way cannot put
 /// the session back (see ``Ticket``).
 final class SessionCache: Sendable {
@@ -41,8 +45,8 @@ final class SessionCache: Sendable {
 
     private struct State {
         var sessions: BoundedCache<TokenHash, Entry>
-        /// Apart from the sessions, so that with one user all their sessions go; those that stay behind have another
-        /// version than the user when he comes back.
+        /// Separate from the sessions, so that removing one user invalidates all of the user's sessions. Entries of those
+        /// sessions keep the removed user's version, and do not match the user who is cached later.
         var users: BoundedCache<UserID, VersionedUser>
         var removals: UInt64 = 0
         var hits: UInt64 = 0

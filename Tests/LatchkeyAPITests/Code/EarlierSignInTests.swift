@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Retries of a sign-in at a process that does not have it in memory (contract section 2): at another instance, or
+/// Retries of a sign-in at a process that does not have it in memory: at another instance, or
 /// after a restart.
 @Suite("The same sign-in sent to another instance, or after a restart", .timeLimit(.minutes(1)))
 struct EarlierSignInTests {

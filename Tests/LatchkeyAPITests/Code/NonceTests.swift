@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Nonces that the server issues (contract section 2).
+/// Nonces that the server issues.
 @Suite("An issued nonce")
 struct NonceTests {
     private func nonce(_ app: TestApp) async throws -> String {

@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Registration where it is required (contract section 3).
+/// Registration where it is required.
 @Suite("A registration")
 struct RegistrationTests {
     private static var rules: RegistrationRules {

@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Retries of a sign-in (contract section 2).
+/// Retries of a sign-in.
 @Suite("The same sign-in sent again")
 struct RetryTests {
     @Test("starts another session of the same user with one token request")

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A user's own account: `PATCH` and `DELETE /users/me`, `/users/me/identities` (contract section 4).
+/// A user's own account: `PATCH` and `DELETE /users/me`, `/users/me/identities`.
 @Suite("A user's account")
 struct AccountTests {
     @Test("is edited: fields that are sent change, null and empty clear, the rest stays")

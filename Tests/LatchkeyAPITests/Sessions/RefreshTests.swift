@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// `POST /auth/token` (contract section 4), for users and for thieves.
+/// `POST /auth/token`, for users and for thieves.
 @Suite("A refresh")
 struct RefreshTests {
     @Test("issues new tokens for the same session")

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// `GET /users/me/sessions` and the related calls (contract section 4).
+/// `GET /users/me/sessions` and the related calls.
 @Suite("A user's sessions")
 struct SessionListTests {
     private func ids(_ app: TestApp, _ token: String) async throws -> [String] {

@@ -6,7 +6,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Sessions and the account (contract section 4), and the session cache.
+/// Sessions and the account, and the session cache.
 @Suite("A session")
 struct SessionTests {
     @Test("returns its user, and reads the store only every five seconds")

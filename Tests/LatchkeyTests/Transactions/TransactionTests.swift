@@ -6,7 +6,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// The approval of a transaction (contract section 8), over real sockets and against simulated carriers.
+/// The approval of a transaction, over real sockets and against simulated carriers.
 @Suite(.serialized) struct TransactionTests {
     @Test("A user approves a transaction, and the receipt proves it to a reader of the published keys")
     func approved() async throws {
