@@ -8,9 +8,9 @@ import Synchronization
 /// a read is one indexed look-up, and cheaper than making the requests wait for each other. Unknown tokens are not
 /// cached.
 ///
-/// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the store
-/// announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way cannot put
-/// the session back (see ``Ticket``).
+/// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
+/// store announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way
+/// cannot put the session back (see ``Ticket``).
 final class SessionCache: Sendable {
     /// How long an entry is used, in seconds.
     static let freshness: Int64 = 5
@@ -45,8 +45,8 @@ final class SessionCache: Sendable {
 
     private struct State {
         var sessions: BoundedCache<TokenHash, Entry>
-        /// Separate from the sessions, so that removing one user invalidates all of the user's sessions. Entries of those
-        /// sessions keep the removed user's version, and do not match the user who is cached later.
+        /// Separate from the sessions, so that removing one user invalidates all of the user's sessions. Entries of
+        /// those sessions keep the removed user's version, and do not match the user who is cached later.
         var users: BoundedCache<UserID, VersionedUser>
         var removals: UInt64 = 0
         var hits: UInt64 = 0
