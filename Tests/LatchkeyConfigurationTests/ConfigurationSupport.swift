@@ -1,13 +1,13 @@
 import LatchkeyConfiguration
 
-/// What a test configuration needs so that nothing is missing for serving.
+/// The settings that serving requires.
 let needed = [
     "LATCHKEY_API_KEYS": "sha256:" + String(repeating: "0f", count: 32),
     "LATCHKEY_ZENKEY_DISCOVERY_URL": "https://discovery.example.com/.well-known/openid_configuration",
     "LATCHKEY_ZENKEY_CLIENTS": "ccid-1:environment-secret",
 ]
 
-/// Files that are only in memory.
+/// Files in memory.
 func files(_ texts: [String: String], readableByAll: Bool = false) -> FileReader {
     FileReader { (path, limit) throws(FileReader.Failure) in
         guard let text = texts[path] else { throw .notFound }
@@ -16,7 +16,7 @@ func files(_ texts: [String: String], readableByAll: Bool = false) -> FileReader
     }
 }
 
-/// Loads a file's text, `test.yaml`, under an environment.
+/// Loads a text as the file `test.yaml`, with an environment.
 func load(
     _ text: String = "", environment: [String: String] = needed, files others: [String: String] = [:],
     readableByAll: Bool = false, purpose: ConfigurationLoader.Purpose = .serve
@@ -26,7 +26,7 @@ func load(
     return try loader.load(file: "test.yaml", environment: environment, purpose: purpose)
 }
 
-/// The problems a text and an environment have, one line each.
+/// The problems of a text and an environment, one line each.
 func problems(
     _ text: String = "", environment: [String: String] = needed, files: [String: String] = [:],
     purpose: ConfigurationLoader.Purpose = .serve
@@ -40,7 +40,7 @@ func problems(
 }
 
 extension Dictionary<String, String> {
-    /// With one more variable, or without it.
+    /// With a variable set, or removed if nil.
     func with(_ name: String, _ value: String?) -> [String: String] {
         var copy = self
         copy[name] = value

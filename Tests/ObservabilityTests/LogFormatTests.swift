@@ -11,13 +11,13 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("A line for people has time, level, message and metadata")
+    @Test("A text line has time, level, message and metadata")
     func text() {
         let text = line(.text, "signed in", [("carrier", "310010")])
         #expect(text == "2026-11-21T01:02:03Z warn signed in carrier=310010")
     }
 
-    @Test("A line for programs is one JSON object")
+    @Test("A JSON line is one object")
     func json() {
         #expect(
             line(.json, "signed in", [("carrier", "310010")])
@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    @Test("Nothing in a message or in metadata makes a second line", arguments: LogFormat.allCases)
+    @Test("A message or metadata cannot start a second line", arguments: LogFormat.allCases)
     func injection(format: LogFormat) {
         let text = line(format, "a\nb\u{1B}[2J", [("x", "1\r\nlevel=error"), ("time", "0")])
         #expect(!text.utf8.contains(UInt8(ascii: "\n")))
@@ -34,7 +34,7 @@ import Testing
         #expect(!text.utf8.contains(0x1B))
     }
 
-    @Test("A value with spaces or quotation marks stands between quotation marks")
+    @Test("A value that is empty, or has spaces or quotation marks, is quoted")
     func quoting() {
         #expect(line(.text, "m", [("a", "b c"), ("d", "e\"f"), ("g", "")]).hasSuffix(#" m a="b c" d="e'f" g="""#))
     }

@@ -16,7 +16,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("Lines come out in order, each with its line feed")
+    @Test("Lines are written in order, each with its line feed")
     func order() {
         let (reader, writer) = pipe()
         let sink = LogSink(descriptor: writer)
@@ -27,10 +27,10 @@ import Testing
         close(reader)
     }
 
-    @Test("What does not fit is dropped and counted, and nobody waits")
+    @Test("Lines beyond the capacity are dropped and counted, without blocking the writer")
     func dropping() async {
         let (reader, writer) = pipe()
-        // Larger than any pipe's buffer, so that the queue is held up until the reader reads.
+        // Larger than any pipe's buffer, so that the queue blocks until the reader reads.
         let sink = LogSink(descriptor: writer, capacity: 400_000)
         let line = [UInt8](repeating: UInt8(ascii: "x"), count: 999)
         for _ in 0..<5000 { sink.write(line) }
@@ -46,7 +46,7 @@ import Testing
         #expect(text.utf8.count < 2_000_000)
     }
 
-    @Test("What a reader that is gone cannot take is forgotten, and the next reader gets what comes after")
+    @Test("Lines for a closed pipe are dropped, and the next reader gets later lines")
     func brokenPipe() {
         signal(SIGPIPE, SIG_IGN)
         let (reader, writer) = pipe()
@@ -65,7 +65,7 @@ import Testing
     }
 }
 
-/// A thread of the C library, so that a test that blocks holds up nobody else.
+/// A thread of the C library, so that a blocking test does not block other tests.
 private enum Thread {
     static func detach(_ body: @escaping @Sendable () -> Void) {
         final class Box {

@@ -6,7 +6,7 @@ import Primitives
 import Testing
 
 @Suite struct LogThresholdTests {
-    @Test("A threshold is what it was set to", arguments: Logger.Level.allCases.map { Optional($0) } + [nil])
+    @Test("A threshold has the level that was set", arguments: Logger.Level.allCases.map { Optional($0) } + [nil])
     func level(level: Logger.Level?) {
         let threshold = LogThreshold(.info)
         threshold.level = level
@@ -14,7 +14,7 @@ import Testing
         #expect(LogThreshold(level).level == level)
     }
 
-    @Test("Loggers that share a threshold, and copies of them, follow it; one with a level of its own does not")
+    @Test("Loggers and their copies follow a shared threshold, unless they have their own level")
     func shared() {
         let threshold = LogThreshold(.warning)
         let logger = Logger(label: "test") { label in
@@ -29,7 +29,7 @@ import Testing
         #expect([logger.logLevel, copy.logLevel, own.logLevel] == [.debug, .debug, .error])
     }
 
-    @Test("Where nothing is to be logged, not even what is critical is")
+    @Test("With logging off, even critical messages are dropped")
     func off() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "latchkey-log-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: file) }

@@ -6,7 +6,7 @@ import Testing
 
 /// `trace_id` in log lines.
 @Suite struct LogTraceTests {
-    @Test("A line that is written for a request of a trace has its id; any other has none")
+    @Test("A line within a trace has the trace id, and any other line has none")
     func traceID() throws {
         var ends: [Int32] = [0, 0]
         #expect(Glibc.pipe(&ends) == 0)

@@ -1,7 +1,7 @@
 import Observability
 import Testing
 
-/// Metrics as they are written for Prometheus.
+/// Metrics in Prometheus' text format.
 @Suite struct MetricsTests {
     private static let colours = LabelValues("colour", ["red", "green", "other"], "what it looks like")
     private static let sizes = LabelValues("size", ["s", "l"], "how large it is")
@@ -12,7 +12,7 @@ import Testing
         return String(decoding: registry.page(), as: UTF8.self)
     }
 
-    @Test("A counter without labels is there from the start, one with labels when it has counted")
+    @Test("A counter without labels is shown from the start, and one with labels once it has counted")
     func counters() {
         let plain = Counter("a_total", "Things.")
         let split = Counter("b_total", "Others.", by: [Self.colours, Self.sizes])
@@ -34,7 +34,7 @@ import Testing
         #expect(split.value(at: 1, 0) == 2)
     }
 
-    @Test("A place that no value has counts as the last", arguments: [3, 99, Int.max])
+    @Test("An index out of range counts as the nearest label value", arguments: [3, 99, Int.max])
     func beyond(place: Int) {
         let counter = Counter("a_total", "Things.", by: [Self.colours])
         counter.add(at: place)
@@ -46,7 +46,7 @@ import Testing
         #expect(counter.value(at: 0) == 1)
     }
 
-    @Test("A histogram has all that is no longer than each bound, the sum in seconds, and how many there were")
+    @Test("A histogram has cumulative buckets, the sum in seconds, and the count")
     func histograms() {
         let histogram = Histogram("a_seconds", "Times.", bounds: [1_000_000, 2_000_000_000])
         for nanoseconds: UInt64 in [1_000_000, 1_000_001, 2_000_000_000, 3_500_000_000] {
@@ -66,7 +66,7 @@ import Testing
         #expect(histogram.total() == (4, 5_502_000_001))
     }
 
-    @Test("Rows are made as they are met, so many and no more; the rest counts as other")
+    @Test("Rows are created on first use up to the capacity, and further keys count as other")
     func rows() {
         let template = RowTemplate(
             "a_total", .counter, "Things.", rows: [.init("carrier", "whose")], by: [Self.sizes])
@@ -89,7 +89,7 @@ import Testing
                 """)
     }
 
-    @Test("What would end a line or a value stands escaped")
+    @Test("Characters that would end a line or a value are escaped")
     func escaping() {
         let metric = SampledMetric(
             MetricDescription("a", .gauge, "One \\ two\nthree \"four\".", labels: [.init("text", "any")])
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "Numbers are written as the format has them",
+        "Numbers have the form that the format requires",
         arguments: [
             (0.0, "0"), (1, "1"), (-2, "-2"), (0.25, "0.25"), (1e300, "1e+300"), (.infinity, "+Inf"),
             (-.infinity, "-Inf"),
@@ -111,14 +111,14 @@ import Testing
         #expect(MetricsPage.text(number) == text)
     }
 
-    @Test("A name stands once, and families in the order of their names")
+    @Test("Each name occurs once, and families are sorted by name")
     func registry() {
         let registry = MetricsRegistry()
         registry.add([Counter("b_total", "First."), Counter("b_total", "Second."), Counter("a_total", "Third.")])
         #expect(registry.descriptions.map(\.help) == ["Third.", "First."])
     }
 
-    @Test("Counts of many threads at once are all there")
+    @Test("No count of concurrent tasks is lost")
     func threads() async {
         let counter = Counter("a_total", "Things.", by: [Self.sizes])
         let histogram = Histogram("a_seconds", "Times.")
@@ -137,9 +137,9 @@ import Testing
     }
 }
 
-/// What the system knows of the process.
+/// The metrics of the process itself.
 @Suite struct ProcessFiguresTests {
-    @Test("The fields of proc_pid_stat(5) are read also where the program's name is hostile")
+    @Test("The fields of proc_pid_stat(5) are read even if the program's name has parentheses and spaces")
     func fields() throws {
         let stat =
             "1234 (a) b (c) S 1 1234 1234 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 5000 123456789 42 "
@@ -154,13 +154,13 @@ import Testing
     }
 
     @Test(
-        "What is no such text gives no figures",
+        "A malformed text gives no figures",
         arguments: ["", "1 (a", "1 (a) S 1", "1 (a) S x x x x x x x x x x x x x x x x x x x x x x"])
     func broken(stat: String) {
         #expect(ProcessFigures(stat: stat, bootTime: 0, ticksPerSecond: 100, pageBytes: 4096) == nil)
     }
 
-    @Test("This very process has figures")
+    @Test("The running process has figures")
     func now() throws {
         let figures = try #require(ProcessFigures.now())
         #expect(figures.residentBytes > 1_000_000)

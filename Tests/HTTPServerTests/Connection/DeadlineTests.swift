@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// The clock is set by hand. All limits differ, so that none can hide another.
+/// Uses a manual clock. All limits differ, so that none can hide another.
 @Suite("Deadlines of a connection")
 struct DeadlineTests {
     private static let timeouts: ServerTimeouts = {
@@ -19,12 +19,12 @@ struct DeadlineTests {
 
     private static func time(_ duration: Duration) -> MonotonicTime { MachineDriver.start.advanced(by: duration) }
 
-    /// What bytes have to be followed by within a time, and what happens otherwise.
+    /// Received bytes, the time for the next ones, and the result when it passes.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let pieces: [String]
         let seconds: Int
-        /// Nil where the connection is closed without an answer.
+        /// Nil if the connection is closed without a response.
         let refusal: RequestError?
 
         init(_ name: String, _ pieces: [String], _ seconds: Int, _ refusal: RequestError?) {

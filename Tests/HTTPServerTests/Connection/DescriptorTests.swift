@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Each in a process of its own, because descriptors and their limit belong to the whole process.
+/// Each test runs in its own process, because descriptors and their limit belong to the whole process.
 @Suite("Descriptors", .serialized)
 struct DescriptorTests {
     @Test("Two thousand connections leak no descriptor")
@@ -27,7 +27,7 @@ struct DescriptorTests {
                         await client.close()
                     }
                 }
-                // A connection that was reset may still wait to be accepted, and is closed only after that.
+                // A connection that was reset may still wait to be accepted, and is closed only afterwards.
                 let end = ContinuousClock.now.advanced(by: .seconds(10))
                 while Descriptors.open().count != before, ContinuousClock.now < end { await Task.yield() }
                 #expect(Descriptors.open().count == before)
@@ -53,7 +53,7 @@ struct DescriptorTests {
                     _ = try await client.readUntil("first\r\n")
                     if number % 4 == 0 { await client.reset() } else { await client.close() }
                 }
-                // What timers need is opened with the first of them, and kept.
+                // The first timers open descriptors, which stay open.
                 for number in 0..<4 { try await watch(number) }
                 #expect(try await live.reachesConnectionCount(0))
                 let before = Descriptors.open().count
@@ -76,7 +76,7 @@ struct DescriptorTests {
                 let early = try await live.connect()
                 try await early.send(request("GET /early"))
                 #expect(try await early.readResponse().status == 200)
-                // The late client's socket is the last descriptor there is: accepting it fails.
+                // The late client's socket takes the last descriptor: accepting it fails.
                 Descriptors.setLimit((Descriptors.open().max() ?? 0) + 20)
                 let filling = Descriptors.takeAll(leaving: 1)
                 #expect(filling.count > 1)
@@ -119,7 +119,7 @@ private enum Descriptors {
         setrlimit(kind, &limit)
     }
 
-    /// Takes descriptors until there are no more, and gives some back.
+    /// Opens descriptors until there are no more, and closes some.
     static func takeAll(leaving count: Int) -> [Int32] {
         var taken: [Int32] = []
         while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }

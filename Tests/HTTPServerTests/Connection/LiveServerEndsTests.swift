@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension LiveServerTests {
-    /// How connections and the server itself come to an end.
+    /// The ends of connections and of the server.
     @Suite("Ends", .serialized)
     struct Ends {
         @Test(
@@ -17,10 +17,10 @@ extension LiveServerTests {
             ])
         func halfClose(_ text: String) async throws {
             try await LiveServer.run { live in
-                // More than once, because the end may reach the server with the bytes or after them.
+                // Repeated, because the end may reach the server with the bytes or after them.
                 for number in 0..<20 {
                     let client = try await live.connect()
-                    // Every second time on a connection that the server knows already.
+                    // Every second time on a connection that has served a request.
                     if number % 2 == 1 {
                         try await client.send(request("GET /known"))
                         _ = try await client.readResponse()

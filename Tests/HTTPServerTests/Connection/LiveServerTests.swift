@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What only sockets can show. Short deadlines are the server's; the tests ask only that things end within ten seconds.
+/// Behaviour that only sockets show. The server has short deadlines; the tests wait up to ten seconds.
 @Suite("A server on sockets", .serialized)
 struct LiveServerTests {
-    // MARK: Answers
+    // MARK: Responses
 
     @Test("A connection serves several requests, in HTTP/1.1 and with keep-alive in HTTP/1.0")
     func keepAlive() async throws {
@@ -43,7 +43,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("A thousand pipelined requests are answered in order")
+    @Test("A thousand pipelined requests get their responses in order")
     func pipelining() async throws {
         try await LiveServer.run { live in
             let requests = (0..<999).map { request("GET /\($0)") }.joined()
@@ -52,7 +52,7 @@ struct LiveServerTests {
         }
     }
 
-    @Test("Pipelined requests with suspending handlers are answered in order")
+    @Test("Pipelined requests with suspending handlers get their responses in order")
     func pipelinedWaiting() async throws {
         let handler: Handler = { request in
             await Task.yield()
@@ -261,9 +261,9 @@ struct LiveServerTests {
         }
     }
 
-    // MARK: Large answers
+    // MARK: Large responses
 
-    /// Larger than what the buffers of a socket take.
+    /// Larger than the buffers of a socket.
     private static let largeBody: [UInt8] = {
         var body = (0..<251).map { UInt8($0) }
         while body.count < 6 << 20 { body += body }

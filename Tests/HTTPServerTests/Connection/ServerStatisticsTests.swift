@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a server counts of itself.
+/// The server's own counts.
 @Suite struct ServerStatisticsTests {
     @Test("Open, refused and accepted connections and refused requests are counted")
     func counts() async throws {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Answers that are made as time goes on.
+/// Streamed responses.
 @Suite struct StreamTests {
     private static func streaming(_ produce: @escaping ResponseProducer) -> Handler {
         { request in
@@ -96,7 +96,7 @@ import Testing
             try await client.send(wire("GET /stream HTTP/1.0\r\nHost: a\r\n\r\n"))
             _ = try await client.readUntil("\r\n\r\n")
             try await client.waitForBytes(8 * size)
-            // The sockets take some MiB at the most; this is twelve.
+            // The sockets buffer a few MiB at most; this is twelve.
             #expect(made.load(ordering: .relaxed) < pieces)
             let content = try await client.readUntilClosed()
             #expect(content.count == pieces * size)
@@ -136,7 +136,7 @@ import Testing
         let refusals = Atomic(0)
         let size = 16 << 20
         let handler = Self.streaming { writer in
-            // More than the sockets take, so that the first one waits for the reader.
+            // More than the sockets buffer, so that the first write waits for the reader.
             let content = [UInt8](repeating: 0x61, count: size)
             await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<2 { group.addTask { (try? await writer.write(content)) != nil } }
@@ -170,8 +170,8 @@ import Testing
             let client = try await live.connect()
             try await client.send(Self.request)
             _ = try await client.readUntil("first\r\n")
-            // Until another connection, begun now, has been closed for being idle: the ticks are the same loop's or
-            // older.
+            // Waits until connections that begin now have been closed as idle, so that the stream's timeouts would have
+            // passed, too.
             for _ in 0..<4 {
                 let other = try await live.connect()
                 _ = try await other.readUntilClosed()
@@ -205,7 +205,7 @@ import Testing
         let handler = Self.streaming { writer in
             try await writer.write(Array("first".utf8))
             try? await Task.sleep(for: .seconds(600))
-            // Too late.
+            // The stream has ended.
             try? await writer.write(Array("more".utf8))
         }
         try await LiveServer.run(handler: handler) { live in
@@ -295,9 +295,9 @@ import Testing
             await gate.pass()
             try await writer.write([UInt8](repeating: 0x61, count: 1 << 20))
         }
-        try await TLSStage.run(handler: handler) { stage in
+        try await TLSHarness.run(handler: handler) { harness in
             gate.open()
-            let said = try await stage.python(
+            let said = try await harness.python(
                 """
                 client = connect()
                 client.sendall(request("/stream"))

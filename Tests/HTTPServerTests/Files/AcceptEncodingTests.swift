@@ -15,7 +15,7 @@ struct AcceptEncodingTests {
         (["identity;q=0, br"], .none), (["identity, *;q=0"], .plain), (["*;q=0, identity;q=0.5"], .plain),
         (["identity;q=0.5, gzip;q=0.4"], .plain), (["identity;q=0.5, gzip;q=0.5"], .gzip),
         (["identity, *;q=0.5"], .plain), (["gzip;q=0.1"], .gzip),
-        // What cannot be read asks for nothing.
+        // A malformed field selects no coding.
         (["gzip;q=2"], .plain), (["gzip;q=1.001"], .plain), (["gzip;q=0.1234"], .plain), (["gzip;q=-1"], .plain),
         (["gzip;q="], .plain), (["gzip;q"], .plain), (["gzip;x=1"], .plain), (["gz ip"], .plain), ([";q=1"], .plain),
         (["gzip;q=.5"], .plain), (["identity;q=0, gzip;q=x"], .plain),

@@ -29,7 +29,7 @@ struct ResponseCompressionTests {
     }
 
     @Test(
-        "A large text is compressed, has Vary, and a tag of its own",
+        "A large text is compressed, and has Vary and its own tag",
         arguments: [
             HTTPRequest.Method.get, .head,
         ])

@@ -16,7 +16,7 @@ struct StaticFilesTests {
         ".well-known/.hidden": "SECRET", "docs/.well-known/x.json": "SECRET", "empty.txt": "",
     ]
 
-    /// A folder beside a secret, and what serves the folder. The files are old, so that their contents are kept.
+    /// A folder beside a secret, and its server. The files are old, so that their contents are cached.
     private struct Site {
         let directory: TemporaryDirectory
         let files: StaticFiles
@@ -131,7 +131,7 @@ struct StaticFilesTests {
         #expect(ResponseCompressionTests.unzipped(coded.body) == Self.style)
         #expect(coded.headers[.eTag] != plain.headers[.eTag])
         #expect(coded.headers[.vary] == "Accept-Encoding")
-        // Not worth it.
+        // Compression is not worthwhile.
         for name in ["/noise.png", "/data.bin", "/"] {
             let small = try #require(try await site.get(name, [.acceptEncoding: "gzip"]))
             #expect(small.headers[.contentEncoding] == nil && small.headers[.vary] == "Accept-Encoding")
@@ -169,7 +169,7 @@ struct StaticFilesTests {
         let tag = try #require(try await site.get("/data.bin")).headers[.eTag]
         #expect(try await site.get("/data.bin")?.headers[.eTag] == tag)
         for _ in 0..<3 {
-            // Of the same length, and in the same second.
+            // The same length, in the same second.
             try site.write("9876543210", as: "data.bin")
             #expect(text(try await site.get("/data.bin")) == "9876543210")
             #expect(try await site.get("/data.bin")?.headers[.eTag] != tag)
@@ -191,14 +191,14 @@ struct StaticFilesTests {
 
     static let date = "Tue, 14 Nov 2023 22:13:20 GMT"
 
-    /// `TAG` in a request's fields is the file's tag.
+    /// `TAG` in a request's fields stands for the file's tag.
     static let conditions: [(HTTPFields, Int)] = [
         ([.ifNoneMatch: "TAG"], 304), ([.ifNoneMatch: "W/TAG"], 304), ([.ifNoneMatch: "\"x\", TAG"], 304),
         ([.ifNoneMatch: "*"], 304), ([.ifNoneMatch: "\"x\""], 200), ([.ifNoneMatch: "TA"], 200),
         ([.ifNoneMatch: "\"x\",,W/\"y\", TAG"], 304), ([.ifNoneMatch: ""], 200),
         ([.ifModifiedSince: date], 304), ([.ifModifiedSince: "Tue, 14 Nov 2023 22:13:19 GMT"], 200),
         ([.ifModifiedSince: "Tue, 14 Nov 2023 22:13:21 GMT"], 304), ([.ifModifiedSince: "yesterday"], 200),
-        // The tag counts, and the date does not.
+        // The tag takes precedence over the date.
         ([.ifNoneMatch: "\"x\"", .ifModifiedSince: date], 200),
         ([.ifNoneMatch: "TAG", .ifModifiedSince: "Thu, 01 Jan 1970 00:00:00 GMT"], 304),
     ]
@@ -238,7 +238,7 @@ struct StaticFilesTests {
         return filled
     }
 
-    /// Of ten bytes; nil where the range does not count.
+    /// Ranges of ten bytes; nil if the range is ignored.
     static let ranges: [(String, String?)] = [
         ("bytes=0-0", "0"), ("bytes=0-9", "0123456789"), ("bytes=2-4", "234"), ("bytes=7-", "789"),
         ("bytes=-3", "789"), ("bytes=5-99", "56789"), ("bytes=-99", "0123456789"), ("Bytes= 2-3 ", "23"),
@@ -291,7 +291,7 @@ struct StaticFilesTests {
         try site.write("0123456789", as: "data.bin", at: site.now)
         let date = try #require(try await site.get("/data.bin")).headers[.lastModified] ?? ""
         #expect(try await site.get("/data.bin", [.range: "bytes=0-1", .ifRange: date])?.status == .ok)
-        // Nor is a date told that is to come.
+        // A future date is not sent.
         try site.write("0123456789", as: "data.bin", at: site.now + 3600)
         #expect(try await site.get("/data.bin")?.headers[.lastModified] == date)
     }
@@ -351,10 +351,10 @@ struct StaticFilesTests {
         #expect(cache.byteCount == 20)
         for number in 0..<10 { cache.keep(content(0), of: "\(number)", versions(0)) }
         #expect(cache.count == 4)
-        // Written just now: the clock of the file system may not have moved on.
+        // Written just now: the file system's clock may not have advanced.
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))
         #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 1003, nanoseconds: 0)))
-        // Said to be of the future: another write would say otherwise.
+        // Dated in the future: another write would have another date.
         #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 900, nanoseconds: 0)))
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 998, nanoseconds: 0)))
     }

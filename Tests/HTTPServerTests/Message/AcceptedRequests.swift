@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// Bytes that must be taken, and for what.
+/// Bytes that must be accepted, and the requests in them.
 struct AcceptedRequest: Sendable, CustomTestStringConvertible {
     typealias Handled = MachineDriver.Handled
 

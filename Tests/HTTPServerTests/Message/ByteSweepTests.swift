@@ -1,16 +1,16 @@
 import HTTPServer
 import Testing
 
-/// One place of a request into which every byte there is gets put, one after the other.
+/// A position in a request that is filled with every byte in turn.
 struct SweptPlace: Sendable, CustomTestStringConvertible {
     let name: String
     let before: String
     let after: String
-    /// The bytes that make the whole a good request; by RFC 9110 and RFC 9112, and written down apart from the parser.
+    /// The bytes that make a valid request by RFC 9110 and RFC 9112, listed independently of the parser.
     let good: Set<UInt8>
-    /// The bytes after which more has to come.
+    /// The bytes after which the request is incomplete.
     var waits: Set<UInt8> = []
-    /// The bytes that end the request early, so that what follows them is refused.
+    /// The bytes that end the request early, so that the rest is refused.
     var ends: Set<UInt8> = []
 
     var testDescription: String { name }

@@ -1,11 +1,11 @@
 import HTTPServer
 import Testing
 
-/// Mutations of valid requests from a seeded generator: whatever comes, the machine neither traps nor depends on how
-/// the bytes are cut.
+/// Mutations of valid requests from a seeded generator: the machine neither traps nor depends on how the bytes are
+/// cut.
 @Suite("Mutated requests", .serialized)
 struct FramingFuzzTests {
-    /// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
+    /// SplitMix64 (Steele, Lea, Flood 2014): small and reproducible.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
 
@@ -69,7 +69,7 @@ struct FramingFuzzTests {
         var refused = 0
         var handled = 0
         for iteration in 0..<5_000 {
-            // The tests that wait for sockets are to get their turns.
+            // Lets the tests that wait for sockets run.
             if iteration % 50 == 0 { await Task.yield() }
             let original = FramingFuzzTests.seeds[iteration % FramingFuzzTests.seeds.count]
             let bytes = FramingFuzzTests.mutate(original, with: &random)
@@ -85,7 +85,7 @@ struct FramingFuzzTests {
             if whole.refusal != nil { refused += 1 }
             handled += whole.handled.count
         }
-        // Both must be common, or the mutations would show nothing.
+        // Both results must be common, or the mutations would test nothing.
         #expect(refused > 1_000)
         #expect(handled > 1_000)
     }

@@ -2,10 +2,10 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-// One case after the other, so that the tests that wait for sockets get their turns.
+// One case after the other, so that the tests that wait for sockets can run.
 @Suite("Framing of requests", .serialized)
 struct FramingTests {
-    /// Ways to cut bytes: not at all, after each byte, and once at each place. Long messages are cut at fewer places.
+    /// Ways to cut bytes: not at all, after each byte, and once at each position. Long messages have fewer cuts.
     private static func allCuts(of bytes: [UInt8]) -> [[Int]] {
         let step = bytes.count < 600 ? 1 : bytes.count / 50
         let eachByte = bytes.count < 20_000 ? [Array(1..<max(2, bytes.count))] : []
@@ -54,7 +54,7 @@ struct FramingTests {
 
     @Test("Every rule has a request that it refuses", arguments: RequestError.allCases)
     func everyRuleIsReached(_ error: RequestError) {
-        /// Reached by time and by number: see the tests of deadlines and of the limiter.
+        /// Depends on more than one request: see the tests of deadlines, of the limiter and of TLS.
         let reachedElsewhere: Set<RequestError> = [
             .headerTimeout, .bodyTimeout, .tooManyConnections, .tooManyConnectionsOfAddress,
             .plainHTTPOnTLS,

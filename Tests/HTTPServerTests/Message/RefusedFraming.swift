@@ -237,7 +237,7 @@ extension RefusedRequest {
                 .expectation)
         ]
 
-    /// Beyond the sizes that a server allows if it is told nothing else.
+    /// Beyond the default limits of sizes.
     static let limits: [RefusedRequest] = [
         .init("a long target", request("GET /" + String(repeating: "a", count: 8192)), .requestLineTooLong),
         .init("a long target without an end", "GET /" + String(repeating: "a", count: 9000), .requestLineTooLong),
@@ -299,7 +299,7 @@ extension RefusedRequest {
             request("POST /", "Content-Length: 5", "Expect: 100-continue"), .incomplete, ends: true),
     ]
 
-    /// A valid request is answered; what follows it is refused, and nothing after that is taken for a request.
+    /// A valid request gets a response, the bytes after it are refused, and nothing later is read as a request.
     static let pipelines: [RefusedRequest] = [
         .init(
             "garbage after a request", request("GET /a", then: "\0\u{1}\u{2}\r\n\r\n" + smuggled), .method,

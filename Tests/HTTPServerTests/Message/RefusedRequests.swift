@@ -1,12 +1,12 @@
 import HTTPServer
 import Testing
 
-/// Bytes that must be refused, and by which rule.
+/// Bytes that must be refused, and the rule.
 struct RefusedRequest: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
     let error: RequestError
-    /// How many valid requests come before the refused one.
+    /// The number of valid requests before the refused one.
     let handledBefore: Int
     /// Whether the client ends its side after the bytes.
     let ends: Bool
@@ -25,7 +25,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
         requestLines + targets + lineEnds + fields + hosts + lengths + codings + chunks + trailers + expectations
         + contentCodings + limits + ends + pipelines
 
-    /// A request after which nothing may be taken for another one.
+    /// A request after which nothing may be read as another request.
     static let smuggled = "GET /smuggled HTTP/1.1\r\nHost: example.com\r\n\r\n"
 
     static let requestLines: [RefusedRequest] = [

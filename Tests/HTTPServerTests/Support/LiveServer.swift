@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import TestSupport
 
-/// A server on a port of its own, for the time of one test.
+/// A server on its own port, for one test.
 struct LiveServer {
     let server: Server
     let port: UInt16
@@ -36,7 +36,7 @@ struct LiveServer {
 
     static let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Answers with method, path and content.
+    /// Responds with method, path and content.
     static let echo: Handler = { request in
         let content = String(decoding: request.body, as: UTF8.self)
         return Response(
@@ -47,14 +47,14 @@ struct LiveServer {
         try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes)
     }
 
-    /// Sends text on a new connection, and returns the answers until the server closes.
+    /// Sends text on a new connection, and returns the responses until the server closes.
     func answers(to text: String, inPiecesOf size: Int? = nil) async throws -> [RawClient.Response] {
         let client = try await connect()
         try await client.send(wire(text), inPiecesOf: size)
         return try RawClient.Response.parseAll(await client.readUntilClosed())
     }
 
-    /// Whether the server gets to have so many connections, before patience is over.
+    /// Whether the server reaches a number of connections in time.
     func reachesConnectionCount(_ count: Int) async throws -> Bool {
         do {
             try await until { server.connectionCount == count }
@@ -65,7 +65,7 @@ struct LiveServer {
     }
 }
 
-/// Holds tasks up until it is opened.
+/// Holds tasks until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

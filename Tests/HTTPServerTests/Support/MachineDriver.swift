@@ -1,14 +1,14 @@
 import HTTPServer
 import HTTPTypes
 
-/// Takes bytes through a ``ConnectionMachine`` as a connection would whose handler answers at once.
+/// Passes bytes to a ``ConnectionMachine`` like a connection whose handler responds at once.
 struct MachineDriver {
     struct Handled: Hashable {
         var method: String
         var path: String
         var query: String?
         var body: [UInt8]
-        /// Whether the answer would say that the connection closes.
+        /// Whether the response would announce the end of the connection.
         var closes: Bool
     }
 
@@ -68,7 +68,7 @@ struct MachineDriver {
         }
     }
 
-    /// What becomes of bytes that come in pieces of which each ends at one of the cuts.
+    /// The outcome of bytes that arrive in pieces, each of which ends at one of the cuts.
     static func outcome(
         of bytes: [UInt8], cutAt cuts: some Sequence<Int>, thenEnd ends: Bool = false,
         limits: ServerLimits = ServerLimits()

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// KeyUpdates in a row (RFC 8446 section 4.6.3): each costs the server new keys, and the client next to nothing.
+/// KeyUpdates in a row (RFC 8446 section 4.6.3): each costs the server new keys, and the client almost nothing.
 @Suite("TLS: messages after the handshake", .serialized)
 struct KeyUpdateTests {
-    /// What a client that sends messages of the handshake after it sees. It has `client()`, `updates(count, asking)`,
-    /// `ask(path)` and `answer()`; what it does goes out in one piece with `flush()`.
+    /// The program of a client that sends messages after the handshake. It defines `client()`,
+    /// `updates(count, asking)`, `ask(path)` and `answer()`; `flush()` sends the bytes in one piece.
     private static let prelude = """
         import ctypes, socket, sys
         ssl, crypto = ctypes.CDLL("libssl.so.3"), ctypes.CDLL("libcrypto.so.3")
@@ -76,10 +76,10 @@ struct KeyUpdateTests {
             ),
         ])
     func inARow(_ program: String, _ expected: String) async throws {
-        try await TLSStage.run { stage in
-            let said = try await stage.program(Self.prelude + program)
+        try await TLSHarness.run { harness in
+            let said = try await harness.program(Self.prelude + program)
             #expect(said == expected)
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 }

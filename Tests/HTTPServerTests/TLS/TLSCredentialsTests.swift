@@ -7,29 +7,29 @@ import Testing
 @Suite("TLS credentials")
 struct TLSCredentialsTests {
     static let rows: [(String, TLSCredentials, TLSError.Code?)] = [
-        ("a chain and its key", TLSStage.credentials(), nil),
-        ("an expired one: the operator's to know", TLSStage.credentials(chain: TLSTexts.expired), nil),
-        ("clients' authorities", TLSStage.credentials(clients: .required), nil),
-        ("nothing", TLSStage.credentials(chain: ""), .certificateUnreadable),
-        ("no PEM", TLSStage.credentials(chain: "certificate"), .certificateUnreadable),
-        ("a key for a certificate", TLSStage.credentials(chain: TLSTexts.key), .certificateUnreadable),
+        ("a chain and its key", TLSHarness.credentials(), nil),
+        ("an expired one: the operator's to know", TLSHarness.credentials(chain: TLSTexts.expired), nil),
+        ("clients' authorities", TLSHarness.credentials(clients: .required), nil),
+        ("nothing", TLSHarness.credentials(chain: ""), .certificateUnreadable),
+        ("no PEM", TLSHarness.credentials(chain: "certificate"), .certificateUnreadable),
+        ("a key for a certificate", TLSHarness.credentials(chain: TLSTexts.key), .certificateUnreadable),
         (
-            "a damaged certificate", TLSStage.credentials(chain: damaged(TLSTexts.chain, after: 60)),
+            "a damaged certificate", TLSHarness.credentials(chain: damaged(TLSTexts.chain, after: 60)),
             .certificateUnreadable
         ),
         (
-            "a damaged second one", TLSStage.credentials(chain: damaged(TLSTexts.chain, after: 900)),
+            "a damaged second one", TLSHarness.credentials(chain: damaged(TLSTexts.chain, after: 900)),
             .certificateUnreadable
         ),
         (
-            "a weak one", TLSStage.credentials(chain: TLSTexts.weakChain, key: TLSTexts.weakKey), .certificateRefused
+            "a weak one", TLSHarness.credentials(chain: TLSTexts.weakChain, key: TLSTexts.weakKey), .certificateRefused
         ),
-        ("no key", TLSStage.credentials(key: ""), .keyUnreadable),
-        ("a certificate for a key", TLSStage.credentials(key: TLSTexts.chain), .keyUnreadable),
-        ("a damaged key", TLSStage.credentials(key: damaged(TLSTexts.key, after: 60)), .keyUnreadable),
-        ("a key under a passphrase", TLSStage.credentials(key: TLSTexts.encryptedKey), .keyEncrypted),
-        ("another's key", TLSStage.credentials(key: TLSTexts.otherKey), .keyMismatch),
-        ("a key of another kind", TLSStage.credentials(key: TLSTexts.weakKey), .keyMismatch),
+        ("no key", TLSHarness.credentials(key: ""), .keyUnreadable),
+        ("a certificate for a key", TLSHarness.credentials(key: TLSTexts.chain), .keyUnreadable),
+        ("a damaged key", TLSHarness.credentials(key: damaged(TLSTexts.key, after: 60)), .keyUnreadable),
+        ("a key under a passphrase", TLSHarness.credentials(key: TLSTexts.encryptedKey), .keyEncrypted),
+        ("another's key", TLSHarness.credentials(key: TLSTexts.otherKey), .keyMismatch),
+        ("a key of another kind", TLSHarness.credentials(key: TLSTexts.weakKey), .keyMismatch),
         ("no authorities", authorities("", .optional), .authoritiesUnreadable),
         ("authorities that are none", authorities(TLSTexts.key, .required), .authoritiesUnreadable),
         ("authorities without client certificates", authorities("", .none), nil),
@@ -42,7 +42,7 @@ struct TLSCredentialsTests {
     }
 
     private static func authorities(_ text: String, _ clients: TLSCredentials.Clients) -> TLSCredentials {
-        var credentials = TLSStage.credentials(clients: clients)
+        var credentials = TLSHarness.credentials(clients: clients)
         credentials.clientAuthorities = Array(text.utf8)
         return credentials
     }
@@ -61,7 +61,7 @@ struct TLSCredentialsTests {
 
     @Test("The dates of the first certificate are shown, the key is not")
     func told() throws {
-        let credentials = TLSStage.credentials()
+        let credentials = TLSHarness.credentials()
         let validity = try ServerTLS(credentials).validity
         #expect(UTCTime.text(validity.lowerBound) == "2020-01-01T00:00:00Z")
         #expect(UTCTime.text(validity.upperBound) == "2120-01-01T00:00:00Z")
@@ -84,7 +84,7 @@ struct HandshakeLimitTests {
         #expect(cut.numbers == [])
         let fourth = limit.enter(at: start.advanced(by: .seconds(1))) { cut.note(4) }
         #expect(fourth != nil && cut.numbers == [1] && limit.count == 2)
-        // It has been forgotten already.
+        // The first handshake was cut and is no longer counted.
         limit.leave(first)
         #expect(limit.count == 2)
         #expect(limit.enter(at: start.advanced(by: .milliseconds(1499))) { cut.note(5) } == nil)

@@ -8,8 +8,8 @@ import Testing
 struct TLSTests {
     @Test("TLS 1.2 and 1.3 work, with forward secrecy and authenticated encryption", arguments: ["1_2", "1_3"])
     func versions(_ version: String) async throws {
-        try await TLSStage.run { stage in
-            let said = try await stage.python(
+        try await TLSHarness.run { harness in
+            let said = try await harness.python(
                 """
                 c = connect(least=ssl.TLSVersion.TLSv\(version), most=ssl.TLSVersion.TLSv\(version))
                 c.sendall(request("/here"))
@@ -23,39 +23,39 @@ struct TLSTests {
 
     @Test("Older versions and weaker ciphers are refused with an alert")
     func refusedVersions() async throws {
-        try await TLSStage.run { stage in
+        try await TLSHarness.run { harness in
             for version in ["TLSv1", "TLSv1_1"] {
-                let said = try await stage.python(
+                let said = try await harness.python(
                     "v = ssl.TLSVersion.\(version)\nprint(failure(lambda: connect(least=v, most=v)))")
                 #expect(said == "TLSV1 ALERT PROTOCOL VERSION")
             }
             for cipher in ["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "AES128-GCM-SHA256", "NULL"] {
-                let ending = try await stage.openssl("-tls1_2 -cipher \(cipher):@SECLEVEL=0")
+                let ending = try await harness.openssl("-tls1_2 -cipher \(cipher):@SECLEVEL=0")
                 #expect(ending.status != 0, "\(cipher)")
             }
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
     @Test("ALPN selects http/1.1 if offered, and other protocols alone get an alert")
     func protocols() async throws {
-        try await TLSStage.run { stage in
-            let said = try await stage.python(
+        try await TLSHarness.run { harness in
+            let said = try await harness.python(
                 """
                 print(connect(alpn=["h2", "http/1.1"]).selected_alpn_protocol())
                 print(connect().selected_alpn_protocol())
                 print(failure(lambda: connect(alpn=["h2"])))
                 """)
             #expect(said == "http/1.1\nNone\nTLSV1 ALERT NO APPLICATION PROTOCOL")
-            let curl = try await stage.curl("-w", " %{http_version} %{ssl_verify_result}", path: "/curl")
+            let curl = try await harness.curl("-w", " %{http_version} %{ssl_verify_result}", path: "/curl")
             #expect(curl.output == "GET /curl  1.1 0")
         }
     }
 
     @Test("A connection serves several requests, in one piece or one byte per record")
     func requestsInARow() async throws {
-        try await TLSStage.run { stage in
-            let said = try await stage.python(
+        try await TLSHarness.run { harness in
+            let said = try await harness.python(
                 """
                 c = connect()
                 c.sendall(request("/1"))
@@ -76,8 +76,8 @@ struct TLSTests {
     func large(_ version: String) async throws {
         var limits = ServerLimits()
         limits.bodyBytes = 8 << 20
-        try await TLSStage.run(limits: limits) { stage in
-            let said = try await stage.python(
+        try await TLSHarness.run(limits: limits) { harness in
+            let said = try await harness.python(
                 """
                 c = connect(room=65536, least=ssl.TLSVersion.TLSv\(version), most=ssl.TLSVersion.TLSv\(version))
                 body = bytes(65 + n % 26 for n in range(3000000))
@@ -90,13 +90,13 @@ struct TLSTests {
         }
     }
 
-    @Test("close_notify answers a client that closes, and one that idles too long")
+    @Test("The server sends close_notify to a client that closes, and to one that idles too long")
     func ends() async throws {
         var timeouts = ServerTimeouts()
         timeouts.idle = .milliseconds(300)
         timeouts.header = .milliseconds(300)
-        try await TLSStage.run(timeouts: timeouts) { stage in
-            let said = try await stage.python(
+        try await TLSHarness.run(timeouts: timeouts) { harness in
+            let said = try await harness.python(
                 """
                 c = connect()
                 c.sendall(request("/"))
@@ -111,16 +111,16 @@ struct TLSTests {
                 print(answer(c)[:3], c.recv(1))
                 """)
             #expect(said == "200 GET / \nended\nb''\n408 b''")
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
     @Test("A client that resets leaks nothing")
     func reset() async throws {
-        try await TLSStage.run(handler: { _ in
+        try await TLSHarness.run(handler: { _ in
             Response(status: .ok, headers: [:], body: [UInt8](repeating: 65, count: 6 << 20))
-        }) { stage in
-            let said = try await stage.python(
+        }) { harness in
+            let said = try await harness.python(
                 """
                 import struct
                 for part in [b"", b"GET / HT", request("/")]:
@@ -133,11 +133,11 @@ struct TLSTests {
                 print("done")
                 """)
             #expect(said == "done")
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
-    /// What a client shows, whether certificates are required, and what comes of it.
+    /// Whether certificates are requested, the client's certificate, and the response; nil if the client is refused.
     static let shown: [(TLSCredentials.Clients, String, String?)] = [
         (.none, "None", "200 -"), (.none, "'good.pem'", "200 -"),
         (.optional, "None", "200 -"), (.optional, "'good.pem'", "200 CN=service-1"), (.optional, "'bad.pem'", nil),
@@ -153,9 +153,9 @@ struct TLSTests {
                 status: isWhole ? .ok : .internalServerError, contentType: "text/plain",
                 text: certificate?.subject ?? "-")
         }
-        try await TLSStage.run(clients: clients, handler: handler) { stage in
+        try await TLSHarness.run(clients: clients, handler: handler) { harness in
             for version in ["1_2", "1_3"] {
-                let said = try await stage.python(
+                let said = try await harness.python(
                     """
                     def ask():
                         v = ssl.TLSVersion.TLSv\(version)
@@ -174,15 +174,15 @@ struct TLSTests {
                     #expect(told.contains(said), "\(version): \(said)")
                 }
             }
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
     @Test("TLS sessions are resumed, also with client certificates")
     func resumption() async throws {
-        try await TLSStage.run(clients: .required) { stage in
+        try await TLSHarness.run(clients: .required) { harness in
             for version in ["1_2", "1_3"] {
-                let said = try await stage.python(
+                let said = try await harness.python(
                     """
                     v = ssl.TLSVersion.TLSv\(version)
                     using = context(least=v, most=v, show="good.pem")
@@ -208,8 +208,8 @@ struct TLSTests {
             }
             return try await LiveServer.echo(request)
         }
-        try await TLSStage.run(handler: handler) { stage in
-            async let said = stage.python(
+        try await TLSHarness.run(handler: handler) { harness in
+            async let said = harness.python(
                 """
                 def name(c):
                     return c.getpeercert()["subject"][0][0][1]
@@ -224,8 +224,8 @@ struct TLSTests {
                     print(answer(c))
                 """)
             await arrived.pass()
-            stage.tls.replace(
-                with: try ServerTLS(TLSStage.credentials(chain: TLSTexts.otherChain, key: TLSTexts.otherKey)))
+            harness.tls.replace(
+                with: try ServerTLS(TLSHarness.credentials(chain: TLSTexts.otherChain, key: TLSTexts.otherKey)))
             released.open()
             #expect(
                 try await said
@@ -235,11 +235,11 @@ struct TLSTests {
 
     @Test("Renegotiation is refused")
     func renegotiation() async throws {
-        try await TLSStage.run { stage in
-            let ending = try await stage.openssl("-tls1_2 -no_ign_eof", input: "R\n")
+        try await TLSHarness.run { harness in
+            let ending = try await harness.openssl("-tls1_2 -no_ign_eof", input: "R\n")
             #expect(ending.output.contains("RENEGOTIATING"))
             #expect(ending.output.contains("no renegotiation"), "\(ending.output.suffix(300))")
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
@@ -249,11 +249,11 @@ struct TLSTests {
             request("GET /"), request("POST /", "Content-Length: 5", then: "hello"), "GET / HTTP/1.0\r\n\r\n",
         ])
     func plainHTTP(_ text: String) async throws {
-        try await TLSStage.run { stage in
-            let answers = try await stage.live.answers(to: text)
+        try await TLSHarness.run { harness in
+            let answers = try await harness.live.answers(to: text)
             #expect(answers.map(\.status) == [400])
             #expect(answers.first?.text.contains("https://") == true)
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
@@ -264,12 +264,12 @@ struct TLSTests {
             [0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0], [0x15, 3, 1, 0, 2, 2, 40], [0x80, 0x2e, 1, 0, 2], Array("\r\n\r\n".utf8),
         ])
     func garbage(_ bytes: [UInt8]) async throws {
-        try await TLSStage.run { stage in
-            let client = try await stage.live.connect()
+        try await TLSHarness.run { harness in
+            let client = try await harness.live.connect()
             try await client.send(bytes)
             await client.halfClose()
             #expect(await client.isCutOff())
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
@@ -281,15 +281,15 @@ struct TLSTests {
     func handshakeDeadline(_ bytes: [UInt8]) async throws {
         var timeouts = ServerTimeouts()
         timeouts.handshake = .milliseconds(300)
-        try await TLSStage.run(timeouts: timeouts) { stage in
-            let client = try await stage.live.connect()
+        try await TLSHarness.run(timeouts: timeouts) { harness in
+            let client = try await harness.live.connect()
             try await client.send(bytes)
-            // What would be the rest of a greeting.
+            // The rest of a ClientHello would follow.
             if bytes.count > 1 {
                 try? await client.drip([UInt8](repeating: 0, count: 40), every: .milliseconds(100))
             }
             #expect(await client.isCutOff())
-            #expect(try await stage.live.reachesConnectionCount(0))
+            #expect(try await harness.live.reachesConnectionCount(0))
         }
     }
 
@@ -298,15 +298,15 @@ struct TLSTests {
         var limits = ServerLimits()
         limits.handshakes = 4
         limits.connections = 40
-        try await TLSStage.run(limits: limits) { stage in
+        try await TLSHarness.run(limits: limits) { harness in
             var stalled: [RawClient] = []
-            // One after the other, so that it is known which is the oldest.
+            // One after the other, so that the first is the oldest.
             for count in 1...4 {
-                stalled.append(try await stage.live.connect())
-                #expect(try await stage.live.reachesConnectionCount(count))
+                stalled.append(try await harness.live.connect())
+                #expect(try await harness.live.reachesConnectionCount(count))
             }
-            // All are young: a fifth is cut, and tries again until the oldest is a second old.
-            let said = try await stage.python(
+            // All are young: the fifth is cut, and retries until the oldest is one second old.
+            let said = try await harness.python(
                 """
                 end, said = time.monotonic() + 15, ""
                 while said != "none" and time.monotonic() < end:
@@ -320,7 +320,7 @@ struct TLSTests {
                 """)
             #expect(said == "200 GET /served \nnone")
             #expect(await stalled[0].isCutOff())
-            #expect(stage.live.server.connectionCount >= 3)
+            #expect(harness.live.server.connectionCount >= 3)
         }
     }
 
@@ -334,9 +334,9 @@ struct TLSTests {
             }
             return try await LiveServer.echo(request)
         }
-        try await TLSStage.run(handler: handler) { stage in
-            let half = try await stage.live.connect()
-            async let said = stage.python(
+        try await TLSHarness.run(handler: handler) { harness in
+            let half = try await harness.live.connect()
+            async let said = harness.python(
                 """
                 idle, busy = connect(), connect()
                 idle.sendall(request("/"))
@@ -346,7 +346,7 @@ struct TLSTests {
                 print(answer(busy), busy.recv(1))
                 """)
             await arrived.pass()
-            async let cut = stage.live.server.shutdown(within: .seconds(10))
+            async let cut = harness.live.server.shutdown(within: .seconds(10))
             #expect(await half.isCutOff())
             released.open()
             #expect(try await said == "200 GET / \nb''\n200 GET /wait  b''")
@@ -356,7 +356,7 @@ struct TLSTests {
 
     @Test("HTTP, HTTPS and the redirect between them work side by side")
     func sideBySide() async throws {
-        let tls = try ServerTLS(TLSStage.credentials())
+        let tls = try ServerTLS(TLSHarness.credentials())
         var configuration = ServerConfiguration(port: 0, loops: 2)
         configuration.listeners += [
             ListeningPoint(hosts: ["127.0.0.1"], port: 0, kind: .tls(tls)),

@@ -101,8 +101,8 @@ struct APIKeyScopeTests {
         #expect(try await app.send(.post, "/users", type, body: body, apiKey: Self.mine).status == 201)
     }
 
-    @Test("for another client cannot start a server-initiated sign-in")
-    func serverInitiated() async throws {
+    @Test("for another client cannot start a backchannel authentication")
+    func backchannelAuthentication() async throws {
         let app = try app()
         let body = """
             client_id=client-1&login_hint=%2B13105551234&scope=openid&mccmnc=310410&redirect_uri=https://app.example/cb

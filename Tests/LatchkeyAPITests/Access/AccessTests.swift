@@ -47,7 +47,7 @@ struct AccessTests {
         (.post, "/auth/zenkey/logout"), (.delete, "/auth/token"), (.delete, "/users/me"),
     ]
 
-    /// A key that is for one client and a limit of changes are the two other readers of the session.
+    /// The two other readers of the session are a key for one client and the limit of changes.
     @Test("A signed-in request looks its session up once", arguments: signedIn)
     func oneLookUp(_ method: HTTPRequest.Method, _ path: String) async throws {
         var limits = RequestLimits()
@@ -168,7 +168,7 @@ struct AccessTests {
         app.storeScript.hold(before: .check, at: gate)
         let asked = (0..<50).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
         await gate.untilWaiting()
-        // When a later check has got as far as it can without the store, so has each earlier one.
+        // After these yields every check has got as far as it can without the store.
         for _ in 0..<200 { await Task.yield() }
         gate.open()
         for task in asked { #expect(try await task.value == 200) }

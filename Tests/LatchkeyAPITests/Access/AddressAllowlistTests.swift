@@ -6,7 +6,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Whom operators' pages are for when the trusted proxies change while the server runs.
+/// Access to operators' pages when a reload changes the trusted proxies.
 @Suite("A reload changes the trusted proxies")
 struct AddressAllowlistTests {
     @Test(arguments: ["/metrics", "/status"])

@@ -7,8 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The session of a page of this server's own origin, whose browser has it in cookies: how it is had, prolonged and
-/// ended.
+/// The session of a page of this server's own origin, in cookies of the browser: how it starts, is renewed and ends.
 @Suite("A page")
 struct PageSessionTests {
     private static let origin = "https://login.example"

@@ -189,7 +189,7 @@ struct RateLimitTests {
         let waiting = (0..<2).map { number in
             Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
         }
-        // Both are in, and no third request was that could have taken the place of one.
+        // Both requests are in flight, and no third request occupies a place.
         try await until { app.api.load.inProgress == 2 }
         await gate.untilWaiting()
         let shed = try await app.send(.get, "/", apiKey: nil)

@@ -23,7 +23,7 @@ struct NonceTests {
         SignInBody().code(code).with("nonce", "\"\(nonce)\"")
     }
 
-    @Test("is good for one sign-in and its retries")
+    @Test("is valid for one sign-in and its retries")
     func once() async throws {
         let app = try TestApp(client: { $0.nonce = .issued })
         let nonce = try await nonce(app)

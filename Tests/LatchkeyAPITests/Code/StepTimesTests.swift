@@ -43,7 +43,7 @@ struct StepTimesTests {
         #expect(try steps(app.log.signIns.last) == ["recall", "discovery", "token", "validate", "store"])
         app.clock.advance(bySeconds: 61)
         _ = try await app.token(SignInBody().code("CODE-3"))
-        // A database without other instances has nothing that memory lacks by now.
+        // Without other instances the database has nothing that memory lacks.
         #expect(try steps(app.log.signIns.last) == ["discovery", "token", "validate", "store"])
         let issuing = try TestApp(client: { $0.nonce = .issued })
         let nonce = try #require(try await issuing.post("/auth/zenkey/attempts", "{}").text("nonce"))
@@ -52,7 +52,7 @@ struct StepTimesTests {
         #expect(try steps(issuing.log.signIns.last).contains("attempt"))
     }
 
-    @Test("with a code that the carrier answers slowly")
+    @Test("with a code and a slow carrier")
     func slowCarrier() async throws {
         let app = try TestApp()
         app.carrier.script {
@@ -94,8 +94,8 @@ struct StepTimesTests {
         #expect(try steps(line) == ["discovery", "token", "validate", "store"])
     }
 
-    @Test("of each step of a server-initiated sign-in")
-    func serverInitiated() async throws {
+    @Test("of each step of a backchannel authentication")
+    func backchannelAuthentication() async throws {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
         func line(_ step: String) -> CapturedLog.Line? {

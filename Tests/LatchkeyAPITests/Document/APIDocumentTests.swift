@@ -41,7 +41,7 @@ import Testing
         #expect(contract.operations.count == told.count, "an operation stands in the document twice")
     }
 
-    @Test("Each {name} of a path is a parameter, once, and no other is")
+    @Test("Each {name} of a path is declared once as a parameter, and no other name is")
     func pathParameters() throws {
         for (path, method, call) in calls {
             let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }
@@ -102,13 +102,13 @@ import Testing
         for (path, method, call) in calls {
             guard let content = call["requestBody"]?.object?["content"]?.object?["application/json"]?.object,
                 let schema = content["schema"].flatMap({ contract.schemas.resolved($0) }),
-                // It needs a token of the carrier.
+                // It requires a token of the carrier.
                 !path.hasSuffix("/notification")
             else { continue }
             let told = Set((schema["properties"]?.object?.members ?? []).map(\.name))
             var read: Set<String> = []
             for field in words.union(told) {
-                // No type that any field may have.
+                // Sends a value of a type that no field has.
                 // A link's other fields are read only after its provider is known.
                 let isLink = path == "/users/me/identities" && field != "provider"
                 let provider = isLink ? [("provider", JSONValue.string("zenkey"))] : []

@@ -4,8 +4,8 @@ import OpenIDConnect
 import SignIn
 import Testing
 
-/// `message` of an error answer. ``PublishedAPI`` applies the same check to every answer that a test here gets.
-@Suite("The message for the person")
+/// `message` of an error response. ``PublishedAPI`` applies the same check to every response in these tests.
+@Suite("The message for the user")
 struct UserMessageTests {
     /// Words that only developers and operators understand.
     private static let technicalWords = [

@@ -3,8 +3,8 @@ import SignIn
 import StorageModel
 import Testing
 
-/// The state machine of server-initiated sign-ins: every status with every event.
-@Suite("A server-initiated sign-in")
+/// The state machine of backchannel authentication: every status with every event.
+@Suite("The record of a backchannel authentication")
 struct BackchannelAuthenticationStatusTests {
     typealias Status = BackchannelAuthenticationStatus
 

@@ -6,8 +6,8 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Server-initiated sign-in over the API, with a scripted carrier and manual clocks.
-@Suite("Server-initiated sign-in")
+/// Backchannel authentication over the API, with a scripted carrier and manual clocks.
+@Suite("A backchannel authentication")
 struct BackchannelAuthenticationTests {
     @Test("sends a request object, waits, and signs in the user that the carrier names")
     func wholeLife() async throws {
@@ -203,11 +203,11 @@ struct BackchannelAuthenticationTests {
         calls.app.clock.advance(bySeconds: 301)
         #expect(try await calls.retry(handle).status == 200)
         #expect(try await calls.retry(handle).status == 200)
-        let asked = calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count
+        let asked = calls.app.carrier.http.requests(to: FakeCarrier.backchannelAuthenticationURL).count
         let refused = try await calls.retry(handle)
         #expect(refused.status == 400)
         #expect(refused.description.contains("too often"))
-        #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count == asked)
+        #expect(calls.app.carrier.http.requests(to: FakeCarrier.backchannelAuthenticationURL).count == asked)
     }
 
     @Test("offers a registration if one is required, and the handle registers")
@@ -243,7 +243,7 @@ struct BackchannelAuthenticationTests {
         let refused = try await calls.start()
         #expect(refused.status == 429)
         #expect(refused.headers[.retryAfter] != nil)
-        #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).count == 3)
+        #expect(calls.app.carrier.http.requests(to: FakeCarrier.backchannelAuthenticationURL).count == 3)
         #expect(try await calls.start(["login_hint": "\"+13105550100\""]).status == 200)
     }
 
@@ -292,7 +292,7 @@ struct BackchannelAuthenticationTests {
         #expect(answer.status == 400)
         #expect(answer.error == "invalid_request")
         #expect(answer.description.contains(says), "\(answer.description)")
-        #expect(calls.app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).isEmpty)
+        #expect(calls.app.carrier.http.requests(to: FakeCarrier.backchannelAuthenticationURL).isEmpty)
     }
 
     @Test("names its correlation id in the response and the log when it was denied, cancelled or expired")
@@ -387,7 +387,7 @@ struct BackchannelAuthenticationTests {
 }
 
 /// Carriers' errors, and the client's.
-@Suite("Errors of server-initiated sign-in")
+@Suite("Errors of backchannel authentication")
 struct BackchannelAuthenticationErrorTests {
     static let rows: [(String, Int, String, String)] = [
         ("access_denied", 401, "access_denied", "requestDenied"),
@@ -413,7 +413,7 @@ struct BackchannelAuthenticationErrorTests {
     func atOnce(code: String, status: Int, error: String, type: String) async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
-            $0.serverInitiated = { _ throws(OutboundError) in
+            $0.backchannelAuthentication = { _ throws(OutboundError) in
                 .json(#"{"error":"\#(code)","error_description":"HINT"}"#, status: 400)
             }
         }
@@ -447,7 +447,9 @@ struct BackchannelAuthenticationErrorTests {
         ])
     func unusable(text: String, status: Int) async throws {
         let calls = try BackchannelCalls()
-        calls.app.carrier.script { $0.serverInitiated = { _ throws(OutboundError) in .json(text, status: status) } }
+        calls.app.carrier.script {
+            $0.backchannelAuthentication = { _ throws(OutboundError) in .json(text, status: status) }
+        }
         let answer = try await calls.start()
         #expect(answer.status == 502)
         #expect(answer.error == "carrier_error")
@@ -459,7 +461,7 @@ struct BackchannelAuthenticationErrorTests {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
         calls.app.carrier.script {
-            $0.serverInitiated = { _ throws(OutboundError) in
+            $0.backchannelAuthentication = { _ throws(OutboundError) in
                 throw OutboundError(.timedOut, mayHaveBeenSent: true, reason: "x")
             }
         }
@@ -468,7 +470,7 @@ struct BackchannelAuthenticationErrorTests {
         let poll = try await calls.poll(handle)
         #expect(poll.status == 502)
         #expect(poll.text("error_type") == "serverError")
-        calls.app.carrier.script { $0.serverInitiated = nil }
+        calls.app.carrier.script { $0.backchannelAuthentication = nil }
         #expect(try await calls.retry(handle).status == 200)
         #expect(try await calls.notify().status == 204)
         #expect(try await calls.poll(handle).text("token") != nil)
@@ -487,7 +489,7 @@ struct BackchannelAuthenticationErrorTests {
 }
 
 /// Attacks by third parties.
-@Suite("Attacks on server-initiated sign-in")
+@Suite("Attacks on backchannel authentication")
 struct BackchannelAuthenticationAttackTests {
     @Test("Without an API key nothing can be started, polled or cancelled")
     func noAPIKey() async throws {
@@ -577,11 +579,13 @@ struct BackchannelAuthenticationAttackTests {
     func tokenOfAnother() async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
-            $0.serverInitiated = { _ throws(OutboundError) in .json(#"{"auth_req_id":"first","expires_in":300}"#) }
+            $0.backchannelAuthentication = { _ throws(OutboundError) in
+                .json(#"{"auth_req_id":"first","expires_in":300}"#)
+            }
         }
         _ = try await calls.handle()
         let token = try calls.notificationToken()
-        calls.app.carrier.script { $0.serverInitiated = nil }
+        calls.app.carrier.script { $0.backchannelAuthentication = nil }
         let second = try await calls.handle()
         #expect(try await calls.notify(token: token).status == 400)
         #expect(try await calls.poll(second).body == #"{"auth_req_id":"\#(second)"}"#)
@@ -664,7 +668,7 @@ struct BackchannelAuthenticationAttackTests {
     func contradiction() async throws {
         let calls = try BackchannelCalls()
         calls.app.carrier.script {
-            $0.serverInitiated = { _ throws(OutboundError) in
+            $0.backchannelAuthentication = { _ throws(OutboundError) in
                 // The notification comes first, with another id.
                 do {
                     _ = try await calls.notify(["auth_req_id": "\"another\""])

@@ -26,7 +26,7 @@ import Testing
         return answer
     }
 
-    @Test("A state is good for ten minutes", arguments: [(599, true), (600, false)])
+    @Test("A state is valid for ten minutes", arguments: [(599, true), (600, false)])
     func expiry(seconds: Int64, isGood: Bool) async throws {
         let app = try TestApp()
         let flow = app.useCases.redirectSignIn

@@ -7,7 +7,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// A Latchkey whose client has a signing key, and the calls of server-initiated sign-in.
+/// A Latchkey whose client has a signing key, and the calls of backchannel authentication.
 struct BackchannelCalls: Sendable {
     static let path = "/auth/zenkey-async-signin"
     static let hint = "+12025550123-HINT"
@@ -59,7 +59,7 @@ struct BackchannelCalls: Sendable {
 
     /// The claims of the last request object at the carrier.
     func asked() throws -> JSONObject {
-        let request = try #require(app.carrier.http.requests(to: FakeCarrier.serverInitiatedURL).last)
+        let request = try #require(app.carrier.http.requests(to: FakeCarrier.backchannelAuthenticationURL).last)
         let text = try #require(try JSONValue(parsing: request.body).object?["request"]?.string)
         let payload = try #require(Base64URL.decode(String(text.split(separator: ".")[1])))
         return try #require(try JSONValue(parsing: payload).object)

@@ -17,14 +17,14 @@ final class FakeCarrier: Sendable {
         var token: Answer?
         var keys: Answer?
         var userInfo: Answer?
-        var serverInitiated: Answer?
+        var backchannelAuthentication: Answer?
     }
 
     static let host = "https://oidc.test.xcijv.com"
     static let issuer = host + "/issuer"
     static let tokenURL = host + "/token"
     static let userInfoURL = host + "/userinfo"
-    static let serverInitiatedURL = host + "/async"
+    static let backchannelAuthenticationURL = host + "/async"
     static let discoveryURL = host + "/discovery"
 
     let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}") }
@@ -54,8 +54,8 @@ final class FakeCarrier: Sendable {
         case Self.discoveryURL: return try await script.discovery?(request) ?? .json(Self.metadata)
         case Self.tokenURL: return try await script.token?(request) ?? tokens()
         case Self.host + "/keys": return try await script.keys?(request) ?? .json(#"{"keys":[\#(key.jwk)]}"#)
-        case Self.serverInitiatedURL:
-            return try await script.serverInitiated?(request)
+        case Self.backchannelAuthenticationURL:
+            return try await script.backchannelAuthentication?(request)
                 ?? .json(#"{"auth_req_id":"CARRIER-request","expires_in":"300","correlation_id":"corr-1"}"#)
         case Self.userInfoURL: return try await script.userInfo?(request) ?? .json(Self.userInfo(of: script.subject))
         default: return .json("{}", status: 404)
@@ -105,7 +105,7 @@ final class FakeCarrier: Sendable {
     private static let metadata = #"""
         {"issuer":"\#(issuer)","authorization_endpoint":"\#(host)/authorize","token_endpoint":"\#(tokenURL)",
         "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys",
-        "server_initiated_authorization_endpoint":"\#(serverInitiatedURL)","response_types_supported":["code"],
-        "id_token_signing_alg_values_supported":["RS256","ES256"]}
+        "server_initiated_authorization_endpoint":"\#(backchannelAuthenticationURL)",
+        "response_types_supported":["code"],"id_token_signing_alg_values_supported":["RS256","ES256"]}
         """#
 }

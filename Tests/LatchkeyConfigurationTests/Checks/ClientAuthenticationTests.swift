@@ -4,9 +4,9 @@ import Primitives
 import SignIn
 import Testing
 
-@Suite("How a client of the configuration proves who it is")
+@Suite("Client authentication in the configuration")
 struct ClientAuthenticationTests {
-    /// A P-256 key made for this test and used nowhere.
+    /// A P-256 key made for this test and used nowhere else.
     private static let key = #"""
         {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",
         "x":"D67sPWhnvUtA0zb_Hnk6uxuw3FMq69gXHi46qUWPYMg","y":"-k_OcJs72mCNucyoAAwSAlgTBGqpEy20BYsBObTtLpI"}
@@ -20,7 +20,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "The method is the one that is named, or follows from what the client has",
+        "The method is the configured one, or follows from the client's secret or key",
         arguments: [
             ("secret: s", ClientAuthenticationMethod.clientSecretBasic),
             ("secret: s, token_endpoint_auth_method: client_secret_basic", .clientSecretBasic),
@@ -33,7 +33,7 @@ struct ClientAuthenticationTests {
         #expect(try authentication(members)?.method == method)
     }
 
-    @Test("A key brings its id unless it is given another, and the audience is the token endpoint unless it is said")
+    @Test("The key id is the key's own, and the audience is the token endpoint, unless configured otherwise")
     func keyAndAudience() throws {
         let key = try ClientKey(parsing: Secret(Self.key))
         #expect(try authentication("private_key_file: key") == .privateKeyJWT(key, audience: .tokenEndpoint))
@@ -42,7 +42,7 @@ struct ClientAuthenticationTests {
                 == .privateKeyJWT(key.named("k-2"), audience: .issuer))
     }
 
-    @Test("A key beside a secret signs server-initiated sign-ins, and one that everybody can read is warned of")
+    @Test("A key beside a secret signs backchannel authentication requests; a world-readable key causes a warning")
     func warnings() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let text = "zenkey: {clients: [{id: one, redirect_uris: ['a.b:/c'], private_key_file: key"

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Compatibility with the published example API")
 struct CompatibilityTests {
-    @Test("The outcome of a server-initiated sign-in is 200 unless 302 is asked for, in the file or the environment")
+    @Test("A backchannel authentication's result is 200, or 302 if the file or the environment configures it")
     func async302() throws {
         #expect(try !load().configuration.compatibility.async302)
         #expect(try load("compat: {async302: true}").configuration.compatibility.async302)
@@ -13,7 +13,7 @@ struct CompatibilityTests {
         #expect(problems("compat: {async302: maybe}").count == 1)
     }
 
-    @Test("Zephr's paths are there if they are asked for")
+    @Test("Zephr's paths exist only if configured")
     func zephr() throws {
         #expect(try !load().configuration.compatibility.zephr)
         #expect(try load("compat: {zephr: true}").configuration.compatibility.zephr)

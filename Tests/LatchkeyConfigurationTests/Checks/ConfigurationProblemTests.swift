@@ -8,7 +8,7 @@ private let postgresForm =
 @Suite("Problems of a configuration")
 struct ConfigurationProblemTests {
     @Test(
-        "A bad value in the file is reported with its key, its line and what to do",
+        "A bad value in the file is reported with its key, its line and a remedy",
         arguments: [
             (
                 "http: {port: 70000}",
@@ -326,7 +326,7 @@ struct ConfigurationProblemTests {
     }
 
     @Test(
-        "A bad API key is reported without what stands in it",
+        "A bad API key is reported without its content",
         arguments: [
             ("{name: a}", "api_keys[0]: has no key; give key or key_file"),
             (
@@ -357,7 +357,7 @@ struct ConfigurationProblemTests {
     }
 
     @Test(
-        "A bad rate or range of addresses is reported",
+        "A bad rate or address range is reported",
         arguments: [
             (
                 "rate_limit_rules: {per_address: 5}",
@@ -383,7 +383,7 @@ struct ConfigurationProblemTests {
         #expect(problems(text) == [expected + " [test.yaml line 1]"])
     }
 
-    @Test("Everything that serving needs is missed at once")
+    @Test("All missing keys that serving requires are reported at once")
     func missing() {
         #expect(
             problems(environment: [:]) == [
@@ -396,7 +396,7 @@ struct ConfigurationProblemTests {
             ])
     }
 
-    @Test("An empty list is as good as a missing one", arguments: ["api_keys", "zenkey.clients"])
+    @Test("An empty list is reported as missing", arguments: ["api_keys", "zenkey.clients"])
     func emptyList(key: String) {
         let text = key == "api_keys" ? "api_keys: []" : "zenkey: {clients: []}"
         let name = key == "api_keys" ? "LATCHKEY_API_KEYS" : "LATCHKEY_ZENKEY_CLIENTS"
@@ -405,7 +405,7 @@ struct ConfigurationProblemTests {
         #expect(found.first?.hasPrefix("\(key): is missing") == true)
     }
 
-    @Test("All problems are reported at once, those of file and environment")
+    @Test("All problems of the file and the environment are reported at once")
     func allAtOnce() {
         let text = "http: {port: x, host: '', loops: -1}\nlog: {level: loud}\nnonsense: 1"
         let environment = ["LATCHKEY_SESSIONS_REFRESH_LIFETIME": "long", "LATCHKEY_API_KEYS": "sha256:1"]
@@ -417,7 +417,7 @@ struct ConfigurationProblemTests {
             ])
     }
 
-    @Test("Both forms of one secret are a problem", arguments: ["api_keys", "outbound.proxy"])
+    @Test("A secret given in both forms is a problem", arguments: ["api_keys", "outbound.proxy"])
     func bothForms(key: String) {
         let name = "LATCHKEY_" + key.uppercased().split(separator: ".").joined(separator: "_")
         let environment = needed.with(name, "http://one-of-them.example.com").with(name + "_FILE", "path")
@@ -429,7 +429,7 @@ struct ConfigurationProblemTests {
         #expect(found.first?.hasPrefix("\(key): is given twice") == true)
     }
 
-    @Test("Where the file cannot be read as YAML, nothing is said to be missing from it")
+    @Test("If the file is not YAML, no key is reported as missing")
     func unreadable() {
         let found = problems("a: b: c", environment: ["LATCHKEY_HTTP_PORT": "x"])
         #expect(found.count == 2)
@@ -437,7 +437,7 @@ struct ConfigurationProblemTests {
         #expect(found.last?.hasPrefix("http.port") == true)
     }
 
-    @Test("Only a hundred problems are kept")
+    @Test("At most a hundred problems are kept, and the others are counted")
     func many() throws {
         let text = (0..<5000).map { "unknown_key_\($0): 1" }.joined(separator: "\n")
         let error = try #require(throws: ConfigurationErrors.self) { try load(text) }

@@ -4,16 +4,16 @@ import Testing
 
 @Suite("Warnings about a configuration")
 struct ConfigurationWarningTests {
-    /// With a client that has what it should have, a configuration is without warnings.
+    /// A client that causes no warning.
     static let client = "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback']}]}\n"
 
-    @Test("A careful configuration has none")
+    @Test("A safe configuration has no warnings")
     func none() throws {
         #expect(try load(Self.client, readableByAll: true).warnings.isEmpty)
     }
 
     @Test(
-        "What takes a defence away is warned of",
+        "A setting that removes a defence causes a warning",
         arguments: [
             ("allow_loopback_http: true", "allow_loopback_http", "plain HTTP"),
             ("rate_limits: off", "rate_limits", "are off"),
@@ -61,7 +61,7 @@ struct ConfigurationWarningTests {
     }
 
     @Test(
-        "A database on this machine, or over TLS, is no cause for a warning",
+        "A local database, or one over TLS, causes no warning",
         arguments: [
             "postgres://127.0.0.1:5433/latchkey", "postgres://localhost", "postgres://[::1]/latchkey",
             "postgresql:///latchkey?host=/run/postgresql", "postgres://%2Frun%2Fpostgresql/latchkey",
@@ -72,7 +72,7 @@ struct ConfigurationWarningTests {
         #expect(try load(Self.client + "database: {url: '\(url)'}").warnings.isEmpty)
     }
 
-    @Test("A password of the database in a file that everybody can read is warned of")
+    @Test("A database password in a world-readable file causes a warning")
     func databasePassword() throws {
         func warnings(_ url: String) throws -> [String] {
             try load(Self.client + "database: {url: '\(url)'}", readableByAll: true).warnings.map(\.key)
@@ -82,14 +82,14 @@ struct ConfigurationWarningTests {
         #expect(try warnings("postgres://latchkey@127.0.0.1/latchkey").isEmpty)
     }
 
-    @Test("Listening everywhere behind an https proxy is no cause for a warning")
+    @Test("Listening on all addresses behind an https proxy causes no warning")
     func proxied() throws {
         let text = "http: {host: 0.0.0.0, trusted_proxies: [10.0.0.2]}\npublic_url: https://login.example.com"
         #expect(try load(Self.client + text).warnings.isEmpty)
     }
 
     @Test(
-        "What is as wide as a private network may be trusted, and limits that are all off are told of once",
+        "Private networks and values at their bounds cause no warning; disabled rate limits cause one",
         arguments: [
             ("http: {trusted_proxies: [10.0.0.0/8, 'fc00::/7', '::ffff:10.0.0.0/104']}", 0),
             ("rate_limits: off\nrate_limit_rules: {per_address: 0, sign_ins_per_address: 0}", 1),
@@ -99,14 +99,14 @@ struct ConfigurationWarningTests {
         #expect(try load(Self.client + text).warnings.count == count)
     }
 
-    @Test("A proxy in front whose address is not known is warned of")
+    @Test("An https public_url without trusted proxies causes a warning")
     func unknownProxy() throws {
         let text = "public_url: https://login.example.com\n"
         #expect(try load(Self.client + text).warnings.map(\.key) == ["http.trusted_proxies"])
         #expect(try load(Self.client + text + "rate_limits: off").warnings.map(\.key) == ["rate_limits"])
     }
 
-    @Test("A sample of the documentation in the place of a secret is warned of, as it is and as a hash")
+    @Test("A sample secret from the documentation causes a warning, as text and as a hash")
     func samples() throws {
         let samples: [(key: String, variable: String, value: String)] = [
             ("api_keys", "LATCHKEY_API_KEYS", "demo-key"),
@@ -128,7 +128,7 @@ struct ConfigurationWarningTests {
         }
     }
 
-    @Test("A database that everybody can read is warned of")
+    @Test("A world-readable database causes a warning")
     func openDatabase() throws {
         let reader = files(["test.yaml": Self.client + "database: {url: 'sqlite:///open.db'}"])
         let loader = ConfigurationLoader(
@@ -141,7 +141,7 @@ struct ConfigurationWarningTests {
         #expect(warnings.map(\.key) == ["database.url"])
     }
 
-    @Test("A client id that two providers have, in what is held to a client, is warned of")
+    @Test("A client id of two providers causes a warning if an API key or an origin is restricted to it")
     func sharedClient() throws {
         let providers = """
             providers:
@@ -163,7 +163,7 @@ struct ConfigurationWarningTests {
         #expect(try load(origins).warnings.isEmpty)
     }
 
-    @Test("Plain HTTP beyond this machine beside HTTPS is warned of")
+    @Test("Plain HTTP for other machines beside HTTPS causes a warning")
     func besideHTTPS() throws {
         let tls = "tls: {certificate_file: chain, private_key_file: key}\npublic_url: https://login.example.com\n"
         let files = ["chain": TLSTexts.chain, "key": TLSTexts.key]
@@ -172,7 +172,7 @@ struct ConfigurationWarningTests {
         #expect(try load(text, files: files).warnings.isEmpty)
     }
 
-    @Test("Plain API keys in the file, short ones, and a file that everybody can read are warned of")
+    @Test("Plain or short API keys in the file, and a world-readable file, cause warnings")
     func keysInFile() throws {
         let environment = needed.with("LATCHKEY_API_KEYS", nil)
         let warnings = try load(Self.client + "api_keys: [short]", environment: environment, readableByAll: true)
@@ -183,7 +183,7 @@ struct ConfigurationWarningTests {
         #expect(try load(Self.client + hashed, environment: environment).warnings.isEmpty)
     }
 
-    @Test("A secret's file that everybody can read is warned of")
+    @Test("A world-readable secret file causes a warning")
     func secretFile() throws {
         let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_API_KEYS_FILE", "keys")
         let keys = ["keys": "0123456789abcdef0123456789abcdef"]
@@ -192,7 +192,7 @@ struct ConfigurationWarningTests {
         #expect(try load(Self.client, environment: environment, files: keys).warnings.isEmpty)
     }
 
-    @Test("Clients without redirect URIs or without PKCE are warned of")
+    @Test("A client without redirect URIs, or with optional PKCE, causes a warning")
     func clients() throws {
         let text = "zenkey: {clients: [{id: ccid-1, pkce: optional}]}"
         let warnings = try load(text).warnings
@@ -200,7 +200,7 @@ struct ConfigurationWarningTests {
         #expect(warnings.allSatisfy { $0.reason.contains("ccid-1") })
     }
 
-    @Test("A variable that nobody asks for is warned of, with the likely one")
+    @Test("An unknown variable causes a warning, with the likely name")
     func unknownVariable() throws {
         let environment = needed.with("LATCHKEY_HTTP_PROT", "80").with("LATCHKEY_XYZZY", "1").with("OTHER", "1")
         #expect(

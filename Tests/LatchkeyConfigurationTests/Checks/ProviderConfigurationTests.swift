@@ -5,7 +5,7 @@ import SignIn
 import TestSupport
 import Testing
 
-@Suite("Providers beside the carriers in the configuration")
+@Suite("The configuration of providers that are not carriers")
 struct ProviderConfigurationTests {
     private static let acme =
         "kind: oidc, issuer: 'https://acme.example', clients: [{id: c, secret: s, redirect_uris: ['a.b:/c']}]"
@@ -14,7 +14,7 @@ struct ProviderConfigurationTests {
         problems("providers: {\(text)}", environment: needed)
     }
 
-    @Test("Several stand side by side, each with what its clients have")
+    @Test("Several providers can be configured, each with its own clients")
     func several() throws {
         let text = """
             providers:
@@ -40,7 +40,7 @@ struct ProviderConfigurationTests {
         #expect(providers[1].clients.map(\.authentication) == [.clientSecretBasic(Secret("secret"))])
     }
 
-    @Test("With a provider, carriers may be missing, but not half of them")
+    @Test("With a provider the carriers may be omitted, but not configured in part")
     func withoutCarriers() throws {
         let environment = ["LATCHKEY_API_KEYS": needed["LATCHKEY_API_KEYS"] ?? ""]
         let text = "providers: {acme: {\(Self.acme)}}"
@@ -51,7 +51,7 @@ struct ProviderConfigurationTests {
         #expect(problems("providers: {}", environment: environment).contains { $0.contains("it is empty") })
     }
 
-    @Test("The variable and a file of their own hold them as YAML or JSON, without showing a secret")
+    @Test("Providers can come from the variable or its file, and no secret is shown")
     func variable() throws {
         let json = #"{"acme":{"kind":"oidc","issuer":"https://acme.example","clients":[{"id":"c","secret":"s3"}]}}"#
         for (environment, files) in [
@@ -67,7 +67,7 @@ struct ProviderConfigurationTests {
     }
 
     @Test(
-        "What is wrong with one is said",
+        "An invalid provider is reported with the reason",
         arguments: [
             ("Acme: {\(acme)}", "is not the name of a provider"),
             ("zenkey: {\(acme)}", "is not the name of a provider"),
@@ -98,7 +98,7 @@ struct ProviderConfigurationTests {
         "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
         + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
 
-    @Test("A provider without ID tokens has endpoints, and no scope of its own accord")
+    @Test("A provider without ID tokens has configured endpoints, and no default scope")
     func withoutIDTokens() throws {
         let text = """
             zoom: {\(Self.oauth2), attributes: {name: display_name, email: data.mail}, response_mode: form_post,
@@ -116,7 +116,7 @@ struct ProviderConfigurationTests {
     }
 
     @Test(
-        "What is wrong with one without ID tokens is said",
+        "An invalid provider without ID tokens is reported with the reason",
         arguments: [
             ("zoom: {kind: oauth2, issuer: 'https://zoom.us', clients: 'a:b'}", "has no authorization_endpoint"),
             ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
@@ -138,13 +138,13 @@ struct ProviderConfigurationTests {
         #expect(found.contains { $0.contains(reason) && $0.contains("providers") }, "\(found)")
     }
 
-    /// A P-256 key made for this test and used nowhere.
+    /// A P-256 key made for this test and used nowhere else.
     private static let key = #"""
         {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",
         "x":"D67sPWhnvUtA0zb_Hnk6uxuw3FMq69gXHi46qUWPYMg","y":"-k_OcJs72mCNucyoAAwSAlgTBGqpEy20BYsBObTtLpI"}
         """#
 
-    @Test("A client secret can be a JWT that a key signs, and then is the only way")
+    @Test("A client secret can be a signed JWT, which excludes other authentication methods")
     func signedSecret() throws {
         func text(_ more: String) -> String {
             "providers: {apple: {kind: oidc, issuer: 'https://appleid.apple.com', clients: [{id: a, \(more)}]}}"
@@ -167,7 +167,7 @@ struct ProviderConfigurationTests {
         }
     }
 
-    @Test("A client that lets any redirect URI or a bare code pass is warned of")
+    @Test("A client without redirect URIs, and a secret in a world-readable file, cause warnings")
     func warnings() throws {
         let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: 'c:s'}}"
         #expect(try load(text).warnings.contains { $0.key == "providers" && $0.reason.contains("no redirect_uris") })
@@ -177,7 +177,7 @@ struct ProviderConfigurationTests {
     }
 }
 
-@Suite("Providers that keep tokens in the configuration")
+@Suite("The configuration of providers that store tokens")
 struct TokenStorageConfigurationTests {
     private static let zoom =
         "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
@@ -186,7 +186,7 @@ struct TokenStorageConfigurationTests {
     private static let key = String(repeating: "0a", count: 32)
     private static let zak = "{url: 'https://api.zoom.us/v2/users/me/token?type=zak'}"
 
-    @Test("A provider has resources, and the vault keys, in a file of their own too, without showing them")
+    @Test("A provider has resources; encryption keys come from the variable or its file and are not shown")
     func resources() throws {
         let text =
             "providers: {zoom: {\(Self.zoom), store_tokens: true, resources: {zak: \(Self.zak), me_2-x: \(Self.zak)}}}"
@@ -208,7 +208,7 @@ struct TokenStorageConfigurationTests {
         #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].storesTokens)
     }
 
-    @Test("Tokens are not stored without a key, and it is said what to do; the demonstration makes one")
+    @Test("store_tokens requires an encryption key when serving, and the problem has a remedy")
     func keyMissing() throws {
         let text = "providers: {zoom: {\(Self.zoom), store_tokens: true}}"
         let found = problems(text, environment: needed)
@@ -228,7 +228,7 @@ struct TokenStorageConfigurationTests {
     }
 
     @Test(
-        "What is wrong with resources is said",
+        "An invalid resource is reported with the reason",
         arguments: [
             ("resources: {zak: \(zak)}", "stores no tokens to fetch them with"),
             ("store_tokens: maybe", "store_tokens"),
@@ -252,7 +252,7 @@ struct TokenStorageConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
-    @Test("What docs/providers.md shows is such a configuration")
+    @Test("The example in docs/providers.md is a valid configuration that stores tokens")
     func documented() throws {
         let contents = try FileReader.system.contents(of: Repository.path("docs/providers.md"), limit: 1 << 20)
         let text = try #require(String(validating: contents.bytes, as: UTF8.self))

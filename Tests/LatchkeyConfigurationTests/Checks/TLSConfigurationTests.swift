@@ -14,7 +14,7 @@ struct TLSConfigurationTests {
 
     private func lines(_ text: String) -> [String] { problems("tls: {\(text)}", files: Self.files) }
 
-    @Test("A pair that goes together is taken, with what else is set")
+    @Test("A matching certificate and key are accepted, with all other settings")
     func good() throws {
         let text = """
             public_url: https://login.example.com
@@ -29,7 +29,7 @@ struct TLSConfigurationTests {
         #expect(try !load().configuration.tls.isOn)
     }
 
-    @Test("Environment variables name the files, too")
+    @Test("Environment variables can name the files, too")
     func environment() throws {
         let environment = needed.with("LATCHKEY_TLS_CERTIFICATE_FILE", "chain")
             .with("LATCHKEY_TLS_PRIVATE_KEY_FILE", "key")
@@ -37,7 +37,7 @@ struct TLSConfigurationTests {
     }
 
     @Test(
-        "Files that cannot be served with are refused, under the key that names them",
+        "Unusable files and settings are refused under their key",
         arguments: [
             ("certificate_file: missing, private_key_file: key", "tls.certificate_file: the file does not exist"),
             ("certificate_file: chain, private_key_file: missing", "tls.private_key_file: the file does not exist"),
@@ -74,13 +74,13 @@ struct TLSConfigurationTests {
         #expect(found.first?.hasPrefix(problem) == true, "\(found)")
     }
 
-    @Test("A redirect needs somewhere to send to")
+    @Test("A redirect port requires HTTPS and an https public_url")
     func redirectWithoutTLS() {
         #expect(lines("redirect_port: 80").map { $0.prefix(17) } == ["tls.redirect_port", "tls.redirect_port"])
     }
 
     @Test(
-        "What clients will refuse, or has no effect, is warned of",
+        "A certificate that clients refuse, or a setting without effect, causes a warning",
         arguments: [
             (
                 "certificate_file: expired, private_key_file: key", "tls.certificate_file",
@@ -92,28 +92,28 @@ struct TLSConfigurationTests {
         ])
     func warned(_ text: String, _ key: String, _ words: String) throws {
         let text = ConfigurationWarningTests.client + "public_url: https://login.example.com\ntls: {\(text)}"
-        // Where nothing is served here, it is also asked about the proxy in front.
+        // Without HTTPS here, the proxy in front causes another warning.
         let warnings = try load(text, files: Self.files).warnings.filter { $0.key != "http.trusted_proxies" }
         #expect(warnings.map(\.key) == [key])
         #expect(warnings.first?.reason.contains(words) == true, "\(warnings)")
     }
 
     @Test(
-        "HTTPS that public_url does not tell of is warned of", arguments: ["", "public_url: http://127.0.0.1:8080\n"])
+        "HTTPS without an https public_url causes a warning", arguments: ["", "public_url: http://127.0.0.1:8080\n"])
     func publicURL(_ line: String) throws {
         let text = ConfigurationWarningTests.client + line + "tls: {\(Self.pair)}"
         let warnings = try load(text, files: Self.files).warnings
         #expect(warnings.map(\.key) == ["public_url"])
     }
 
-    @Test("A private key that everybody can read is warned of")
+    @Test("A world-readable private key causes a warning")
     func readableByAll() throws {
         let text = ConfigurationWarningTests.client + "public_url: https://login.example.com\ntls: {\(Self.pair)}"
         let warnings = try load(text, files: Self.files, readableByAll: true).warnings
         #expect(warnings.map(\.key) == ["tls.private_key_file"])
     }
 
-    @Test("An operator's command, which may not read the key, does not ask for it")
+    @Test("An operator's command does not read the certificate and the key")
     func operation() {
         #expect(problems("tls: {certificate_file: missing, private_key_file: x}", purpose: .operation) == [])
     }

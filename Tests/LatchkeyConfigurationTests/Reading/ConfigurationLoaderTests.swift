@@ -21,7 +21,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.zenkey.clients.map(\.id.text) == ["ccid-1"])
     }
 
-    @Test("The default file is read when it is there")
+    @Test("The default file is read if it exists")
     func defaultFile() throws {
         let reader = files([ConfigurationLoader.defaultFile: "http: {port: 81}"])
         let loaded = try ConfigurationLoader(files: reader).load(file: nil, environment: needed)
@@ -29,7 +29,7 @@ struct ConfigurationLoaderTests {
         #expect(loaded.origins["http.port"] == .file(path: "Config/latchkey.yaml", line: 1))
     }
 
-    @Test("A file that was named has to be there")
+    @Test("A named file must exist")
     func namedFile() throws {
         let loader = ConfigurationLoader(files: files([:]))
         let error = try #require(throws: ConfigurationErrors.self) {
@@ -43,7 +43,7 @@ struct ConfigurationLoaderTests {
         )
     }
 
-    @Test("The environment wins over the file")
+    @Test("The environment overrides the file")
     func environmentWins() throws {
         let text = "http: {port: 81, host: '::1'}\nlog: {level: error}"
         let loaded = try load(text, environment: needed.with("LATCHKEY_HTTP_PORT", "82").with("LATCHKEY_LOG_LEVEL", ""))
@@ -53,7 +53,7 @@ struct ConfigurationLoaderTests {
         #expect(loaded.origins["http.port"] == .environment("LATCHKEY_HTTP_PORT"))
     }
 
-    @Test("Every key can be set by its variable, but those of a client, an API key or a provider")
+    @Test("Every key has a variable, except those of a client, an API key or a provider")
     func environmentNames() {
         for key in ConfigurationReference.keys {
             guard let name = key.environmentName else {
@@ -62,13 +62,13 @@ struct ConfigurationLoaderTests {
                 continue
             }
             #expect(name == "LATCHKEY_" + key.name.uppercased().split(separator: ".").joined(separator: "_"))
-            // A list of two line breaks is a good value of no type.
+            // A list of two line breaks is invalid for every type.
             let found = problems(environment: needed.with(name, "\n,\n"))
             #expect(found.contains { $0.hasPrefix(key.name) && $0.hasSuffix("[\(name)]") }, "\(name): \(found)")
         }
     }
 
-    @Test("JSON is read as well")
+    @Test("A JSON file is read, too")
     func json() throws {
         let text = """
             {
@@ -84,7 +84,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.zenkey.issuers[try #require(MCCMNC("001010"))]?.text == "https://a.example.com")
     }
 
-    @Test("What a client has in the file holds when the environment brings its secret")
+    @Test("A client's settings in the file apply when its secret comes from the environment")
     func clientsOfBoth() throws {
         let text = """
             zenkey:
@@ -102,7 +102,7 @@ struct ConfigurationLoaderTests {
         #expect(clients.first?.pkce == .required)
     }
 
-    @Test("A client's secret keeps its colons")
+    @Test("A client secret may contain colons")
     func colons() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", "one:a:b::c, two:d")
         let clients = try load(environment: environment).configuration.zenkey.clients
@@ -111,7 +111,7 @@ struct ConfigurationLoaderTests {
                 == [.clientSecretBasic(Secret("a:b::c")), .clientSecretBasic(Secret("d"))])
     }
 
-    @Test("Secrets are read from files of their own, without one line break at the end")
+    @Test("A secret file's last line break is not part of the secret")
     func secretFiles() throws {
         let text = "zenkey: {clients: [{id: ccid-1, secret_file: one}]}\napi_keys_file: keys"
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil).with("LATCHKEY_API_KEYS", nil)
@@ -129,13 +129,13 @@ struct ConfigurationLoaderTests {
         #expect(configuration.outbound.proxy?.exposed == "http://user:password@proxy.example.com:3128")
     }
 
-    @Test("A variable wins over a secret's file that the file names, be that there or not")
+    @Test("A variable overrides a secret in the file")
     func variableOverSecretFile() throws {
         let configuration = try load("api_keys: [key-in-the-file-0123]", environment: needed).configuration
         #expect(configuration.apiKeys == [.sha256([UInt8](repeating: 0x0F, count: 32))])
     }
 
-    @Test("The demonstration needs neither keys nor clients")
+    @Test("The demonstration needs neither API keys nor clients")
     func demo() throws {
         let loaded = try load("http: {port: 0}", environment: ["LATCHKEY_ALLOW_LOOPBACK_HTTP": "true"], purpose: .demo)
         #expect(loaded.configuration.http.port == 0)
@@ -143,7 +143,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test(
-        "Values are read in the forms people write",
+        "Values are accepted in their common forms",
         arguments: [
             ("sessions: {access_lifetime: 90}", "sessions.access_lifetime", "90s"),
             ("sessions: {access_lifetime: 90s}", "sessions.access_lifetime", "90s"),
@@ -177,13 +177,13 @@ struct ConfigurationLoaderTests {
         #expect(values.first { $0.key == key }?.value == value)
     }
 
-    @Test("The SDKs' names of log levels and swift-log's mean the same", arguments: LogLevel.allCases)
+    @Test("Every log level is read by its name, and only off disables logging", arguments: LogLevel.allCases)
     func logLevels(level: LogLevel) throws {
         #expect(try load("log: {level: \(level.rawValue)}").configuration.log.level == level)
         #expect((level.loggerLevel == nil) == (level == .off))
     }
 
-    @Test("API keys may have names, and be held to clients and origins")
+    @Test("API keys may have names, and may be restricted to clients and origins")
     func scopedKeys() throws {
         let text = """
             api_keys:

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Secrets of a configuration")
 struct ConfigurationSecrecyTests {
-    /// Everything that could be printed of a value.
+    /// Every printed form of a value.
     private func printed(_ value: Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
         return String(describing: value) + String(reflecting: value) + dumped
     }
 
-    @Test("No way of printing a configuration or its warnings shows a secret")
+    @Test("No printed form of a configuration or its warnings shows a secret")
     func configuration() throws {
         let text = """
             api_keys: [HIDDEN-api-key-0123456789abcdef]
@@ -78,7 +78,7 @@ struct ConfigurationSecrecyTests {
     }
 
     @Test(
-        "A database's URL with a password in a place where it would be shown is none",
+        "A database URL with a misplaced password is refused",
         arguments: [
             "postgres://user:HIDDEN@db@/latchkey", "postgres://user:HIDDEN@more@db/latchkey",
             "postgres://user:HIDDEN?x=1@db/latchkey", "postgres://user:HIDDEN/more@db",
@@ -89,7 +89,7 @@ struct ConfigurationSecrecyTests {
     }
 
     @Test(
-        "No problem repeats a secret of the environment",
+        "No problem repeats a secret from the environment",
         arguments: [
             ("LATCHKEY_API_KEYS", "HIDDEN key"), ("LATCHKEY_API_KEYS", "sha256:HIDDEN"),
             ("LATCHKEY_ZENKEY_CLIENTS", "HIDDEN"), ("LATCHKEY_ZENKEY_CLIENTS", "one:HIDDEN,two:HIDDEN\u{E9}"),

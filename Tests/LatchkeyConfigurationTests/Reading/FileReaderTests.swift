@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading files")
 struct FileReaderTests {
-    /// Runs with a directory of its own, which is removed afterwards.
+    /// Runs `body` with a new directory, which is removed afterwards.
     private func withDirectory(_ body: (String) throws -> Void) throws {
         var template = Array("/tmp/latchkey-configuration-XXXXXX".utf8CString)
         let made: String? = template.withUnsafeMutableBufferPointer { buffer in
@@ -26,7 +26,7 @@ struct FileReaderTests {
         close(file)
     }
 
-    @Test("A file is read whole, and it is told whether everybody may read it")
+    @Test("A file within the limit is read completely, with whether every user can read it")
     func whole() throws {
         try withDirectory { directory in
             let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -42,7 +42,7 @@ struct FileReaderTests {
         }
     }
 
-    @Test("What is no file is refused, and a pipe does not hold the reader up")
+    @Test("Only regular files are read, and a pipe does not block the reader")
     func noFile() throws {
         try withDirectory { directory in
             let system = FileReader.system

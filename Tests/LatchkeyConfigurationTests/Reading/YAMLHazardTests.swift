@@ -5,7 +5,7 @@ import Testing
 @Suite("Hostile configuration files")
 struct YAMLHazardTests {
     @Test(
-        "What is not plain YAML or JSON is refused by line and without ending the process",
+        "A file that is not plain YAML or JSON is refused with its line, without a crash",
         arguments: [
             ("http: {port: 80}\nhttp: {port: 81}", "has the key http more than once in one group", 1),
             ("http:\n  port: 80\n  \"port\": 81", "has the key port more than once in one group", 2),
@@ -29,12 +29,12 @@ struct YAMLHazardTests {
         #expect(error.problems.first?.origin == .file(path: "test.yaml", line: line))
     }
 
-    @Test("A merge key is a key like any other, and unknown")
+    @Test("A merge key (<<) is an unknown key")
     func mergeKey() {
         #expect(problems("http: {<<: {port: 80}}").first?.contains("there is no such key") == true)
     }
 
-    @Test("A word that old YAML takes for a Boolean or a number stays what it is")
+    @Test("A word that YAML 1.1 reads as a Boolean or a number is read as text")
     func plainWords() throws {
         let configuration = try load("rate_limits: off\nzenkey: {issuers: {001010: 'https://a.att.com'}}").configuration
         #expect(!configuration.rateLimits)
@@ -42,13 +42,13 @@ struct YAMLHazardTests {
     }
 
     @Test(
-        "Texts that are empty or only comments say nothing",
+        "A file without settings gives the defaults",
         arguments: ["", "\n", "# nothing\n", "---\n", "{}", "http:\n"])
     func empty(text: String) throws {
         #expect(try load(text).configuration.http.port == 8080)
     }
 
-    @Test("Nesting is bounded", arguments: ["[", "{a: ", "- ", "? "])
+    @Test("The depth of nesting is limited", arguments: ["[", "{a: ", "- ", "? "])
     func deep(opening: String) {
         for depth in [17, 900, 300_000] {
             #expect(problems(String(repeating: opening, count: depth)).count == 1)
@@ -57,7 +57,7 @@ struct YAMLHazardTests {
         #expect(problems(lists).first?.contains("nested too deeply") == true)
     }
 
-    @Test("Aliases of aliases cost nothing, as values or as keys")
+    @Test("Nested aliases are refused, as values and as keys")
     func aliasBomb() {
         var values = "a0: &a0 [x, x]\n"
         var keys = "a0: &a0 [x, x]\n"
@@ -71,7 +71,7 @@ struct YAMLHazardTests {
         #expect(problems(comment) == [])
     }
 
-    @Test("A large file is refused, and a large number of values")
+    @Test("A file that is too large, or has too many values, is refused")
     func large() {
         #expect(problems(String(repeating: "#", count: 1 << 20)) == [])
         #expect(problems(String(repeating: "#", count: (1 << 20) + 1)).first?.contains("is too large") == true)
@@ -79,7 +79,7 @@ struct YAMLHazardTests {
         #expect(problems(items).first?.contains("too many values") == true)
     }
 
-    @Test("Bytes that are no text are refused")
+    @Test("Invalid UTF-8, invalid characters and invalid escapes are refused")
     func bytes() throws {
         let reader = FileReader { (_, _) in FileReader.Contents(bytes: [0x61, 0x3A, 0x20, 0xFF]) }
         let error = try #require(throws: ConfigurationErrors.self) {
@@ -91,7 +91,7 @@ struct YAMLHazardTests {
         }
     }
 
-    @Test("Whatever a good file is cut or garbled to, it is read or refused")
+    @Test("A truncated or damaged file is read or refused, without a crash")
     func garbled() throws {
         let text = Array(
             "http: {port: 80, host: \"a\"}\nzenkey:\n  clients:\n    - {id: 'a', secret: \"\\u0041\"}\n".utf8)

@@ -10,7 +10,7 @@ struct ConfigurationDocumentTests {
 
     private static let path = Repository.path("docs/configuration.md")
 
-    @Test("It is what the program knows of its settings")
+    @Test("docs/configuration.md matches the program")
     func current() throws {
         let expected = ConfigurationDocument.text
         if ProcessInfo.processInfo.environment[Self.variable] == "write" {
@@ -23,7 +23,7 @@ struct ConfigurationDocumentTests {
         #expect(news.isEmpty && committed == expected, "make configuration-reference writes docs/configuration.md")
     }
 
-    @Test("Every key stands in it once, in a row of as many cells as the others")
+    @Test("Every key has one row, and all rows have the same number of cells")
     func rows() {
         let rows = ConfigurationDocument.text.split(separator: "\n").filter { $0.hasPrefix("| `") }
         #expect(rows.count == ConfigurationReference.keys.count)
@@ -33,7 +33,7 @@ struct ConfigurationDocumentTests {
         }
     }
 
-    @Test("What SIGHUP takes over is marked")
+    @Test("The keys that SIGHUP applies are marked")
     func reload() {
         func names(_ reload: ConfigurationKey.Reload) -> [String] {
             ConfigurationReference.keys.filter { $0.reload == reload }.map(\.name)

@@ -34,13 +34,13 @@ struct ConfigurationReferenceTests {
         }.joined(separator: "\n")
     }
 
-    @Test("The example says nothing as it is")
+    @Test("The unchanged example sets no key")
     func asItIs() throws {
         let loaded = try load(lines.joined(separator: "\n"))
         #expect(loaded.origins.keys.sorted() == ["api_keys", "zenkey.clients", "zenkey.discovery_url"])
     }
 
-    @Test("Uncommented, the example sets every key, and to its default where it has one")
+    @Test("The uncommented example sets every key, to its default if it has one")
     func uncommentedExample() throws {
         let bundle = [
             "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
@@ -57,7 +57,7 @@ struct ConfigurationReferenceTests {
         #expect(loaded.configuration.zenkey.clients.first?.redirectURIs.count == 2)
     }
 
-    @Test("The example says of every key what it means and how its variable is called")
+    @Test("The example explains every key and names its variable")
     func documented() {
         let text = lines.map { line in
             var rest = line.drop { $0 == " " }
@@ -83,7 +83,7 @@ struct ConfigurationReferenceTests {
         }
     }
 
-    @Test("Keys and variables have one name each, a type and a meaning")
+    @Test("Names of keys and variables are unique, and every key has a type and a meaning")
     func unique() {
         let keys = ConfigurationReference.keys
         #expect(Set(keys.map(\.name)).count == keys.count)
@@ -94,7 +94,7 @@ struct ConfigurationReferenceTests {
         #expect(keys.allSatisfy { !$0.type.isEmpty && $0.meaning.hasSuffix(".") })
     }
 
-    @Test("Secrets are marked as such")
+    @Test("Exactly the secret keys are marked as secret")
     func secrets() {
         let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
         #expect(

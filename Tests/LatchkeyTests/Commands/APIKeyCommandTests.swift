@@ -6,12 +6,12 @@ import Primitives
 import TestSupport
 import Testing
 
-/// API keys that an operator makes and revokes while a server runs.
+/// API keys that an operator creates and revokes while a server runs.
 @Suite(.serialized) struct APIKeyCommandTests {
     private func runAdminCommand<Value>(
-        _ stage: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
+        _ harness: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
-        let admin = try AdminService(stage.configuration, clock: clock.wallClock)
+        let admin = try AdminService(harness.configuration, clock: clock.wallClock)
         let result: Result<Value, any Error>
         do { result = .success(try await command(admin)) } catch { result = .failure(error) }
         await admin.close()
@@ -24,37 +24,37 @@ import Testing
         return request
     }
 
-    @Test("A running server takes a new key and refuses a revoked one, within the delay that is told")
+    @Test("A running server accepts a new key and refuses a revoked one within the documented delay")
     func delay() async throws {
         let clock = ManualClock()
-        try await SignInHarness.with(clock: clock.wallClock) { stage in
-            var app = stage.app
+        try await SignInHarness.with(clock: clock.wallClock) { harness in
+            var app = harness.app
             app.apiKey = "guessed"
             #expect(try await app.me("x").error == "invalid_api_key")
-            let key = try await runAdminCommand(stage, clock) {
+            let key = try await runAdminCommand(harness, clock) {
                 try await $0.createAPIKey(
                     request("web", clients: [SignInHarness.clientID]), clients: [SignInHarness.clientID])
             }
             #expect(key.exposed.utf8.count == 43)
             app.apiKey = key.exposed
             clock.advance(bySeconds: AdminService.apiKeyDelay)
-            let token = try #require(try await app.signIn(try stage.authorizedResponse()).token)
+            let token = try #require(try await app.signIn(try harness.authorizedResponse()).token)
             #expect(try await app.me(token).status == 200)
 
-            let listed = try await runAdminCommand(stage, clock) { try await $0.apiKeys() }
+            let listed = try await runAdminCommand(harness, clock) { try await $0.apiKeys() }
             #expect(listed.count == 1)
             #expect(listed.first?.hasPrefix("web created=") == true)
             #expect(listed.first?.contains("clients=\(SignInHarness.clientID)") == true)
             #expect(listed.first?.contains(key.exposed) == false)
 
-            _ = try await runAdminCommand(stage, clock) { try await $0.revokeAPIKey("web") }
+            _ = try await runAdminCommand(harness, clock) { try await $0.revokeAPIKey("web") }
             clock.advance(bySeconds: AdminService.apiKeyDelay)
             #expect(try await app.me(token).error == "invalid_api_key")
-            #expect(try await stage.app.me(token).status == 200)
+            #expect(try await harness.app.me(token).status == 200)
 
             var selection = AdminService.AuditSelection()
             selection.limit = 10
-            let events = try await runAdminCommand(stage, clock) { [selection] in
+            let events = try await runAdminCommand(harness, clock) { [selection] in
                 try await $0.audit(selection, as: .text)
             }
             .filter { $0.contains("api_key.") }
@@ -64,28 +64,28 @@ import Testing
         }
     }
 
-    @Test("A key for one client takes no receipt and no handed-over session of another's")
+    @Test("An API key for one client cannot redeem another client's receipt")
     func scope() async throws {
         let key = "key-of-another-client"
         try await SignInHarness.with(configure: { configuration in
             var scoped = APIKey.plain(Secret(key))
             scoped.clients = ["ccid-2"].compactMap(ClientID.init)
             configuration.apiKeys.append(scoped)
-        }) { stage in
-            var other = stage.app
+        }) { harness in
+            var other = harness.app
             other.apiKey = key
-            let token = try #require(try await stage.session())
+            let token = try #require(try await harness.session())
             let receipt = try #require(
-                try await stage.app.authorize(try stage.transaction(), token).json["receipt"]?.string)
+                try await harness.app.authorize(try harness.transaction(), token).json["receipt"]?.string)
             #expect(try await other.redeem(receipt).error == "invalid_token")
-            #expect(try await stage.app.redeem(receipt).status == 200)
+            #expect(try await harness.app.redeem(receipt).status == 200)
         }
     }
 
-    @Test("What is no key's name, client or origin is refused, and nothing is made")
+    @Test("An invalid name, client or origin is refused, and no key is created")
     func refused() async throws {
         let clock = ManualClock()
-        try await SignInHarness.with { stage in
+        try await SignInHarness.with { harness in
             var badOrigin = request("web")
             badOrigin.origins = ["https://app.example/path"]
             let requests = [
@@ -94,40 +94,40 @@ import Testing
             ]
             for request in requests {
                 await #expect(throws: OperatorFailure.self) {
-                    try await runAdminCommand(stage, clock) {
+                    try await runAdminCommand(harness, clock) {
                         try await $0.createAPIKey(request, clients: [SignInHarness.clientID])
                     }
                 }
             }
-            let made = try await runAdminCommand(stage, clock) { try await $0.apiKeys() }
+            let made = try await runAdminCommand(harness, clock) { try await $0.apiKeys() }
             #expect(made.isEmpty)
         }
     }
 
-    @Test("The command makes a key, lists and revokes it")
+    @Test("latchkey api-key creates, lists and revokes a key")
     func commands() async throws {
-        try await AdminHarness.with { stage in
-            let configuration = stage.environment["LATCHKEY_DATABASE_URL"]
+        try await AdminHarness.with { harness in
+            let configuration = harness.environment["LATCHKEY_DATABASE_URL"]
             #expect(configuration != nil)
-            let absent = try await stage.run(["api-key", "list"])
+            let absent = try await harness.run(["api-key", "list"])
             #expect(absent.status == 1)
             #expect(absent.output.contains("no database"))
             var own = Configuration()
-            own.database.url = DatabaseURL(path: stage.directory.file("latchkey.db"))
-            own.zenkey.discoveryURL = EndpointURL(stage.simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
+            own.database.url = DatabaseURL(path: harness.directory.file("latchkey.db"))
+            own.zenkey.discoveryURL = EndpointURL(harness.simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
             await (try LatchkeyService(configuration: own)).shutdown(within: .seconds(5))
 
-            let made = try await stage.run(["api-key", "create", "web", "--client", SignInHarness.clientID])
+            let made = try await harness.run(["api-key", "create", "web", "--client", SignInHarness.clientID])
             #expect(made.status == 0)
             let key = try #require(made.output.split(separator: "\n").first { $0.utf8.count == 43 })
-            #expect(try await stage.run(["api-key", "create", "web"]).status == 1)
-            #expect(try await stage.run(["api-key", "create"]).status == 64)
-            let listed = try await stage.run(["api-key", "list"])
+            #expect(try await harness.run(["api-key", "create", "web"]).status == 1)
+            #expect(try await harness.run(["api-key", "create"]).status == 64)
+            let listed = try await harness.run(["api-key", "list"])
             #expect(listed.output.contains("web created="))
             #expect(!listed.output.contains(key))
-            #expect(try await stage.run(["api-key", "revoke", "web"]).status == 0)
-            #expect(try await stage.run(["api-key", "revoke", "web"]).status == 1)
-            #expect(try await stage.run(["api-key", "list"]).output.contains("revoked="))
+            #expect(try await harness.run(["api-key", "revoke", "web"]).status == 0)
+            #expect(try await harness.run(["api-key", "revoke", "web"]).status == 1)
+            #expect(try await harness.run(["api-key", "list"]).output.contains("revoked="))
         }
     }
 }

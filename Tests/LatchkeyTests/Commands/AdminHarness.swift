@@ -4,7 +4,7 @@ import Foundation
 import Primitives
 import TestSupport
 
-/// Simulated carriers, a directory, and the environment under which an operator's commands run against them.
+/// Simulated carriers, a directory, and the environment of an operator's commands.
 struct AdminHarness: Sendable {
     static let secret = "s3cret-of-the-client"
     static let apiKey = "key-of-the-operator-0123456789abcdef"
@@ -18,8 +18,8 @@ struct AdminHarness: Sendable {
                 .init(id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
             ])
         let running = try simulator.start()
-        let stage = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
-        do { try await body(stage) } catch {
+        let harness = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
+        do { try await body(harness) } catch {
             await running.shutdown()
             throw error
         }
@@ -45,7 +45,7 @@ struct AdminHarness: Sendable {
         return await process.ending()
     }
 
-    /// Writes a file; its path.
+    /// Writes a file and returns its path.
     func write(_ text: String, as name: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory.file(name)))
         return directory.file(name)
@@ -59,12 +59,12 @@ struct AdminHarness: Sendable {
     static let nonce = "nonce-of-the-app"
     static let context = "Pay 10.00 to the shop"
 
-    /// What the carrier's token endpoint answers, under its present faults.
+    /// The tokens from the carrier's token endpoint, with its current faults.
     func tokens(mccmnc: String = SignInHarness.mccmnc) async throws -> Tokens {
         try await tokens(of: mccmnc, at: "/carriers/\(mccmnc)/token", acr: "a3", context: Self.context)
     }
 
-    /// As ``tokens(mccmnc:)``, of a provider that is no carrier.
+    /// Like ``tokens(mccmnc:)``, for a provider that is not a carrier.
     func tokens(of provider: String) async throws -> Tokens {
         try await tokens(of: provider, at: "/providers/\(provider)/token", acr: nil, context: nil)
     }

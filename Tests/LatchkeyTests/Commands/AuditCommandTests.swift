@@ -7,7 +7,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// What operators read of the audit record.
+/// The audit record as operators read it.
 @Suite struct AuditCommandTests {
     private let directory: TemporaryDirectory
     private let clock = ManualClock()
@@ -42,7 +42,7 @@ import Testing
         return try result.get()
     }
 
-    @Test("Events are printed oldest first, for people and for programs")
+    @Test("Events are printed oldest first, as text and as JSON")
     func printed() async throws {
         try await fill()
         #expect(
@@ -57,7 +57,7 @@ import Testing
         #expect(try await lines({ $0.limit = 1 }, as: .json) == [line])
     }
 
-    @Test("A selection leaves out what does not fit it")
+    @Test("A selection excludes events that do not match it")
     func selected() async throws {
         try await fill()
         #expect(try await lines { $0.user = 1 }.count == 2)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await lines { $0.until = "2027-01-15" }.count == 1)
     }
 
-    @Test("What cannot be read is said, and so is a database that is not there")
+    @Test("A missing database, an invalid time and an invalid limit are refused")
     func refused() async throws {
         let failure = await #expect(throws: OperatorFailure.self) { try await lines() }
         #expect(failure?.description.contains("LATCHKEY_DATABASE_URL") == true)
@@ -80,7 +80,7 @@ import Testing
         await #expect(throws: OperatorFailure.self) { try await lines { $0.limit = 0 } }
     }
 
-    @Test("latchkey audit needs no more of the configuration than the database")
+    @Test("latchkey audit needs only the database of the configuration")
     func command() async throws {
         try await fill()
         let environment = ["LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("latchkey.db"))"]

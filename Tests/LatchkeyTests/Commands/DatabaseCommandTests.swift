@@ -5,12 +5,12 @@ import Primitives
 import TestSupport
 import Testing
 
-/// `latchkey migrate`, `backup` and `restore`, as operators run them beside a server.
+/// `latchkey migrate`, `backup` and `restore` beside a server.
 @Suite(.serialized) struct DatabaseCommandTests {
-    private func fields(_ stage: AdminHarness) throws -> [String: String] {
+    private func fields(_ harness: AdminHarness) throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let challenge = Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 })
-        let code = try stage.simulator.issueCode(
+        let code = try harness.simulator.issueCode(
             mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
             codeChallenge: challenge)
         return [
@@ -20,20 +20,20 @@ import Testing
         ]
     }
 
-    private func serve(_ stage: AdminHarness) async throws -> (LatchkeyProcess, App) {
+    private func serve(_ harness: AdminHarness) async throws -> (LatchkeyProcess, App) {
         let process = try LatchkeyProcess(
-            ["serve"], environment: stage.environment, directory: stage.directory.path)
+            ["serve"], environment: harness.environment, directory: harness.directory.path)
         return (process, App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey))
     }
 
-    @Test("A backup made while users sign in can be restored once the server has stopped, and sign-ins go on")
+    @Test("A backup made during sign-ins can be restored after the server has stopped, and sign-ins continue")
     func backUpAndRestore() async throws {
-        try await AdminHarness.with { stage in
-            let (server, app) = try await serve(stage)
-            let early = try #require(try await app.signIn(try fields(stage)).token)
-            let codes = try (0..<120).map { _ in try fields(stage) }
-            let backup = stage.directory.file("copy.db")
-            async let made = stage.run(["backup", backup, "--format", "json"])
+        try await AdminHarness.with { harness in
+            let (server, app) = try await serve(harness)
+            let early = try #require(try await app.signIn(try fields(harness)).token)
+            let codes = try (0..<120).map { _ in try fields(harness) }
+            let backup = harness.directory.file("copy.db")
+            async let made = harness.run(["backup", backup, "--format", "json"])
             let answers = try await withThrowingTaskGroup(of: [Int].self) { group in
                 for worker in 0..<4 {
                     group.addTask {
@@ -51,50 +51,50 @@ import Testing
             #expect(ending.status == 0, "\(ending.output)")
             let report = try #require(try JSONValue(parsing: Array(ending.output.utf8)).object)
             #expect(report["file"]?.string == backup)
-            #expect(try await stage.run(["backup", backup]).status == 1)
-            #expect(try await stage.run(["backup", backup, "--force"]).status == 0)
-            let late = try #require(try await app.signIn(try fields(stage)).token)
+            #expect(try await harness.run(["backup", backup]).status == 1)
+            #expect(try await harness.run(["backup", backup, "--force"]).status == 0)
+            let late = try #require(try await app.signIn(try fields(harness)).token)
 
-            let refused = try await stage.run(["restore", backup])
+            let refused = try await harness.run(["restore", backup])
             #expect(refused.status == 1)
             #expect(refused.output.contains("stop the servers"))
             #expect(try await app.me(late).status == 200)
             server.send(SIGTERM)
             #expect(await server.ending().status == 0)
 
-            let restored = try await stage.run(["restore", backup])
+            let restored = try await harness.run(["restore", backup])
             #expect(restored.status == 0, "\(restored.output)")
             #expect(restored.output.contains("latchkey.db.before-restore-"))
-            let (again, reborn) = try await serve(stage)
+            let (again, reborn) = try await serve(harness)
             #expect(try await reborn.me(early).status == 200)
             #expect(try await reborn.me(late).status == 401)
-            #expect(try await reborn.signIn(try fields(stage)).status == 200)
+            #expect(try await reborn.signIn(try fields(harness)).status == 200)
             again.send(SIGTERM)
             #expect(await again.ending().status == 0)
         }
     }
 
-    @Test("migrate tells what is pending and what it did, in words and in JSON")
+    @Test("migrate reports pending and applied migrations, as text and as JSON")
     func migrate() async throws {
-        try await AdminHarness.with { stage in
-            let pending = try await stage.run(["migrate", "--check"])
+        try await AdminHarness.with { harness in
+            let pending = try await harness.run(["migrate", "--check"])
             #expect(pending.status == 1)
             #expect(pending.output.contains("migrations pending:\n  1 users, identities, sessions\n"))
-            #expect(!FileManager.default.fileExists(atPath: stage.directory.file("latchkey.db")))
-            let done = try await stage.run(["migrate", "--format", "json"])
+            #expect(!FileManager.default.fileExists(atPath: harness.directory.file("latchkey.db")))
+            let done = try await harness.run(["migrate", "--format", "json"])
             #expect(done.status == 0)
             let report = try #require(try JSONValue(parsing: Array(done.output.utf8)).object)
             #expect(report["pending"]?.array?.isEmpty == true)
-            #expect(report["database"]?.string == "sqlite:///\(stage.directory.file("latchkey.db"))")
+            #expect(report["database"]?.string == "sqlite:///\(harness.directory.file("latchkey.db"))")
             #expect(report["is_default"] == .bool(false))
             #expect(report["done"]?.array?.first?.string == "1 users, identities, sessions")
-            let after = try await stage.run(["migrate", "--check"])
+            let after = try await harness.run(["migrate", "--check"])
             #expect(after.status == 0)
             #expect(after.output.contains("The tables are up to date."))
         }
     }
 
-    @Test("Without a configuration migrate says which database it made, and that nobody named it")
+    @Test("Without a configuration migrate creates the default database and reports it as the default")
     func migrateByDefault() async throws {
         let directory = try TemporaryDirectory()
         func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
@@ -111,26 +111,27 @@ import Testing
     }
 
     @Test(
-        "What cannot be done ends with 1 and one line that says why; wrong options with 64, a bad configuration with 78"
+        "A failed command exits with status 1 and one line, wrong options with 64, a bad configuration with 78"
     )
     func endings() async throws {
-        try await AdminHarness.with { stage in
-            let text = try stage.write("no database", as: "text.db")
+        try await AdminHarness.with { harness in
+            let text = try harness.write("no database", as: "text.db")
             for (arguments, words) in [
-                (["backup", stage.directory.file("copy.db")], "there is no database"),
-                (["restore", text], "not a database"), (["restore", stage.directory.file("none.db")], "no such file"),
+                (["backup", harness.directory.file("copy.db")], "there is no database"),
+                (["restore", text], "not a database"),
+                (["restore", harness.directory.file("none.db")], "no such file"),
             ] {
-                let ending = try await stage.run(arguments)
+                let ending = try await harness.run(arguments)
                 #expect(ending.status == 1)
                 #expect(ending.output.hasPrefix("latchkey: "))
                 #expect(ending.output.contains(words), "\(ending.output)")
                 #expect(ending.output.split(separator: "\n").count == 1)
             }
-            #expect(try await stage.run(["backup"]).status == 64)
-            #expect(try await stage.run(["restore"]).status == 64)
-            #expect(try await stage.run(["migrate", "--format", "xml"]).status == 64)
+            #expect(try await harness.run(["backup"]).status == 64)
+            #expect(try await harness.run(["restore"]).status == 64)
+            #expect(try await harness.run(["migrate", "--format", "xml"]).status == 64)
             #expect(
-                try await stage.run(["migrate"], environment: ["LATCHKEY_HTTP_PORT": "x"]).status == 78)
+                try await harness.run(["migrate"], environment: ["LATCHKEY_HTTP_PORT": "x"]).status == 78)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Looks into a server's database, and changes it, beside the server.
+/// Reads and changes a server's database beside the server.
 struct DatabaseProbe {
     let path: String
 

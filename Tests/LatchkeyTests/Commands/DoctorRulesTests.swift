@@ -7,11 +7,11 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What the doctor makes of clocks and certificates, against a carrier that is only answers.
+/// How the doctor judges clocks and certificates, with a carrier of scripted responses.
 struct DoctorRulesTests {
     private static let now: Int64 = 784_111_777
 
-    /// The findings about a carrier whose answers have this date and certificate.
+    /// The findings about a carrier whose responses have this date and certificate.
     private func findings(
         _ area: DoctorReport.Finding.Area, date: String? = nil, expiry: Int64? = nil, failure: OutboundError? = nil
     ) async throws -> [DoctorReport.Finding] {
@@ -46,7 +46,7 @@ struct DoctorRulesTests {
     }
 
     @Test(
-        "The carrier's clock may be off by half the allowed skew, and must not be by more than all of it",
+        "A clock difference above half the allowed skew is a warning, and above all of it a problem",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", .ok), ("Sun, 06 Nov 1994 08:50:07 GMT", .ok),
             ("Sun, 06 Nov 1994 08:50:08 GMT", .warning), ("Sun, 06 Nov 1994 08:48:37 GMT", .warning),
@@ -60,7 +60,7 @@ struct DoctorRulesTests {
     }
 
     @Test(
-        "A certificate that ends soon is a warning, very soon a problem, and one that is not told is not guessed at",
+        "A certificate that expires soon is a warning, very soon a problem, and an unknown expiry neither",
         arguments: [
             (90, .ok), (14, .ok), (13, .warning), (3, .warning), (2, .problem), (0, .problem), (-1, .problem),
             (nil, .ok),
@@ -71,7 +71,7 @@ struct DoctorRulesTests {
         if days == nil { #expect(findings.allSatisfy { $0.message.contains("does not report") }) }
     }
 
-    @Test("A certificate that does not hold is told with the reason")
+    @Test("An invalid certificate is a problem with the reason")
     func badCertificate() async throws {
         let failure = OutboundError(.tls, mayHaveBeenSent: false, reason: "certificate has expired")
         let findings = try await findings(.certificates, failure: failure)

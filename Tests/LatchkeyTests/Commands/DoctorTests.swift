@@ -4,15 +4,15 @@ import LatchkeyService
 import TestSupport
 import Testing
 
-/// `latchkey doctor`, run as a process of its own.
+/// `latchkey doctor` in its own process.
 @Suite(.serialized) struct DoctorTests {
     typealias Fault = CarrierSimulator.Fault
 
     struct Row: Sendable, CustomTestStringConvertible {
         let fault: Fault?
-        /// The area of the one problem there must be; nil for none.
+        /// The area of the only expected problem; nil for none.
         let area: String?
-        /// What the output must say.
+        /// A text that the output must contain.
         let says: String
         var testDescription: String { fault?.rawValue ?? "no fault" }
 
@@ -39,28 +39,28 @@ import Testing
         Row(.idTokenWeakKey, "keys", "RSA of 1024 bits"),
     ]
 
-    @Test("Each fault of a carrier is found where it is, with what to do", arguments: rows)
+    @Test("A carrier's fault is a problem in its area with a remedy, and a harmless one is no problem", arguments: rows)
     func faults(row: Row) async throws {
-        try await AdminHarness.with { stage in
-            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: SignInHarness.mccmnc)
-            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc])
+        try await AdminHarness.with { harness in
+            harness.simulator.setFaults(row.fault.map { [$0] } ?? [], for: SignInHarness.mccmnc)
+            let ending = try await harness.run(["doctor", "--mccmnc", SignInHarness.mccmnc])
             #expect(ending.status == (row.area == nil ? 0 : 1), "\(ending.output)")
             let problems = ending.output.split(separator: "\n").filter { $0.hasPrefix("problem") }
             #expect(problems.map { $0.split(separator: " ")[1] } == [row.area].compactMap { $0.map { $0[...] } })
             #expect(ending.output.contains(row.says), "\(ending.output)")
             #expect(!ending.output.contains(AdminHarness.secret))
             #expect(!ending.output.contains(AdminHarness.apiKey))
-            // Nothing was made, and nobody signed in.
-            #expect(!FileManager.default.fileExists(atPath: stage.directory.file("latchkey.db")))
-            #expect(stage.simulator.log.count(.token) == 0)
+            // The doctor creates no database and makes no token request.
+            #expect(!FileManager.default.fileExists(atPath: harness.directory.file("latchkey.db")))
+            #expect(harness.simulator.log.count(.token) == 0)
         }
     }
 
-    @Test("For programs there is one JSON object, with the same end")
+    @Test("With --format json the report is one JSON object, with the same exit status")
     func json() async throws {
-        try await AdminHarness.with { stage in
-            stage.simulator.setFaults([.keysEmpty], for: SignInHarness.mccmnc)
-            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--format", "json"])
+        try await AdminHarness.with { harness in
+            harness.simulator.setFaults([.keysEmpty], for: SignInHarness.mccmnc)
+            let ending = try await harness.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--format", "json"])
             #expect(ending.status == 1)
             let report = try #require(
                 try JSONSerialization.jsonObject(with: Data(ending.output.utf8)) as? [String: Any])
@@ -74,23 +74,23 @@ import Testing
         }
     }
 
-    @Test("Without a network it says what it did not look at, and still whether discovery answers")
+    @Test("Without --mccmnc it suggests the option, and still reports an unreachable discovery service")
     func noNetwork() async throws {
-        try await AdminHarness.with { stage in
-            let ending = try await stage.run(["doctor"])
+        try await AdminHarness.with { harness in
+            let ending = try await harness.run(["doctor"])
             #expect(ending.status == 0)
             #expect(ending.output.contains("--mccmnc 310010"))
-            let down = try await stage.run(
+            let down = try await harness.run(
                 ["doctor"], environment: ["LATCHKEY_ZENKEY_DISCOVERY_URL": "http://127.0.0.1:9/x"])
             #expect(down.status == 1)
             #expect(down.output.contains("firewall"))
         }
     }
 
-    @Test("A client that discovery does not know is a problem, each network and client is asked about")
+    @Test("An unknown client or network is a problem, and each network and client is checked")
     func clients() async throws {
-        try await AdminHarness.with { stage in
-            let ending = try await stage.run(
+        try await AdminHarness.with { harness in
+            let ending = try await harness.run(
                 ["doctor", "--mccmnc", "310010", "--mccmnc", "310260", "--mccmnc", "999999"],
                 environment: ["LATCHKEY_ZENKEY_CLIENTS": "\(SignInHarness.clientID):\(AdminHarness.secret),unknown:x"])
             #expect(ending.status == 1)
@@ -102,10 +102,10 @@ import Testing
         }
     }
 
-    @Test("A way to authenticate that the carrier does not list is a problem")
+    @Test("An authentication method that the carrier does not list is a problem")
     func authentication() async throws {
-        try await AdminHarness.with { stage in
-            let file = try stage.write(
+        try await AdminHarness.with { harness in
+            let file = try harness.write(
                 """
                 zenkey:
                   clients:
@@ -113,39 +113,41 @@ import Testing
                       secret: \(AdminHarness.secret)
                       token_endpoint_auth_method: client_secret_post
                 """, as: "latchkey.yaml")
-            stage.simulator.update(SignInHarness.mccmnc) { $0.authenticationMethods = ["client_secret_basic"] }
-            let ending = try await stage.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file])
+            harness.simulator.update(SignInHarness.mccmnc) { $0.authenticationMethods = ["client_secret_basic"] }
+            let ending = try await harness.run(["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file])
             #expect(ending.status == 1)
             #expect(ending.output.contains("does not list client_secret_post"), "\(ending.output)")
         }
     }
 
-    @Test("A database is looked at beside a running server, and one that cannot be used is a problem")
+    @Test("A database can be examined beside a running server, and an unusable one is a problem")
     func database() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let arguments = ["doctor", "--mccmnc", SignInHarness.mccmnc]
-            let server = try LatchkeyProcess(["serve"], environment: stage.environment, directory: stage.directory.path)
+            let server = try LatchkeyProcess(
+                ["serve"], environment: harness.environment, directory: harness.directory.path)
             _ = try await server.port(after: "listening")
-            let beside = try await stage.run(arguments)
+            let beside = try await harness.run(arguments)
             #expect(beside.status == 0, "\(beside.output)")
             #expect(beside.output.contains("its tables are up to date"))
             #expect(beside.output.contains("MiB free"))
             server.send(SIGTERM)
             #expect(await server.ending().status == 0)
 
-            let text = try stage.write(String(repeating: "no database ", count: 100), as: "text.db")
-            for path in [text, stage.directory.file("no/such/folder.db"), stage.directory.path] {
-                let ending = try await stage.run(arguments, environment: ["LATCHKEY_DATABASE_URL": "sqlite:///\(path)"])
+            let text = try harness.write(String(repeating: "no database ", count: 100), as: "text.db")
+            for path in [text, harness.directory.file("no/such/folder.db"), harness.directory.path] {
+                let ending = try await harness.run(
+                    arguments, environment: ["LATCHKEY_DATABASE_URL": "sqlite:///\(path)"])
                 #expect(ending.status == 1)
                 #expect(ending.output.contains("problem database"), "\(ending.output)")
             }
         }
     }
 
-    @Test("What is doubtful in the configuration is a warning, and does not count as a problem")
+    @Test("Doubtful settings are warnings and do not count as problems")
     func warnings() async throws {
-        try await AdminHarness.with { stage in
-            let file = try stage.write(
+        try await AdminHarness.with { harness in
+            let file = try harness.write(
                 """
                 public_url: http://127.0.0.1:8080
                 zenkey:
@@ -154,11 +156,11 @@ import Testing
                       secret: \(AdminHarness.secret)
                       redirect_uris: [shop:/back, "http://127.0.0.1/cb", "https://app.example/cb", com.example:/cb]
                 """, as: "latchkey.yaml")
-            var environment = stage.environment
+            var environment = harness.environment
             environment["LATCHKEY_ZENKEY_CLIENTS"] = nil
             let process = try LatchkeyProcess(
                 ["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file], environment: environment,
-                directory: stage.directory.path)
+                directory: harness.directory.path)
             let ending = await process.ending()
             #expect(ending.status == 0, "\(ending.output)")
             let warnings = ending.output.split(separator: "\n").filter { $0.hasPrefix("warning") }
@@ -169,20 +171,20 @@ import Testing
         }
     }
 
-    @Test("A bad configuration ends it with 78, in the format asked for; wrong options with 64")
+    @Test("A bad configuration exits with status 78 in the requested format, and wrong options with 64")
     func badConfiguration() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let bad = ["LATCHKEY_LOG_LEVEL": "loud", "LATCHKEY_ZENKEY_CLIENTS": "no-secret-here-hunter2"]
-            let text = try await stage.run(["doctor"], environment: bad)
+            let text = try await harness.run(["doctor"], environment: bad)
             #expect(text.status == 78)
             #expect(text.output.contains("log.level"))
-            let json = try await stage.run(["doctor", "--format", "json"], environment: bad)
+            let json = try await harness.run(["doctor", "--format", "json"], environment: bad)
             #expect(json.status == 78)
             let report = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
             #expect(report["problems"] as? Int == 2)
             #expect(!(text.output + json.output).contains("hunter2"))
-            #expect(try await stage.run(["doctor", "--mccmnc", "31"]).status == 64)
-            #expect(try await stage.run(["doctor", "--format", "xml"]).status == 64)
+            #expect(try await harness.run(["doctor", "--mccmnc", "31"]).status == 64)
+            #expect(try await harness.run(["doctor", "--format", "xml"]).status == 64)
         }
     }
 }

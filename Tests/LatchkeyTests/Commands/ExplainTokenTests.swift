@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `latchkey explain-token`, run as a process of its own.
+/// `latchkey explain-token` in its own process.
 @Suite(.serialized) struct ExplainTokenTests {
     typealias Fault = CarrierSimulator.Fault
 
     struct Row: Sendable, CustomTestStringConvertible {
         let fault: Fault?
-        /// The checks that must fail, as the command names them; none for a token that must be accepted.
+        /// The names of the checks that must fail; empty for a token that must be accepted.
         let fails: [String]
         var testDescription: String { fault?.rawValue ?? "no fault" }
 
@@ -34,16 +34,16 @@ import Testing
         Row(.idTokenOtherContext, "context"),
     ]
 
-    @Test("Each fault of a token is told by the check that it fails, and by no other", arguments: rows)
+    @Test("Each fault of an ID token fails its own checks and no others", arguments: rows)
     func faults(row: Row) async throws {
-        try await AdminHarness.with { stage in
-            // This carrier writes at_hash.
+        try await AdminHarness.with { harness in
+            // This carrier's ID tokens have at_hash.
             let mccmnc = "310260"
-            stage.simulator.setFaults(row.fault.map { [$0] } ?? [], for: mccmnc)
-            let tokens = try await stage.tokens(mccmnc: mccmnc)
-            let tokenFile = try stage.write(tokens.idToken, as: "token")
-            let accessTokenFile = try stage.write(tokens.accessToken, as: "access")
-            let ending = try await stage.run([
+            harness.simulator.setFaults(row.fault.map { [$0] } ?? [], for: mccmnc)
+            let tokens = try await harness.tokens(mccmnc: mccmnc)
+            let tokenFile = try harness.write(tokens.idToken, as: "token")
+            let accessTokenFile = try harness.write(tokens.accessToken, as: "access")
+            let ending = try await harness.run([
                 "explain-token", "--mccmnc", mccmnc, "--token-file", tokenFile,
                 "--access-token-file", accessTokenFile,
                 "--nonce", AdminHarness.nonce, "--acr-values", "a3", "--context", AdminHarness.context,
@@ -64,23 +64,23 @@ import Testing
         }
     }
 
-    @Test("The token is read from standard input, sent nowhere, and nothing personal in it is printed unasked")
+    @Test("The token is read from standard input and sent nowhere, and --show-claims is required to print its claims")
     func privacy() async throws {
-        try await AdminHarness.with { stage in
-            let token = try await stage.tokens().idToken
+        try await AdminHarness.with { harness in
+            let token = try await harness.tokens().idToken
             let arguments = ["explain-token", "--provider", "zenkey", "--mccmnc", SignInHarness.mccmnc]
-            let ending = try await stage.run(arguments, input: token + "\n")
+            let ending = try await harness.run(arguments, input: token + "\n")
             #expect(ending.status == 0, "\(ending.output)")
             #expect(ending.output.contains("Accepted"))
             // A subject begins with the network's code.
             for personal in ["\(SignInHarness.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
                 #expect(!ending.output.contains(personal))
             }
-            let shown = try await stage.run(arguments + ["--show-claims"], input: token)
+            let shown = try await harness.run(arguments + ["--show-claims"], input: token)
             for personal in ["\"\(SignInHarness.mccmnc)-", AdminHarness.nonce, AdminHarness.context] {
                 #expect(shown.output.contains(personal))
             }
-            let log = stage.simulator.log
+            let log = harness.simulator.log
             #expect(log.count(.discovery) == 2)
             #expect(log.count(.keys) == 2)
             #expect(log.count(.token) == 1)
@@ -92,11 +92,11 @@ import Testing
         }
     }
 
-    @Test("A token of an OpenID provider is explained without a network, by that provider's keys")
+    @Test("An OpenID provider's token is checked with that provider's keys, without --mccmnc")
     func provider() async throws {
-        try await AdminHarness.with { stage in
-            let issuer = try #require(stage.simulator.issuer(of: "acme"))
-            let file = try stage.write(
+        try await AdminHarness.with { harness in
+            let issuer = try #require(harness.simulator.issuer(of: "acme"))
+            let file = try harness.write(
                 """
                 providers:
                   acme:
@@ -112,9 +112,9 @@ import Testing
                     subject: id
                     clients: [{id: \(SignInHarness.clientID), secret: \(AdminHarness.secret)}]
                 """, as: "latchkey.yaml")
-            let token = try await stage.tokens(of: "acme").idToken
+            let token = try await harness.tokens(of: "acme").idToken
             func run(_ arguments: String...) async throws -> LatchkeyProcess.Ending {
-                try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                try await harness.run(["explain-token", "--config", file] + arguments, input: token)
             }
             let ending = try await run("--provider", "acme")
             #expect(ending.status == 0, "\(ending.output)")
@@ -128,11 +128,11 @@ import Testing
                 (["--provider", "meetings"], "has no ID tokens"),
                 (["--provider", "initech"], "one of: zenkey, acme"),
             ] {
-                let wrong = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                let wrong = try await harness.run(["explain-token", "--config", file] + arguments, input: token)
                 #expect(wrong.status == 64, "\(arguments)")
                 #expect(wrong.output.contains(says), "\(wrong.output)")
             }
-            stage.simulator.rotateKeys("acme")
+            harness.simulator.rotateKeys("acme")
             let rotated = try await run("--provider", "acme")
             #expect(failed(rotated.output) == ["key"], "\(rotated.output)")
         }
@@ -150,31 +150,31 @@ import Testing
         (.badSignature, ["signature"]), (.strangerKey, ["signature"]),
     ]
 
-    /// A configuration with the provider `acme`, and one that ends no sessions.
-    private func logoutConfiguration(_ stage: AdminHarness) throws -> String {
-        let issuer = try #require(stage.simulator.issuer(of: "acme"))
+    /// A configuration with the provider `acme`, and a provider without back-channel logout.
+    private func logoutConfiguration(_ harness: AdminHarness) throws -> String {
+        let issuer = try #require(harness.simulator.issuer(of: "acme"))
         let provider = """
             kind: oidc
                 issuer: \(issuer)
                 clients: [{id: \(SignInHarness.clientID), secret: \(AdminHarness.secret)}]
             """
         let text = "providers:\n  acme:\n    \(provider)\n  deaf:\n    backchannel_logout: off\n    \(provider)\n"
-        return try stage.write(text, as: "latchkey.yaml")
+        return try harness.write(text, as: "latchkey.yaml")
     }
 
-    @Test("Each defect of a logout token is told by the check that it fails, and by no other")
+    @Test("Each defect of a logout token fails its own checks and no others")
     func logoutTokens() async throws {
         #expect(Set(Self.logoutRows.compactMap(\.defect)) == Set(Defect.allCases))
-        try await AdminHarness.with { stage in
-            let file = try logoutConfiguration(stage)
+        try await AdminHarness.with { harness in
+            let file = try logoutConfiguration(harness)
             for (defect, fails) in Self.logoutRows {
-                let token = try await stage.simulator.logoutToken(
+                let token = try await harness.simulator.logoutToken(
                     of: "acme", clientID: SignInHarness.clientID, user: "jane",
                     sessionID: defect == .noSubject ? nil : "s-1",
                     defect: defect)
-                // Whatever is wrong with it, it is seen to be a logout token, if it is a token at all.
+                // A defective logout token is recognised as one, unless it is not a JWT.
                 let kind = defect == .notJWT ? ["--kind", "logout"] : []
-                let ending = try await stage.run(
+                let ending = try await harness.run(
                     ["explain-token", "--config", file, "--provider", "acme"] + kind, input: token)
                 #expect(ending.status == (fails.isEmpty ? 0 : 1), "\(String(describing: defect)): \(ending.output)")
                 #expect(failed(ending.output) == fails, "\(ending.output)")
@@ -185,11 +185,11 @@ import Testing
         }
     }
 
-    @Test("What a logout token cannot be asked about is said; an ID token is none")
+    @Test("Options that do not apply to a logout token are refused, and an ID token is not a logout token")
     func logoutUsage() async throws {
-        try await AdminHarness.with { stage in
-            let file = try logoutConfiguration(stage)
-            let token = try await stage.simulator.logoutToken(
+        try await AdminHarness.with { harness in
+            let file = try logoutConfiguration(harness)
+            let token = try await harness.simulator.logoutToken(
                 of: "acme", clientID: SignInHarness.clientID, user: "jane")
             for (arguments, says) in [
                 ([], "name its provider with --provider"), (["--mccmnc", SignInHarness.mccmnc], "name its provider"),
@@ -197,46 +197,46 @@ import Testing
                 (["--provider", "deaf"], "backchannel_logout is off"),
                 (["--provider", "acme", "--client-id", "another"], "--client-id"),
             ] as [([String], String)] {
-                let ending = try await stage.run(["explain-token", "--config", file] + arguments, input: token)
+                let ending = try await harness.run(["explain-token", "--config", file] + arguments, input: token)
                 #expect(ending.status == 64, "\(arguments): \(ending.output)")
                 #expect(ending.output.contains(says), "\(ending.output)")
             }
-            let idToken = try await stage.tokens(of: "acme").idToken
-            let ending = try await stage.run(
+            let idToken = try await harness.tokens(of: "acme").idToken
+            let ending = try await harness.run(
                 ["explain-token", "--config", file, "--provider", "acme", "--kind", "logout"], input: idToken)
             #expect(ending.status == 1)
             #expect(failed(ending.output).contains("event"), "\(ending.output)")
-            let asID = try await stage.run(
+            let asID = try await harness.run(
                 ["explain-token", "--config", file, "--provider", "acme", "--kind", "id"], input: token)
             #expect(asID.status == 1)
             #expect(failed(asID.output).contains("type"), "\(asID.output)")
         }
     }
 
-    @Test("A token that has expired is explained whole, also at a moment when it had not")
+    @Test("--at explains the token at another moment, and an expired token still passes the other checks")
     func otherMoment() async throws {
-        try await AdminHarness.with { stage in
-            let token = try await stage.tokens().idToken
+        try await AdminHarness.with { harness in
+            let token = try await harness.tokens().idToken
             let now = Int(Date().timeIntervalSince1970)
             let arguments = ["explain-token", "--mccmnc", SignInHarness.mccmnc, "--at"]
-            let later = try await stage.run(arguments + ["\(now + 86_400)"], input: token)
+            let later = try await harness.run(arguments + ["\(now + 86_400)"], input: token)
             #expect(later.status == 1)
             #expect(failed(later.output) == ["expiry", "issued_at"])
             #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 18)
             let time = ISO8601DateFormatter().string(from: Date())
-            #expect(try await stage.run(arguments + [time], input: token).status == 0)
+            #expect(try await harness.run(arguments + [time], input: token).status == 0)
         }
     }
 
-    @Test("Each way not to get an answer has a code of its own, and says what to do")
+    @Test("Each kind of failure has its own exit status and a remedy")
     func failures() async throws {
-        try await AdminHarness.with { stage in
-            let token = try await stage.tokens().idToken
+        try await AdminHarness.with { harness in
+            let token = try await harness.tokens().idToken
             let arguments = ["explain-token", "--mccmnc", SignInHarness.mccmnc]
             func status(
                 _ arguments: [String], _ says: String, environment: [String: String] = [:], input: String = token
             ) async throws -> Int32 {
-                let ending = try await stage.run(arguments, environment: environment, input: input)
+                let ending = try await harness.run(arguments, environment: environment, input: input)
                 #expect(ending.output.contains(says), "\(ending.output)")
                 #expect(!ending.output.contains(token))
                 return ending.status
@@ -252,9 +252,9 @@ import Testing
             #expect(try await status(arguments, "no token", input: " \n") == 66)
             let badLevel = ["LATCHKEY_LOG_LEVEL": "loud"]
             #expect(try await status(arguments, "log.level", environment: badLevel) == 78)
-            stage.simulator.setFaults([.discovery500], for: SignInHarness.mccmnc)
+            harness.simulator.setFaults([.discovery500], for: SignInHarness.mccmnc)
             #expect(try await status(arguments, "metadata") == 69)
-            stage.simulator.setFaults([.keys500], for: SignInHarness.mccmnc)
+            harness.simulator.setFaults([.keys500], for: SignInHarness.mccmnc)
             #expect(try await status(arguments, "Undecided") == 69)
         }
     }

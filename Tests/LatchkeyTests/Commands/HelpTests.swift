@@ -4,7 +4,7 @@ import Testing
 
 /// The help of the commands.
 @Suite(.serialized) struct HelpTests {
-    /// As `latchkey --help` lists them.
+    /// The commands that `latchkey --help` lists.
     private func commands() async throws -> [String] {
         let overview = await (try LatchkeyProcess(["--help"])).ending()
         #expect(overview.status == 0)
@@ -25,7 +25,7 @@ import Testing
             #expect(help.status == 0)
             let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(words.contains("Exit status: 0"), "\(command)")
-            // An option without a meaning stands alone on its line, and no indented line follows it.
+            // An option without a meaning is alone on its line, and no indented line follows it.
             let lines = help.output.components(separatedBy: "\n")
             for (line, next) in zip(lines, lines.dropFirst()) where line.hasPrefix("  -") {
                 let hasMeaning = line.dropFirst(2).contains("  ") || next.hasPrefix("          ")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "Wrong options end a command with 64", arguments: ["serve", "doctor", "health", "audit"])
+        "Wrong options exit with status 64", arguments: ["serve", "doctor", "health", "audit"])
     func usage(command: String) async throws {
         #expect(await (try LatchkeyProcess([command, "--no-such-option"])).ending().status == 64)
     }

@@ -8,15 +8,15 @@ import SignIn
 import TestSupport
 import Testing
 
-/// The change of the keys that stored tokens are encrypted with.
+/// The rotation of the keys that encrypt stored tokens.
 @Suite(.serialized) struct VaultCommandTests {
     private static let newKey = String(repeating: "2e", count: 32)
     private static let strangerKey = String(repeating: "3d", count: 32)
 
     private func rotate(
-        _ stage: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200
+        _ harness: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200
     ) async throws -> (lines: [String], progress: [String]) {
-        var configuration = stage.harness.configuration
+        var configuration = harness.harness.configuration
         configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
         let admin = try AdminService(configuration)
         var progress: [String] = []
@@ -31,110 +31,110 @@ import Testing
         return (try result.get(), progress)
     }
 
-    private func keyIDs(_ stage: ResourceHarness) throws -> [String] {
-        try stage.database.texts("SELECT key_id FROM provider_tokens ORDER BY serial")
+    private func keyIDs(_ harness: ResourceHarness) throws -> [String] {
+        try harness.database.texts("SELECT key_id FROM provider_tokens ORDER BY serial")
     }
 
-    private func contents(_ stage: ResourceHarness) throws -> [Data] {
-        try stage.database.contents("SELECT content FROM provider_tokens ORDER BY serial")
+    private func contents(_ harness: ResourceHarness) throws -> [Data] {
+        try harness.database.contents("SELECT content FROM provider_tokens ORDER BY serial")
     }
 
     @Test("A running server keeps using rows that are encrypted again under the first key, without the old key")
     func rotates() async throws {
         try await ResourceHarness.with(configure: {
             $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey)
-        }) { stage in
+        }) { harness in
             var tokens: [String] = []
-            for user in ["jane", "ravi"] { tokens.append(try await stage.signIn(user: user)) }
-            let before = try keyIDs(stage)
+            for user in ["jane", "ravi"] { tokens.append(try await harness.signIn(user: user)) }
+            let before = try keyIDs(harness)
             #expect(Set(before).count == 1)
-            let dry = try await rotate(stage, [Self.newKey, ResourceHarness.key], applies: false)
+            let dry = try await rotate(harness, [Self.newKey, ResourceHarness.key], applies: false)
             #expect(dry.lines.last?.contains("--apply") == true)
-            #expect(try keyIDs(stage) == before)
-            let done = try await rotate(stage, [Self.newKey, ResourceHarness.key], step: 1)
+            #expect(try keyIDs(harness) == before)
+            let done = try await rotate(harness, [Self.newKey, ResourceHarness.key], step: 1)
             #expect(done.lines.last?.hasPrefix("2 rows") == true, "\(done.lines)")
             #expect(done.progress.suffix(2) == ["encrypted again: 1 of 2", "encrypted again: 2 of 2"])
-            let after = try keyIDs(stage)
+            let after = try keyIDs(harness)
             #expect(Set(after).count == 1)
             #expect(after != before)
             for token in tokens {
-                let status = try await stage.fetch(token).status
+                let status = try await harness.fetch(token).status
                 #expect(status == 200)
             }
-            var configuration = stage.harness.configuration
+            var configuration = harness.harness.configuration
             configuration.vaultKeys = EncryptionKey.of(Self.newKey)
             try await SignInHarness.withServer(configuration) { app in
                 for token in tokens {
-                    let status = try await stage.fetch(token, at: app).status
+                    let status = try await harness.fetch(token, at: app).status
                     #expect(status == 200)
                 }
             }
-            // Again there is nothing to do, and nothing is done.
-            let contents = try contents(stage)
-            _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
-            #expect(try self.contents(stage) == contents)
-            let events = try stage.database.texts("SELECT details FROM audit_events WHERE kind = 'vault.rotated'")
+            // A second rotation changes nothing.
+            let contents = try contents(harness)
+            _ = try await rotate(harness, [Self.newKey, ResourceHarness.key])
+            #expect(try self.contents(harness) == contents)
+            let events = try harness.database.texts("SELECT details FROM audit_events WHERE kind = 'vault.rotated'")
             #expect(events.count == 2)
             #expect(events.first?.contains(#""rows":2,"unreadable":0"#) == true)
         }
     }
 
-    @Test("Rows that none of the keys opens are left as they are, and told of; the others are done")
+    @Test("Rows that no key decrypts are left unchanged and reported; the others are encrypted again")
     func unreadable() async throws {
-        try await ResourceHarness.with { stage in
-            for user in ["jane", "ravi"] { _ = try await stage.signIn(user: user) }
-            try stage.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
-            let before = try contents(stage)
+        try await ResourceHarness.with { harness in
+            for user in ["jane", "ravi"] { _ = try await harness.signIn(user: user) }
+            try harness.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
+            let before = try contents(harness)
             do {
-                _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
+                _ = try await rotate(harness, [Self.newKey, ResourceHarness.key])
                 Issue.record("it did not say so")
             } catch let failure as OperatorFailure {
                 #expect(failure.description.hasPrefix("1 rows were encrypted again, and 1 were not"))
             }
-            #expect(try contents(stage)[0] == before[0])
-            #expect(try contents(stage)[1] != before[1])
-            #expect(try keyIDs(stage)[0] == "0011223344556677")
+            #expect(try contents(harness)[0] == before[0])
+            #expect(try contents(harness)[1] != before[1])
+            #expect(try keyIDs(harness)[0] == "0011223344556677")
         }
     }
 
-    @Test("A row that a server has claimed is put under the other key, and what the server gets is stored all the same")
+    @Test("A row that a server has claimed is encrypted again, and the server's refreshed tokens are still stored")
     func claimed() async throws {
         let gate = Gate()
         try await ResourceHarness.with(
             pause: { _ in await gate.pass() },
             configure: { $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey) }
-        ) { stage in
-            let token = try await stage.signIn()
-            stage.simulator.expireAccessTokens(at: "meetings")
-            stage.simulator.setFaults([.tokenSlow], for: "meetings")
-            async let answer = stage.fetch(token)
+        ) { harness in
+            let token = try await harness.signIn()
+            harness.simulator.expireAccessTokens(at: "meetings")
+            harness.simulator.setFaults([.tokenSlow], for: "meetings")
+            async let answer = harness.fetch(token)
             await gate.untilWaiting()
-            _ = try await rotate(stage, [Self.newKey, ResourceHarness.key])
+            _ = try await rotate(harness, [Self.newKey, ResourceHarness.key])
             gate.open()
             #expect(try await answer.status == 200)
-            stage.simulator.expireAccessTokens(at: "meetings")
-            #expect(try await stage.fetch(token).status == 200, "the next refresh token was kept")
+            harness.simulator.expireAccessTokens(at: "meetings")
+            #expect(try await harness.fetch(token).status == 200, "the next refresh token was kept")
         }
     }
 
-    @Test("The command counts, and does it with --apply; doctor says what is under which key")
+    @Test("vault rotate counts rows, and --apply encrypts them again; doctor reports which keys the rows use")
     func commands() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let environment = ["LATCHKEY_VAULT_ENCRYPTION_KEYS": "\(Self.newKey),\(ResourceHarness.key)"]
-            let none = try await stage.run(["vault", "rotate"], environment: environment)
+            let none = try await harness.run(["vault", "rotate"], environment: environment)
             #expect(none.status == 1)
             #expect(none.output.contains("there is no database"))
         }
-        try await ResourceHarness.with { stage in
-            for user in ["jane", "ravi"] { _ = try await stage.signIn(user: user) }
-            try stage.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
+        try await ResourceHarness.with { harness in
+            for user in ["jane", "ravi"] { _ = try await harness.signIn(user: user) }
+            try harness.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
             func run(_ arguments: [String], _ keys: String) async throws -> LatchkeyProcess.Ending {
-                let configuration = stage.harness.configuration
+                let configuration = harness.harness.configuration
                 let environment = [
                     "LATCHKEY_DATABASE_URL": "\(configuration.database.url)",
                     "LATCHKEY_VAULT_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": AdminHarness.apiKey,
                     "LATCHKEY_ZENKEY_CLIENTS": "a:b", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
-                    "LATCHKEY_ZENKEY_DISCOVERY_URL": stage.simulator.discoveryURL ?? "",
+                    "LATCHKEY_ZENKEY_DISCOVERY_URL": harness.simulator.discoveryURL ?? "",
                 ]
                 return await (try LatchkeyProcess(arguments, environment: environment)).ending()
             }
@@ -144,7 +144,7 @@ import Testing
                 sick.output.contains(
                     "1 rows of tokens are encrypted with keys that vault.encryption_keys does not have"))
             #expect(sick.output.contains("1 rows of tokens are encrypted with an older key"))
-            try stage.database.change("DELETE FROM provider_tokens WHERE serial = 1")
+            try harness.database.change("DELETE FROM provider_tokens WHERE serial = 1")
             let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(dry.status == 0, "\(dry.output)")
             #expect(dry.output.contains("with older keys: 1"))
@@ -157,11 +157,11 @@ import Testing
         }
     }
 
-    @Test("The demonstration makes its own key for a provider that keeps tokens; a server does not start without one")
+    @Test("The demonstration makes its own encryption key for stored tokens; a server does not start without one")
     func demo() async throws {
         let directory = try TemporaryDirectory()
-        try await ResourceHarness.with { stage in
-            var configuration = stage.harness.configuration
+        try await ResourceHarness.with { harness in
+            var configuration = harness.harness.configuration
             configuration.vaultKeys = []
             #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test("The commands of docs/backchannel-authentication.md ask a user, approve, and get the session")
-    func serverInitiated() async throws {
+    func backchannelAuthentication() async throws {
         let document = "docs/backchannel-authentication.md"
         try await withDemo { _, here in
             let started = try shell(here(try snippet("start", of: document)))

@@ -6,7 +6,7 @@ import OpenIDConnect
 import TestSupport
 import Testing
 
-/// docs/metrics.md, the dashboard and the alerts: that they tell of the metrics that there are.
+/// docs/metrics.md, the dashboard and the alerts match the existing metrics.
 @Suite(.serialized) struct MetricsDocumentTests {
     private func text(_ path: String) throws -> String {
         try Repository.text(path)
@@ -33,7 +33,7 @@ import Testing
         return (["| metric | type | what it is | labels |", "|---|---|---|---|"] + rows).joined(separator: "\n")
     }
 
-    @Test("docs/metrics.md has every metric, its type, meaning and labels, and no other")
+    @Test("docs/metrics.md lists exactly the existing metrics, with their types, meanings and labels")
     func document() async throws {
         let path = "docs/metrics.md"
         let (begin, end) = ("<!-- metrics -->\n", "\n<!-- end of metrics -->")
@@ -51,7 +51,7 @@ import Testing
         #expect(told == expected, "\(path) differs: \(fix)")
     }
 
-    @Test("Every metric that the alerts or the dashboard name is one that there is, and so is every label")
+    @Test("The alerts and the dashboard name only existing metrics and labels, and the dashboard covers the metrics")
     func names() async throws {
         let descriptions = try await descriptions()
         let known = Set(descriptions.flatMap(\.sampleNames))
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("promtool finds nothing wrong with the alerts, nor with what the dashboard asks")
+    @Test("promtool accepts the alerts and the dashboard's queries")
     func promtool() async throws {
         let rules = Repository.root.appendingPathComponent("Config/prometheus-rules.yaml").path
         let alerts = try await Promtool.check(rules: rules)
@@ -85,13 +85,13 @@ import Testing
             $0["expr"] as? String
         }
         #expect(expressions.count > 20)
-        // An expression of its own for Grafana alone is the length of a rate.
+        // Only Grafana replaces `$__rate_interval`.
         let asRules = expressions.enumerated().map { number, expression -> [String: Any] in
             ["record": "panel\(number):value", "expr": expression.replacing("$__rate_interval", with: "5m")]
         }
         let directory = try TemporaryDirectory()
         let file = directory.path + "/rules.json"
-        // YAML knows no `\/`.
+        // promtool reads the file as YAML and does not know `\/`.
         try JSONSerialization.data(
             withJSONObject: ["groups": [["name": "panels", "rules": asRules]]], options: .withoutEscapingSlashes
         ).write(to: URL(fileURLWithPath: file))

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Metrics in Prometheus' text format, read by other code than wrote them.
+/// Reads metrics in Prometheus' text format, without the code that writes them.
 struct MetricsReader {
     struct Sample: Hashable {
         let name: String
-        /// As they stand between the braces.
+        /// The text between the braces, with both braces.
         let labels: String
         let value: Double
 
@@ -36,7 +36,7 @@ struct MetricsReader {
         }
     }
 
-    /// The sum of a name's samples that have these pieces in their labels.
+    /// The sum of a name's samples whose labels contain all parts.
     func sum(_ name: String, _ parts: String...) -> Double {
         samples.filter { $0.name == name && $0.has(parts) }.reduce(0) { $0 + $1.value }
     }

@@ -11,7 +11,7 @@ import Testing
 
 /// `GET /metrics` of a running service.
 @Suite(.serialized) struct MetricsTests {
-    @Test("What happens is counted: requests, sign-ins, carriers' answers, sessions, the store")
+    @Test("Requests, sign-ins and their steps, carrier requests, sessions and the store's commits are counted")
     func counts() async throws {
         try await SignInHarness.with { harness in
             let app = harness.app
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Failures are counted by what they are: the check that failed, a carrier that does not answer, its breaker")
+    @Test("Failures are counted by cause: the failed check, the carrier's timeout, the open circuit breaker")
     func failures() async throws {
         try await SignInHarness.with(configure: {
             $0.outbound.bulkhead.failures = 1
@@ -85,10 +85,10 @@ import Testing
         }
     }
 
-    @Test("No request can make a series: not by its path, method, network, provider or client")
+    @Test("No request can create a series by its path, method, network, provider or client")
     func hostile() async throws {
         try await SignInHarness.with { harness in
-            // What there is once each kind of such a request has come once.
+            // Sends one hostile request of each kind.
             func attack(_ number: Int) async throws {
                 let app = harness.app
                 _ = try await app.send("GET", "/x\(number)/y")
@@ -105,7 +105,7 @@ import Testing
                 _ = try await app.signIn(fields)
             }
             try await attack(0)
-            // A request for them is counted only after it was answered.
+            // A request for the metrics is counted only after its response.
             _ = try await harness.app.metrics()
             let before = try await harness.app.metrics().series
             for number in 1...20 { try await attack(number) }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("promtool finds nothing wrong with them")
+    @Test("promtool accepts the metrics")
     func promtool() async throws {
         try await SignInHarness.with { harness in
             _ = try await harness.app.signIn(harness.authorizedResponse())
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("They are Prometheus' text, for nobody to keep")
+    @Test("The response is Prometheus text with Cache-Control: no-store")
     func form() async throws {
         try await SignInHarness.with { harness in
             let answer = try await harness.app.send("GET", "/metrics", headers: ["Accept-Encoding: gzip"])
@@ -141,7 +141,7 @@ import Testing
         "X-Real-IP: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: login.example",
     ]
 
-    @Test("To a request that somebody has passed on there is nothing, whatever it says of itself", arguments: passedOn)
+    @Test("A proxied request gets no metrics, whatever its headers claim", arguments: passedOn)
     func proxied(field: String) async throws {
         try await SignInHarness.with { harness in
             let answer = try await harness.app.send("GET", "/metrics", headers: [field])
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("A trusted proxy's request counts as whoever it asks for")
+    @Test("Access through a trusted proxy depends on the client address that the proxy reports")
     func trustedProxy() async throws {
         func allow(_ text: String) throws -> [IPAddressRange] { [try #require(IPAddressRange(text))] }
         let loopback = try allow("127.0.0.1")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("On an address of their own they are for whoever reaches it, and nowhere else; the API is not there")
+    @Test("With metrics.port, only that port serves the metrics, to every client, and it does not serve the API")
     func ownAddress() async throws {
         try await SignInHarness.with(configure: { $0.metrics.port = 0 }) { harness in
             #expect(try await harness.app.send("GET", "/metrics").status == 404)

@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct CarrierDownTests {
-    @Test("A carrier that is down is told apart from one that refuses")
+    @Test("An unreachable discovery service is 502 with the error type networkFailure")
     func down() async throws {
         let nowhere = EndpointURL("http://127.0.0.1:9/x", policy: .allowLoopbackHTTP)
         try await SignInHarness.with(configure: { $0.zenkey.discoveryURL = nowhere }) { harness in

@@ -13,55 +13,55 @@ import Testing
 /// HTTPS of the built program.
 @Suite("Certificates", .serialized)
 struct CertificateTests {
-    private func environment(_ stage: AdminHarness, _ chain: String, _ key: String) throws -> [String: String] {
-        try write(stage, chain, key)
-        _ = try stage.write(TLSTexts.authority, as: "authority.pem")
-        return stage.environment.merging([
-            "LATCHKEY_TLS_CERTIFICATE_FILE": stage.directory.file("chain.pem"),
-            "LATCHKEY_TLS_PRIVATE_KEY_FILE": stage.directory.file("key.pem"), "LATCHKEY_TLS_PORT": "0",
+    private func environment(_ harness: AdminHarness, _ chain: String, _ key: String) throws -> [String: String] {
+        try write(harness, chain, key)
+        _ = try harness.write(TLSTexts.authority, as: "authority.pem")
+        return harness.environment.merging([
+            "LATCHKEY_TLS_CERTIFICATE_FILE": harness.directory.file("chain.pem"),
+            "LATCHKEY_TLS_PRIVATE_KEY_FILE": harness.directory.file("key.pem"), "LATCHKEY_TLS_PORT": "0",
         ]) { $1 }
     }
 
-    private func write(_ stage: AdminHarness, _ chain: String, _ key: String) throws {
-        _ = try stage.write(chain, as: "chain.pem")
-        _ = try stage.write(key, as: "key.pem")
+    private func write(_ harness: AdminHarness, _ chain: String, _ key: String) throws {
+        _ = try harness.write(chain, as: "chain.pem")
+        _ = try harness.write(key, as: "key.pem")
     }
 
-    /// The name in the certificate that a server shows, and what `/healthz` answers.
-    private func ask(_ stage: AdminHarness, _ port: Int) async throws -> String {
+    /// The name in the server's certificate, and the result of `/healthz`.
+    private func ask(_ harness: AdminHarness, _ port: Int) async throws -> String {
         let ending = try await Program.run(
             "curl",
             [
-                "-sSv", "--max-time", "20", "--cacert", stage.directory.file("authority.pem"),
+                "-sSv", "--max-time", "20", "--cacert", harness.directory.file("authority.pem"),
                 "https://localhost:\(port)/healthz",
             ])
         let name = ending.output.firstMatch(of: /subject: CN=([a-z.]+)/)?.1 ?? "?"
         return name + (ending.output.contains(#"{"status":"ok"}"#) ? " ok" : " failed")
     }
 
-    @Test("HTTPS is served beside HTTP; SIGHUP takes over a new certificate, and refuses one that is none")
+    @Test("HTTPS is served beside HTTP; SIGHUP applies a new certificate, and refuses one whose key does not match")
     func reload() async throws {
-        try await AdminHarness.with { stage in
+        try await AdminHarness.with { harness in
             let process = try LatchkeyProcess(
-                ["serve"], environment: environment(stage, TLSTexts.chain, TLSTexts.key),
-                directory: stage.directory.path)
+                ["serve"], environment: environment(harness, TLSTexts.chain, TLSTexts.key),
+                directory: harness.directory.path)
             let plain = App(port: try await process.port(after: "listening"))
             let port = try await process.wait { said in
                 said.firstMatch(of: /url=https:\/\/127.0.0.1:([0-9]+)\n/).flatMap { Int($0.1) }
             }
             func log(_ text: String) async throws { _ = try await process.wait { $0.contains(text) ? true : nil } }
             #expect(try await plain.send("GET", "/healthz").status == 200)
-            #expect(try await ask(stage, port) == "first.example ok")
+            #expect(try await ask(harness, port) == "first.example ok")
 
-            try write(stage, TLSTexts.otherChain, TLSTexts.key)
+            try write(harness, TLSTexts.otherChain, TLSTexts.key)
             process.send(SIGHUP)
             try await log("not reloaded: tls.private_key_file: the file has a private key that does not belong")
-            #expect(try await ask(stage, port) == "first.example ok")
+            #expect(try await ask(harness, port) == "first.example ok")
 
-            try write(stage, TLSTexts.otherChain, TLSTexts.otherKey)
+            try write(harness, TLSTexts.otherChain, TLSTexts.otherKey)
             process.send(SIGHUP)
             try await log("serving with the new certificate valid_until=2120-01-01T00:00:00Z")
-            #expect(try await ask(stage, port) == "second.example ok")
+            #expect(try await ask(harness, port) == "second.example ok")
 
             process.send(SIGTERM)
             let ending = await process.ending()
@@ -72,7 +72,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("Files that change are taken over once they rest; what cannot be used is refused, and is not asked again")
+    @Test("Changed files are applied once they stop changing; unusable files are refused and reported once")
     func watch() throws {
         let directory = try TemporaryDirectory(files: ["chain": TLSTexts.chain, "key": TLSTexts.key])
         var settings = Configuration.TLS()
@@ -86,7 +86,7 @@ struct CertificateTests {
         renewal.look()
         renewal.look()
         #expect(names() == [])
-        // The certificate first: while the key is another's, it is not looked at twice in the same state.
+        // The certificate changes before its key: the mismatched pair is never seen unchanged twice.
         try directory.write(TLSTexts.otherChain, as: "chain")
         renewal.look()
         try directory.write(TLSTexts.otherKey, as: "key")
@@ -115,24 +115,24 @@ struct CertificateTests {
         #expect(UTCTime.text(renewal.tls.validity.lowerBound) == "2020-01-01T00:00:00Z")
     }
 
-    @Test("check-config and serve refuse files that cannot be served with, and name them")
+    @Test("check-config and serve refuse a key of another certificate; check-config warns of an expired certificate")
     func checkConfig() async throws {
-        try await AdminHarness.with { stage in
-            let environment = try environment(stage, TLSTexts.chain, TLSTexts.otherKey)
+        try await AdminHarness.with { harness in
+            let environment = try environment(harness, TLSTexts.chain, TLSTexts.otherKey)
             for command in ["check-config", "serve"] {
-                let ending = try await stage.run([command], environment: environment)
+                let ending = try await harness.run([command], environment: environment)
                 #expect(ending.status == 78)
                 #expect(ending.output.contains("tls.private_key_file: the file has a private key that does not belong"))
             }
-            try write(stage, TLSTexts.expired, TLSTexts.key)
-            let ending = try await stage.run(["check-config"], environment: environment)
+            try write(harness, TLSTexts.expired, TLSTexts.key)
+            let ending = try await harness.run(["check-config"], environment: environment)
             #expect(ending.status == 0)
             #expect(ending.output.contains("warning: tls.certificate_file: the certificate expired on 2021-01-01"))
         }
     }
 
     @Test(
-        "The doctor says how long the certificate holds",
+        "The doctor reports how long the certificate is valid",
         arguments: [
             (TLSTexts.chain, "2119-06-01", .ok, "is valid until 2120-01-01T00:00:00Z, 214 more days"),
             (TLSTexts.chain, "2119-12-25", .warning, "7 more days"),
@@ -157,7 +157,7 @@ struct CertificateTests {
     }
 }
 
-/// Keeps what is logged, with its level.
+/// Records log messages with their levels.
 private final class RememberedLog: Sendable {
     private let kept = Mutex<[String]>([])
 

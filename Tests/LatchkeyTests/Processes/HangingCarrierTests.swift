@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// One carrier takes requests and does not answer them; the others, and who is signed in, do not notice.
+/// One carrier accepts requests and does not respond; other carriers and signed-in users are not affected.
 @Suite(.serialized) struct HangingCarrierTests {
     private static let hanging = SignInHarness.mccmnc
     private static let other = "310260"
@@ -17,7 +17,7 @@ import Testing
             clock: clock.wallClock,
             configure: { configuration in
                 configuration.outbound.limits.tokenTimeout = patience
-                // Fewer than hang, on a host that all simulated carriers share.
+                // Fewer connections than hanging requests, to a host that all simulated carriers share.
                 configuration.outbound.connectionsPerHost = 4
                 configuration.outbound.bulkhead.maximumInFlight = 8
             }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Begins sign-ins at the carrier that hangs; returns when it has as many token requests as it may.
+    /// Starts sign-ins at the hanging carrier and returns when it has its maximum of token requests.
     private func hang(_ count: Int, on harness: SignInHarness) async throws -> [Task<App.Answer, any Error>] {
         let tasks = try (0..<count).map { _ in
             let fields = try harness.authorizedResponse(mccmnc: Self.hanging)
@@ -38,7 +38,7 @@ import Testing
         return tasks
     }
 
-    @Test("While it hangs, others sign in, sessions are checked, and more of its own are told to come again")
+    @Test("While a carrier hangs, other sign-ins and session checks succeed, and its own end with carrier_timeout")
     func meanwhile() async throws {
         try await withHarness(patience: .seconds(5)) { harness, _ in
             let first = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other))
@@ -48,7 +48,8 @@ import Testing
                 #expect(try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other)).status == 200)
                 #expect(try await harness.app.me(token).status == 200)
             }
-            // All of that before the first of those that hang was given up: none of them holds a place of another.
+            // All of that happened before the first hanging request timed out: none occupies a connection of another
+            // carrier.
             #expect(harness.simulator.log.tokenPosts(Self.hanging) == 4)
             for task in waiting {
                 let answer = try await task.value
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("It is then left alone with the code kept, until one sign-in finds it well again")
+    @Test("After timeouts the circuit breaker is open and codes are kept, until a sign-in succeeds after the pause")
     func leftAlone() async throws {
         try await withHarness(patience: .seconds(1)) { harness, clock in
             for task in try await hang(6, on: harness) { #expect(try await task.value.status == 504) }

@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The built `latchkey`, run as a process of its own.
+/// The built `latchkey` in its own process.
 final class LatchkeyProcess: Sendable {
     struct NotBuilt: Error {}
     struct DidNotListen: Error { let output: String }
 
-    /// What a process said and how it ended.
+    /// A process's output and exit status.
     struct Ending: Sendable {
         let status: Int32
         let output: String
@@ -16,13 +16,13 @@ final class LatchkeyProcess: Sendable {
     private let process = Process()
     private let output = Mutex(Data())
     private let pipe = Pipe()
-    /// Whether the output has come to its end, which may be after the process's own.
+    /// Whether the output has ended, which may be after the process's exit.
     private let isDrained = Mutex(false)
-    /// Posted with all it says, and at its end.
+    /// Posted on all output and at the exit.
     private let news = ChangeSignal()
 
-    /// Starts the program; its standard output and error are collected together. Its standard input has nothing, or the
-    /// text given, which has to fit into a pipe.
+    /// Starts the program and collects its standard output and error together. The standard input is empty, or the
+    /// given text, which must fit into a pipe.
     init(
         _ arguments: [String], environment: [String: String] = [:], directory: String? = nil, input: String? = nil
     ) throws {
@@ -45,12 +45,12 @@ final class LatchkeyProcess: Sendable {
         read(pipe.fileHandleForReading)
     }
 
-    /// A test that fails before it has ended its process leaves none behind.
+    /// A failing test leaves no process behind.
     deinit {
         if process.isRunning { send(SIGKILL) }
     }
 
-    /// Collects what it says, on a thread of its own.
+    /// Collects the output on its own thread.
     ///
     /// A `readabilityHandler` is a Dispatch source. These come and go here with each process, on many queues, and on
     /// Linux that can crash Dispatch (swiftlang/swift-corelibs-libdispatch issue 949).
@@ -66,10 +66,10 @@ final class LatchkeyProcess: Sendable {
         }.start()
     }
 
-    /// All it has said so far.
+    /// The output so far.
     var said: String { output.withLock { String(decoding: $0, as: UTF8.self) } }
 
-    /// The port of the first `http://127.0.0.1:PORT` after `prefix` in what it says.
+    /// The port of the first `http://127.0.0.1:PORT` after `prefix` in the output.
     func port(after prefix: String) async throws -> UInt16 {
         try await wait { said in
             guard let start = said.range(of: prefix)?.upperBound,
@@ -80,10 +80,10 @@ final class LatchkeyProcess: Sendable {
         }
     }
 
-    /// Waits until something is found in what it says, at most 30 s and no longer than it says anything.
+    /// Waits until `find` finds something in the output, at most 30 s and no longer than the process runs.
     func wait<Value>(for find: (String) -> Value?) async throws -> Value {
         let found: Value?? = await news.wait(atMostSeconds: 30) {
-            // In this order: what was said before the end is looked at after it.
+            // In this order, so that output from before the exit is still searched.
             let isOver = hasEnded
             if let value = find(said) { return .some(value) }
             return isOver ? .some(nil) : nil
@@ -92,14 +92,14 @@ final class LatchkeyProcess: Sendable {
         return value
     }
 
-    /// Whether it has ended and all that it said is there.
+    /// Whether the process has ended and all of its output was read.
     var hasEnded: Bool { !process.isRunning && isDrained.withLock { $0 } }
 
     var identifier: Int32 { process.processIdentifier }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for its end and for all that it said, at most 60 s; then it is killed.
+    /// Waits for the exit and all output. Kills the process after 60 s.
     func ending() async -> Ending {
         let isOver: Bool? = await news.wait(atMostSeconds: 60) { hasEnded ? true : nil }
         if isOver == nil {

@@ -7,7 +7,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Several servers on one PostgreSQL database.
+/// Several instances on one PostgreSQL database.
 @Suite struct PostgresServiceTests {
     private let url: String
 
@@ -15,11 +15,11 @@ import Testing
         url = try PostgresCluster.shared().makeSchema()
     }
 
-    @Test("A session made on one copy is used on another and over there when it is revoked on a third")
+    @Test("A session of one instance is valid on the others, and ends on all when a third instance revokes it")
     func copies() async throws {
         try await AdminHarness.with { harness in
             let environment = harness.environment.merging(["LATCHKEY_DATABASE_URL": url]) { $1 }
-            // All at once on an empty database: one makes the tables.
+            // All start at once on an empty database: one of them creates the tables.
             let processes = try (0..<3).map { _ in try LatchkeyProcess(["serve"], environment: environment) }
             var apps: [App] = []
             for process in processes {
@@ -54,14 +54,14 @@ import Testing
         }
     }
 
-    @Test("What another copy ends is over at once, however long it would be at hand")
+    @Test("A session that another instance ends is invalid at once, although it is cached")
     func announced() async throws {
         let clock = ManualClock(secondsSinceEpoch: Int64(Date().timeIntervalSince1970))
         let database = try #require(PostgresURL(Secret(url)))
         try await SignInHarness.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) {
             harness in
             try await harness.withInstance(clock: clock.wallClock) { copy, _ in
-                // The clock stands still: what is at hand never becomes old.
+                // The clock does not advance, so that cached sessions never expire.
                 let token = try #require(try await harness.app.signIn(harness.authorizedResponse()).token)
                 #expect(try await copy.me(token).status == 200)
                 #expect(try await harness.app.signOut(token).status == 200)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("An operator's commands work on PostgreSQL, and none shows the password")
+    @Test("Operators' commands work on PostgreSQL and never print the password")
     func commands() async throws {
         try await AdminHarness.with { harness in
             let change = ["LATCHKEY_DATABASE_URL_FILE": try harness.write(url + "\n", as: "url")]
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("A server that is not there is told with its place, and without the password")
+    @Test("An unreachable PostgreSQL server is reported without the password")
     func unreachable() async throws {
         try await AdminHarness.with { harness in
             let gone = "postgres://me:s3cret%2F@127.0.0.1:1/latchkey"
@@ -116,7 +116,7 @@ import Testing
 }
 
 extension AdminHarness {
-    /// What the app has once the carrier approved: ready to be posted.
+    /// The app's fields after the carrier's approval.
     fileprivate func authorizedResponse() throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let code = try simulator.issueCode(

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The built program: what it says, how it ends, and what is left when it is killed.
+/// The built program: its output, its exit status, and its data after a kill.
 @Suite(.serialized) struct ProcessTests {
     private func environment(_ simulator: CarrierSimulator, database: String) -> [String: String] {
         [
@@ -44,7 +44,7 @@ import Testing
         ]
     }
 
-    @Test("What was answered with 200 is still there after the process was killed under load")
+    @Test("Acknowledged sessions survive a kill under load")
     func killed() async throws {
         try await withSimulator { simulator, directory in
             let environment = environment(simulator, database: directory.path + "/latchkey.db")
@@ -52,7 +52,7 @@ import Testing
             let app = App(port: try await process.port(after: "listening"))
             let codes = try (0..<600).map { _ in try fields(simulator) }
 
-            // Eight apps sign in as fast as they can; after 60 answers the process is killed in the middle of it.
+            // Eight apps sign in at full speed; the process is killed after 60 responses.
             let acknowledged = await withTaskGroup(of: [String].self) { group in
                 let answers = CallCounter()
                 for worker in 0..<8 {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("A sign-in that was answered may be sent again after a kill: the same user, and the carrier is not asked")
+    @Test("After a kill a repeated sign-in gets the same user without a request to the carrier, until a sign-out")
     func killedAfterSignIn() async throws {
         try await withSimulator { simulator, directory in
             let environment = environment(simulator, database: directory.path + "/latchkey.db")
@@ -104,7 +104,7 @@ import Testing
             #expect(repeated.json["new_user"]?.bool == false)
             #expect(try await reborn.me(try #require(repeated.token)).json["user_id"]?.integer == user)
             #expect(try await reborn.me(tokens[0]).json["user_id"]?.integer == user)
-            // Whoever signs out is signed out.
+            // After a sign-out no sign-in of the user can be repeated.
             #expect(try await reborn.signOut(tokens[0]).status == 200)
             for request in requests { #expect(try await reborn.signIn(request).error == "invalid_grant") }
             #expect(simulator.log.tokenPosts() == 2)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("A refresh that was answered outlasts a kill, and so does its repetition")
+    @Test("A refresh survives a kill, and its repetition gets the same tokens")
     func killedAfterRefresh() async throws {
         try await withSimulator { simulator, directory in
             let environment = environment(simulator, database: directory.path + "/latchkey.db")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("SIGTERM and SIGINT end it with 0", arguments: [SIGTERM, SIGINT])
+    @Test("SIGTERM and SIGINT end the process with status 0", arguments: [SIGTERM, SIGINT])
     func terminated(signal: Int32) async throws {
         try await withSimulator { simulator, directory in
             let process = try LatchkeyProcess(
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("Where it cannot listen it ends with 1, and says what to do")
+    @Test("A server that cannot listen exits with status 1 and a remedy")
     func cannotListen() async throws {
         try await withSimulator { simulator, directory in
             var environment = environment(simulator, database: directory.path + "/latchkey.db")
@@ -163,7 +163,7 @@ import Testing
             process.send(SIGTERM)
             #expect(await process.ending().status == 0)
 
-            // TEST-NET-3 of RFC 5737: no machine's.
+            // TEST-NET-3 (RFC 5737): no machine has this address.
             environment["LATCHKEY_HTTP_HOST"] = "203.0.113.1"
             let elsewhere = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
             #expect(elsewhere.status == 1)
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("No code, verifier, token, secret, key or subject stands in its log, whatever happens")
+    @Test("The log never contains a code, verifier, token, secret, key or subject")
     func secrecy() async throws {
         try await withSimulator { simulator, directory in
             let process = try LatchkeyProcess(
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("A bad configuration ends it with 78 and every problem, and shows no secret")
+    @Test("A bad configuration exits with status 78, lists every problem, and shows no secret")
     func badConfiguration() async throws {
         let process = try LatchkeyProcess(
             ["serve"],
@@ -221,7 +221,7 @@ import Testing
         #expect(!ending.output.contains("hunter2"))
     }
 
-    @Test("A port that is taken, and a database that cannot be opened, are told in one line")
+    @Test("A port in use and a database that cannot be opened are reported with status 1")
     func cannotStart() async throws {
         try await withSimulator { simulator, directory in
             var environment = environment(simulator, database: directory.path + "/latchkey.db")
@@ -236,14 +236,16 @@ import Testing
         }
     }
 
-    @Test("Help, version and check-config answer", arguments: [["--help"], ["--version"], ["help", "serve"]])
+    @Test(
+        "Help and version print text and exit with status 0",
+        arguments: [["--help"], ["--version"], ["help", "serve"]])
     func help(arguments: [String]) async throws {
         let ending = await (try LatchkeyProcess(arguments)).ending()
         #expect(ending.status == 0)
         #expect(!ending.output.isEmpty)
     }
 
-    @Test("check-config says 0 to what serve would take, and health asks a running server")
+    @Test("check-config accepts a configuration that serve accepts, and health reports whether the server runs")
     func checkAndHealth() async throws {
         try await withSimulator { simulator, directory in
             let environment = environment(simulator, database: directory.path + "/latchkey.db")

@@ -2,16 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// SIGHUP, sent to the built program.
+/// The built program reloads its configuration at SIGHUP.
 @Suite(.serialized) struct ReloadTests {
-    @Test("SIGHUP takes over the log level, tells what has to wait, and survives a bad configuration")
+    @Test(
+        "SIGHUP applies the log level and rate limits, logs keys that need a restart, and survives a bad configuration")
     func reload() async throws {
-        try await AdminHarness.with { stage in
-            func write(_ text: String) throws { _ = try stage.write(text, as: "latchkey.yaml") }
+        try await AdminHarness.with { harness in
+            func write(_ text: String) throws { _ = try harness.write(text, as: "latchkey.yaml") }
             try write("log: {level: info}\n")
             let process = try LatchkeyProcess(
-                ["serve", "--config", stage.directory.file("latchkey.yaml")], environment: stage.environment,
-                directory: stage.directory.path)
+                ["serve", "--config", harness.directory.file("latchkey.yaml")], environment: harness.environment,
+                directory: harness.directory.path)
             let app = App(port: try await process.port(after: "listening"))
             func log(_ text: String) async throws { _ = try await process.wait { $0.contains(text) ? true : nil } }
 

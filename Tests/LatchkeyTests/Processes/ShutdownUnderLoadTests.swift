@@ -8,11 +8,11 @@ import Testing
 
 /// SIGTERM while users sign in.
 @Suite(.serialized) struct ShutdownUnderLoadTests {
-    /// A sign-in that an app sent: when, and what came of it.
+    /// A sign-in that an app sent, with its times and its result.
     private struct Attempt: Sendable {
         let sent: ContinuousClock.Instant
         let ended: ContinuousClock.Instant
-        /// Nil if there was no answer.
+        /// Nil without a response.
         let status: Int?
     }
 
@@ -31,7 +31,7 @@ import Testing
             + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body
     }
 
-    /// Sends requests one after the other until one fails: each on a connection of its own, or all on one.
+    /// Sends requests one after the other until one fails, each on its own connection or all on one.
     private func send(_ requests: [String], to port: UInt16, keepsConnection: Bool, _ answered: () -> Void) async
         -> [Attempt]
     {
@@ -51,7 +51,7 @@ import Testing
                     client = nil
                 }
             } catch {
-                // Nothing listens any more.
+                // The server no longer listens.
                 break
             }
         }
@@ -59,7 +59,7 @@ import Testing
         return attempts
     }
 
-    /// When something happened, if it has.
+    /// The time of an event, once it has happened.
     private final class Moment: Sendable {
         private let moment = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -68,13 +68,13 @@ import Testing
         func note() { moment.withLock { $0 = .now } }
     }
 
-    @Test("What was sent before SIGTERM is answered, however much it is; then it ends with 0")
+    @Test("Every request sent before SIGTERM gets its response, and the process exits with status 0")
     func drains() async throws {
         try await AdminHarness.with { harness in
             let process = try LatchkeyProcess(
                 ["serve"], environment: harness.environment, directory: harness.directory.path)
             let port = try await process.port(after: "listening")
-            // So that many are under way at any moment.
+            // Keeps many requests in flight at any moment.
             harness.simulator.update(SignInHarness.mccmnc) {
                 $0.delay = .milliseconds(300)
                 $0.faults = [.tokenSlow]
@@ -101,7 +101,7 @@ import Testing
             let before = attempts.filter { $0.sent < moment }
             #expect(before.count { $0.ended > moment } >= 8, "too few were under way to show anything")
             #expect(before.filter { $0.status != 200 }.isEmpty)
-            // Later ones are answered whole or not at all.
+            // Later requests get a complete response or none.
             #expect(attempts.filter { $0.status != nil && $0.status != 200 }.isEmpty)
             #expect(attempts.count < 24 * 40)
         }

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("An unregistered user is told to register")
+    @Test("The page tells an unregistered user to register")
     func registers() async throws {
         try await withHarness(registration: .required) { _, url in
             let done = try await signIn(Browser(), url)

@@ -1,7 +1,7 @@
 import Primitives
 import TestSupport
 
-/// Somebody who watches the status page.
+/// A client that watches the status events.
 struct StatusEvents {
     private let client: RawClient
     let head: String
@@ -28,7 +28,7 @@ struct StatusEvents {
         return try await client.readUntil("\n\n\r\n")
     }
 
-    /// What the next event that is one tells.
+    /// The data of the next status event. Skips comments.
     func next() async throws -> JSONObject {
         while true {
             let text = try await nextText()

@@ -16,7 +16,7 @@ import Testing
         configuration.apiKeys.append(key)
     }
 
-    @Test("It tells of sign-ins by minute, carriers, failures with the check that failed, and sessions")
+    @Test("The events report sign-ins per minute, carriers, sessions, and failures with the failed check")
     func tells() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch)
         try await SignInHarness.with(clock: clock.wallClock) { harness in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("A minute's counts are those of that minute, and an hour later they are gone")
+    @Test("Counts belong to their minute, and are dropped after an hour")
     func minutes() async throws {
         let clock = ManualClock(secondsSinceEpoch: WallClock.system.now().secondsSinceEpoch / 60 * 60)
         try await SignInHarness.with(clock: clock.wallClock) { harness in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("The page has all of it before any script runs")
+    @Test("The page contains the status without scripts")
     func withoutScript() async throws {
         try await SignInHarness.with { harness in
             _ = try await harness.app.signIn(harness.authorizedResponse())
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Nothing of a user is in it, nor of what apps send")
+    @Test("Neither the page nor the events contain personal data, codes, tokens or correlation ids")
     func privacy() async throws {
         try await SignInHarness.with { harness in
             var fields = try harness.authorizedResponse(scope: "openid email phone", user: "jane")
@@ -129,7 +129,7 @@ import Testing
         (["X-API-KEY: unknown", "X-API-KEY: \(operatorKey)"], 401),
     ]
 
-    @Test("It is for this machine alone, or for an operator's key", arguments: foreign)
+    @Test("A proxied request gets 404, and a key that is not an operator's is refused", arguments: foreign)
     func access(headers: [String], status: Int) async throws {
         try await SignInHarness.with(configure: Self.configure) { harness in
             let app = App(port: harness.app.port, apiKey: nil)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("An operator's key opens it from anywhere; this machine needs none")
+    @Test("A local request needs no key, and an operator's key is accepted from any address")
     func operators() async throws {
         try await SignInHarness.with(configure: Self.configure) { harness in
             let app = App(port: harness.app.port, apiKey: nil)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(
-        "A name that somebody else's page could bring here opens nothing",
+        "A request with a foreign Host gets 404 (DNS rebinding)",
         arguments: ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
     func rebinding(host: String) async throws {
         try await SignInHarness.with { harness in
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(
-        "A page of elsewhere gets nothing through a browser of this machine, also one whose origin the API lets in",
+        "A local browser's request for a page of another origin gets 404, even if the API allows that origin",
         arguments: [
             ("Origin: https://app.example.com", 404), ("Origin: null", 404), ("Sec-Fetch-Site: cross-site", 404),
             ("Sec-Fetch-Site: same-site", 404), ("Sec-Fetch-Site: same-origin", 200), ("Sec-Fetch-Site: none", 200),
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("No more than sixteen watch at a time, and one who goes makes room")
+    @Test("At most sixteen clients can watch the events, and one that disconnects makes room")
     func bounded() async throws {
         try await SignInHarness.with { harness in
             var all: [StatusEvents] = []
@@ -209,13 +209,13 @@ import Testing
         }
     }
 
-    @Test("What has not changed is a comment; a server that stops ends the events")
+    @Test("An unchanged status is sent as a comment, and a shutdown ends the events")
     func heartbeatAndDrain() async throws {
         let clock = ManualClock()
         try await SignInHarness.with(clock: clock.wallClock) { harness in
             let watching = try await StatusEvents(harness.app)
             #expect(try await watching.nextText().hasPrefix("event: status\ndata: {"))
-            // The watcher's own connection is known by then.
+            // The status may change once more, by the watcher's own connection.
             var text = try await watching.nextText()
             if text.hasPrefix("event:") { text = try await watching.nextText() }
             #expect(text == ": as before\n\n\r\n")

@@ -9,7 +9,7 @@ struct BackgroundRefreshTests {
         let carrier: FakeCarrier
         let relyingParty: RelyingParty
 
-        /// Metadata and keys for 1,000 seconds, both in use.
+        /// Metadata and keys are fresh for 1,000 seconds and both in use.
         init(
             random: RandomSource = .system, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
         ) async throws {
@@ -23,7 +23,7 @@ struct BackgroundRefreshTests {
             #expect(requests == [1, 1])
         }
 
-        /// To discovery and for keys, so far.
+        /// The requests so far, to discovery and for keys.
         var requests: [Int] {
             [FakeCarrier.discoveryURL, FakeCarrier.keysURL].map { carrier.http.requests(to: $0).count }
         }
@@ -43,7 +43,7 @@ struct BackgroundRefreshTests {
         }
     }
 
-    @Test("Not before three quarters of it, and by nine tenths")
+    @Test("A refresh happens between three quarters and nine tenths of the lifetime")
     func times() async throws {
         let stage = try await Stage()
         stage.carrier.clock.advance(bySeconds: 749)
@@ -52,13 +52,13 @@ struct BackgroundRefreshTests {
         stage.carrier.clock.advance(bySeconds: 151)
         #expect(await stage.relyingParty.refreshDue() == .init(renewed: 2, failed: 0))
         #expect(stage.requests == [2, 2])
-        // At the end of the first time nobody has to wait.
+        // When the first lifetime ends, no sign-in waits.
         stage.carrier.clock.advance(bySeconds: 100)
         #expect(try await stage.signIn() == nil)
         #expect(stage.requests == [2, 2])
     }
 
-    @Test("The random source decides when between the two", arguments: [(UInt8(0), Int64(750)), (255, 900)])
+    @Test("The random source decides the time of the refresh", arguments: [(UInt8(0), Int64(750)), (255, 900)])
     func jitter(_ byte: UInt8, _ seconds: Int64) async throws {
         let stage = try await Stage(random: RandomSource { [UInt8](repeating: byte, count: $0) })
         stage.carrier.clock.advance(bySeconds: seconds - 1)
@@ -67,7 +67,7 @@ struct BackgroundRefreshTests {
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
     }
 
-    @Test("A document that was not used since it came is not refreshed")
+    @Test("A document that was not used since its fetch is not refreshed")
     func unused() async throws {
         let stage = try await Stage()
         stage.carrier.clock.advance(bySeconds: 900)
@@ -77,7 +77,7 @@ struct BackgroundRefreshTests {
         #expect(stage.requests == [2, 2])
     }
 
-    @Test("After a failed refresh, sign-ins do not wait, and it is tried again within a minute")
+    @Test("After a failed refresh sign-ins do not wait, and the refresh is retried within a minute")
     func outage() async throws {
         let stage = try await Stage()
         let silence = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
@@ -86,7 +86,7 @@ struct BackgroundRefreshTests {
         #expect(await stage.relyingParty.refreshDue() == .init(renewed: 0, failed: 2))
         stage.carrier.clock.advance(bySeconds: 29)
         #expect(await stage.relyingParty.refreshDue() == .init())
-        // The time of both is over, and no sign-in asks.
+        // Both have expired, and no sign-in sends a request.
         #expect(try await stage.signIn() == nil)
         #expect(stage.requests == [2, 2])
         stage.carrier.clock.advance(bySeconds: 26)
@@ -98,7 +98,7 @@ struct BackgroundRefreshTests {
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
     }
 
-    @Test("Known metadata and keys serve for a day, and no longer")
+    @Test("Known metadata and keys are used for a day, and no longer")
     func bound() async throws {
         let stage = try await Stage()
         stage.carrier.change { $0.keys = OutboundResponse(status: 503) }

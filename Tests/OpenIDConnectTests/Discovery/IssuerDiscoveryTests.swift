@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// OpenID providers that are no carriers: found by their issuer, and asked for nothing that is ZenKey's.
+/// OpenID providers that are not carriers: found by their issuer, without ZenKey's parameters.
 struct IssuerDiscoveryTests {
     private func provider(_ relyingParty: RelyingParty) async throws(OIDCError) -> ProviderMetadata {
         guard let clientID = ClientID("client-1") else { throw OIDCError(.clientRefused, reason: "no client id") }
@@ -54,7 +54,7 @@ struct IssuerDiscoveryTests {
         #expect(await failure { () throws(OIDCError) in try await provider(refused) }?.code == .metadataRefused)
     }
 
-    @Test("A mccmnc in the metadata of a provider that is not a carrier is ignored")
+    @Test("An mccmnc in the metadata of a provider that is not a carrier is ignored")
     func network() async throws {
         let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.with("mccmnc", "\"x\"").text) }
         #expect(try await provider(carrier.relyingParty(ofIssuer: TokenDraft.issuer)).issuer == TokenDraft.issuer)

@@ -52,7 +52,7 @@ struct IssuerPinsTests {
         #expect(isAccepted(&pins, try network("310002"), other))
     }
 
-    @Test("is the configured one, on whatever hosts the endpoints are")
+    @Test("is the configured one, whatever the hosts of the endpoints")
     func configured() throws {
         var pins = try pins(["310001": "https://id.a.example"])
         #expect(!isAccepted(&pins, try network("310001"), try metadata(issuer: "https://id2.a.example")))
@@ -75,7 +75,7 @@ struct IssuerPinsTests {
         ] {
             #expect(!isAccepted(&pins, try network("310001"), row))
         }
-        // A refusal pins nothing.
+        // A refused document pins no issuer.
         #expect(isAccepted(&pins, try network("310001"), try metadata()))
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpenIDConnect
 
-@Suite("Kept metadata")
+@Suite("Cached metadata")
 struct MetadataCacheTests {
     private let start = Timestamp(secondsSinceEpoch: 1_800_000_000)
     private let random = RandomSource { [UInt8](repeating: 0, count: $0) }
@@ -51,7 +51,7 @@ struct MetadataCacheTests {
         #expect(cache.due(at: later(87_400)).isEmpty)
     }
 
-    @Test("serves on when a request fails, without another try for the retry interval")
+    @Test("stays in use when a request fails, without another attempt during the retry interval")
     func fallBack() throws {
         var cache = try cache()
         let question = try question()
@@ -64,7 +64,9 @@ struct MetadataCacheTests {
         #expect(cache.refusal(question, at: later(1000)) == nil)
     }
 
-    @Test("is missing after a failure, whose error answers for a while if it is lasting", arguments: [true, false])
+    @Test(
+        "is missing after a failure, whose error is cached for the retry interval if it is lasting",
+        arguments: [true, false])
     func refusal(_ isLasting: Bool) throws {
         var cache = MetadataCache<String>(rules: CacheRules())
         let question = try question()

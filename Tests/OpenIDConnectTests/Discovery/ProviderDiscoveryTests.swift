@@ -85,7 +85,7 @@ struct ProviderDiscoveryTests {
     }
 
     @Test(
-        "Metadata is kept as long as Cache-Control says, within bounds",
+        "Metadata is cached for the time of Cache-Control, within bounds",
         arguments: [
             ("max-age=864000", 86400), ("max-age=600", 600), ("public, MAX-AGE=600", 600), ("max-age=\"600\"", 600),
             ("max-age=1", 60),
@@ -106,7 +106,7 @@ struct ProviderDiscoveryTests {
         #expect(discoveries(carrier) == 2)
     }
 
-    @Test("Stale metadata serves on when a refresh fails, for a day")
+    @Test("Stale metadata stays in use for a day if refreshes fail")
     func stale() async throws {
         let carrier = FakeCarrier()
         let relyingParty = try carrier.relyingParty()
@@ -115,7 +115,7 @@ struct ProviderDiscoveryTests {
         carrier.clock.advance(bySeconds: 86400)
         #expect(try await relyingParty.provider(SignInSubjects()).issuer == TokenDraft.issuer)
         #expect(discoveries(carrier) == 2)
-        // Not asked again at once.
+        // No other request follows at once.
         _ = try await relyingParty.provider(SignInSubjects())
         #expect(discoveries(carrier) == 2)
         carrier.clock.advance(bySeconds: 60)
@@ -176,7 +176,7 @@ struct ProviderDiscoveryTests {
             ]
         }
 
-    @Test("A carrier that names another's issuer beside endpoints of its own is refused", arguments: operators)
+    @Test("A carrier that names another operator's issuer beside its own endpoints is refused", arguments: operators)
     func borrowedIssuer(_ hosts: [String], _ field: String, _ host: String, _ isOne: Bool) async throws {
         let metadata = FakeCarrier.metadata.with(field, "\"https://\(host)/x\"").text
         let carrier = FakeCarrier { $0.discovery = .json(metadata) }
@@ -192,7 +192,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(pinned, subjects) == nil)
     }
 
-    @Test("A flood of unknown networks does not keep the users of a known one from signing in")
+    @Test("A flood of unknown networks does not prevent sign-ins of a known network")
     func flood() async throws {
         let gate = Gate()
         let carrier = FakeCarrier()
@@ -220,7 +220,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(same, subjects) == nil)
     }
 
-    @Test("Networks may share an issuer, but none can name other keys for it while the others' metadata is fresh")
+    @Test("Networks may share an issuer, but none can change its key set URL while the others' metadata is fresh")
     func sharedIssuer() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil)
         let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
@@ -237,7 +237,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(unpinned, third)?.code == .metadataRefused)
         // The operator knows better.
         #expect(await error(pinned, third) == nil)
-        // Keys may move all the same: one network says so when the others' word is old, and then they do.
+        // The keys can still move: once the others' metadata is stale, one network's metadata changes the URL.
         carrier.clock.advance(bySeconds: 60)
         for network in ["310999", "310998", "310997"] {
             let provider = try await unpinned.provider(SignInSubjects(network: network))
@@ -245,7 +245,7 @@ struct ProviderDiscoveryTests {
         }
     }
 
-    @Test("A network whose discovery fails does not keep the others from changing their keys")
+    @Test("A network whose discovery fails does not prevent the others from changing their key set URL")
     func sharedIssuerOfFailingNetwork() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil)
         let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
@@ -277,7 +277,7 @@ struct ProviderDiscoveryTests {
         #expect(discoveries(carrier) == 1)
     }
 
-    @Test("All callers that share a failing request get its error, and the next asks again")
+    @Test("All callers that share a failing request get its error, and the next call sends another request")
     func failingLeader() async throws {
         let gate = Gate()
         let carrier = FakeCarrier {
@@ -294,7 +294,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(relyingParty, subjects) == nil)
     }
 
-    @Test("One network that hangs does not hold up another")
+    @Test("A hanging request for one network does not delay another")
     func otherNetwork() async throws {
         let gate = Gate()
         let carrier = FakeCarrier { $0.gates[FakeCarrier.discoveryURL + "?client_id=client-1&mccmnc=310998"] = gate }
@@ -307,7 +307,7 @@ struct ProviderDiscoveryTests {
         #expect(await held.value?.code == .metadataRefused)
     }
 
-    @Test("Only so many networks are kept")
+    @Test("The number of cached networks is limited")
     func bounded() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil).text
         let carrier = FakeCarrier { $0.discovery = .json(metadata, cacheControl: "max-age=600") }

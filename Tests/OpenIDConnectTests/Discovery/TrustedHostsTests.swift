@@ -30,7 +30,7 @@ struct TrustedHostsTests {
         #expect(try hosts("*.ATT.com").contains("login.att.com"))
     }
 
-    @Test("Nothing is trusted by default of patterns")
+    @Test("Without patterns no host is trusted")
     func none() {
         #expect(!TrustedHosts([]).contains("login.att.com"))
     }

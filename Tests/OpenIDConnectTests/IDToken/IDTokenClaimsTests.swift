@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A change to a proper token or to what is expected of it, and the check that it must fail; nil if it must pass.
+/// A change to a valid token or to its expectation, and the check that it must fail; nil if it must pass.
 struct TokenCase: Sendable, CustomTestStringConvertible {
     let name: String
     let check: IDTokenCheck?
@@ -27,7 +27,7 @@ struct TokenCase: Sendable, CustomTestStringConvertible {
         self.expecting = expecting
     }
 
-    /// A claim of another value, as JSON text; nil for none.
+    /// A claim with another value, as JSON text; nil removes it.
     static func claim(
         _ name: String, _ json: String?, _ check: IDTokenCheck?,
         expecting: @escaping @Sendable (inout IDTokenExpectation) -> Void = { _ in }
@@ -51,7 +51,7 @@ struct IDTokenClaimsTests {
     }
 
     @Test(
-        "Only the issuer that was asked is accepted, byte for byte",
+        "Only the requested issuer is accepted, byte for byte",
         arguments: [
             TokenCase("as it should be", nil) { _ in },
             .claim("iss", "\"https://example.org/\"", .issuer), .claim("iss", "\"\(TokenDraft.issuer)1\"", .issuer),

@@ -18,7 +18,7 @@ struct IDTokenSignatureTests {
         #expect(try failedCheck(draft.text, keySet: TestKey.keySet(.rsa1, .ec1)) == row.check)
     }
 
-    @Test("Both algorithms are accepted with a key of their own", arguments: [TestKey.rsa1, .ec1, .rsa2, .ec2])
+    @Test("Both algorithms are accepted, each with its own key", arguments: [TestKey.rsa1, .ec1, .rsa2, .ec2])
     func accepted(_ key: TestKey) throws {
         #expect(try failedCheck(TokenDraft(key: key).text, keySet: TestKey.keySet(.rsa1, .rsa2, .ec1, .ec2)) == nil)
     }

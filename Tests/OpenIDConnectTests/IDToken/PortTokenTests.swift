@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A port token in the making: proper in everything, until a test changes it.
+/// The parts of a port token: valid until a test changes them.
 private struct PortTokenDraft: Sendable {
     var header: JSONDraft
     var claims: JSONDraft
@@ -83,7 +83,8 @@ private final class FormerCarriers: Sendable {
     var keyRequests: Int { http.requests.filter { $0.url.text.hasSuffix("/jwks") }.count }
 }
 
-/// Reads tokens and verifies what could be read: the check that each failed, or nil.
+/// Reads tokens and verifies those that could be read.
+/// - Returns: The check that each token failed, or nil.
 private func checks(_ tokens: [String], _ party: RelyingParty) async throws -> [PortTokenCheck?] {
     let clientID = try #require(ClientID("client-1"))
     let read = party.read(portTokens: tokens.map(Secret.init), for: clientID)
@@ -100,7 +101,7 @@ private func checks(_ tokens: [String], _ party: RelyingParty) async throws -> [
     }
 }
 
-/// A change to a proper port token, and the check that it must fail; nil if it must pass.
+/// A change to a valid port token, and the check that it must fail; nil if it must pass.
 struct PortTokenCase: Sendable, CustomTestStringConvertible {
     let name: String
     let check: PortTokenCheck?
@@ -179,7 +180,7 @@ struct PortTokenTests {
     ]
 
     @Test(
-        "Each rule for a port token is kept, and nothing is fetched for one that breaks a rule that needs no key",
+        "A port token that breaks a rule is refused, and nothing is fetched if the rule needs no key",
         arguments: headerRows + claimRows)
     func rules(row: PortTokenCase) async throws {
         let carriers = FormerCarriers()
@@ -197,7 +198,7 @@ struct PortTokenTests {
         let party = try carriers.relyingParty()
         let clientID = try #require(ClientID("client-1"))
         let draft = PortTokenDraft(key: .ec1)
-        // ECDSA signs otherwise each time: the token is the same nevertheless.
+        // An ECDSA signature differs each time; the token is still the same.
         let read = party.read(portTokens: [Secret(draft.text), Secret(draft.text)], for: clientID)
         let verified = try await party.verify(read.map { try $0.get() }).map { try $0.get() }
         #expect(verified[0].issuer == PortTokenDraft.issuer)
@@ -223,7 +224,7 @@ struct PortTokenTests {
         #expect(request.maximumBodyBytes == 65_536)
     }
 
-    @Test("For one sign-in at most four issuers are asked")
+    @Test("A sign-in sends requests to at most four issuers")
     func issuerCount() async throws {
         let carriers = FormerCarriers()
         let tokens = [1, 2, 3, 4, 5, 1, 6].map { PortTokenDraft(issuer: "https://c\($0).carrier.example").text }
@@ -232,7 +233,7 @@ struct PortTokenTests {
         #expect(carriers.configurationRequests == 4)
     }
 
-    @Test("Keys rotated since the last fetch work; an unknown key id does not make a flood of fetches")
+    @Test("Keys rotated since the last fetch work; an unknown key id does not cause a flood of fetches")
     func rotation() async throws {
         let carriers = FormerCarriers()
         let party = try carriers.relyingParty()
@@ -292,7 +293,7 @@ struct PortTokenTests {
     ]
 
     @Test(
-        "A former carrier that cannot be reached moves no account, and is asked again only after a while",
+        "An unusable former carrier moves no account, and gets further requests only after a pause",
         arguments: failures)
     func unusable(row: Unusable) async throws {
         let carriers = FormerCarriers()
@@ -306,7 +307,7 @@ struct PortTokenTests {
         #expect(try await checks([PortTokenDraft().text], party) == [nil])
     }
 
-    @Test("Known metadata and keys of a former carrier serve while it is down")
+    @Test("Known metadata and keys of a former carrier are used while it is down")
     func stale() async throws {
         let carriers = FormerCarriers()
         let party = try carriers.relyingParty()

@@ -65,7 +65,7 @@ struct JSONWebKeySetTests {
                 "\"\(Base64URL.encode([UInt8](repeating: 1, count: 32)))\""),
         ])
     func entries(_ row: KeyCase) {
-        // Beside a good key, so that what is passed over does not spoil the set.
+        // Beside a usable key: an ignored entry does not invalidate the set.
         #expect(count([TestKey.ec2.jwk, row.entry]) == (row.isUsable ? 2 : 1))
         #expect(count([row.entry, TestKey.ec2.jwk]) == (row.isUsable ? 2 : 1))
     }

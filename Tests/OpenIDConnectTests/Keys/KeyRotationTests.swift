@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The key cache, as a sign-in meets it.
+/// The key cache during sign-ins.
 struct KeyRotationTests {
     private struct Stage {
         let carrier: FakeCarrier
@@ -37,7 +37,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test("Keys are fetched once, bounded, and kept for the time Cache-Control gives")
+    @Test("Keys are fetched once, with limits, and cached for the time of Cache-Control")
     func kept() async throws {
         let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=600") })
         for _ in 0..<3 { #expect(await stage.error(.rsa1) == nil) }
@@ -124,13 +124,13 @@ struct KeyRotationTests {
         for index in 0..<300 { #expect(await stage.error(.ec1, keyID: "random-\(index)") == .failed(.key)) }
         #expect(stage.fetches == 3)
         #expect(await stage.error(.rsa1) == nil)
-        // One more every ten seconds.
+        // One more fetch is allowed every ten seconds.
         stage.carrier.clock.advance(bySeconds: 10)
         for index in 0..<10 { #expect(await stage.error(.ec1, keyID: "later-\(index)") == .failed(.key)) }
         #expect(stage.fetches == 4)
     }
 
-    @Test("A concurrent flood causes as few")
+    @Test("A concurrent flood causes as few fetches")
     func parallelFlood() async throws {
         let stage = try await Stage()
         #expect(await stage.error(.rsa1) == nil)
@@ -141,7 +141,7 @@ struct KeyRotationTests {
     }
 
     @Test(
-        "Failed and empty fetches cost the same, and good keys outlive them",
+        "Failed and empty fetches count like others, and usable keys outlive them",
         arguments: [
             OutboundResponse(status: 500), .json(#"{"keys":[]}"#), .json("<html>"),
             .json(TestKey.keySet(.ec2), status: 404),
@@ -170,7 +170,7 @@ struct KeyRotationTests {
                 $0.failures[FakeCarrier.keysURL] = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
             })
         #expect(await silent.error(.rsa1)?.code == .timedOut)
-        // Once they can be had, they are.
+        // When the keys are available again, they are fetched.
         stage.carrier.change { $0.keys = .json(TestKey.keySet(.rsa1)) }
         stage.carrier.clock.advance(bySeconds: 10)
         #expect(await stage.error(.rsa1) == nil)
@@ -185,7 +185,7 @@ struct KeyRotationTests {
         #expect(await stage.error(.rsa1) == .failed(.key))
     }
 
-    @Test("Old keys serve on when a refresh fails, for a day")
+    @Test("Old keys stay in use for a day if refreshes fail")
     func stale() async throws {
         let stage = try await Stage(FakeCarrier { $0.keys = .json(TestKey.keySet(.rsa1), cacheControl: "max-age=600") })
         #expect(await stage.error(.rsa1) == nil)

@@ -33,7 +33,7 @@ struct KeySetReportTests {
         #expect(try entry(TestKey.rsa1.jwk.with("n", "\"\(weak)\"")).bits == 1024)
     }
 
-    @Test("As many entries are usable as a key set has keys")
+    @Test("The number of usable entries is the number of the key set's keys")
     func agreement() throws {
         let drafts = [TestKey.rsa1.jwk, TestKey.ec1.jwk, TestKey.rsa2.jwk.with("use", "\"enc\"")]
         let text = Array(TestKey.keySet(drafts).utf8)

@@ -4,17 +4,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A carrier behind a scripted client: discovery, keys, token endpoint and userinfo, each as a test sets it.
+/// A carrier behind a scripted client: each test sets discovery, keys, token endpoint and userinfo.
 final class FakeCarrier: Sendable {
     struct Answers: Sendable {
         var discovery: OutboundResponse = .json(FakeCarrier.metadata.text, cacheControl: "max-age=864000")
         var keys: OutboundResponse = .json(TestKey.keySet(.rsa1))
         var token: OutboundResponse = .json(FakeCarrier.tokens.text)
-        var serverInitiated: OutboundResponse = .json("{}")
+        var backchannelAuthentication: OutboundResponse = .json("{}")
         var userInfo: OutboundResponse = .json(#"{"sub":"310999-subject"}"#)
-        /// Fails the requests to URLs that begin so.
+        /// Fails the requests to URLs with these prefixes.
         var failures: [String: OutboundError] = [:]
-        /// Holds the requests to URLs that begin so.
+        /// Holds the requests to URLs with these prefixes.
         var gates: [String: Gate] = [:]
     }
 
@@ -69,7 +69,7 @@ final class FakeCarrier: Sendable {
         return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock, random: random)
     }
 
-    /// A relying party of one issuer, which the metadata has to name.
+    /// A relying party of one issuer, which the metadata must name.
     func relyingParty(ofIssuer issuer: String) throws -> RelyingParty {
         let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
         return RelyingParty(configuration: .init(issuer: url), http: http, clock: clock.wallClock)
@@ -85,13 +85,13 @@ final class FakeCarrier: Sendable {
         if url.hasSuffix("/.well-known/openid-configuration") { return answers.discovery }
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
-        if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.serverInitiated }
+        if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.backchannelAuthentication }
         if url.hasPrefix(Self.userInfoURL) { return answers.userInfo }
         return OutboundResponse(status: 404)
     }
 }
 
-/// What the steps of a test's sign-in are about.
+/// The network, client and correlation id of a test's sign-in.
 struct SignInSubjects {
     let network: MCCMNC
     let clientID: ClientID
@@ -111,7 +111,7 @@ extension RelyingParty {
     }
 }
 
-/// The error that a step ends with, or nil if it ends well.
+/// The error of a step, or nil if it succeeds.
 func failure<Value>(_ step: () async throws(OIDCError) -> Value) async -> OIDCError? {
     do throws(OIDCError) {
         _ = try await step()

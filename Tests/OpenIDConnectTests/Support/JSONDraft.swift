@@ -1,6 +1,6 @@
 import TestSupport
 
-/// An object in the making: members whose values are JSON texts already, so that a test can write anything.
+/// The members of an object. Their values are JSON texts, so that a test can write anything.
 struct JSONDraft: Sendable, ExpressibleByArrayLiteral {
     private(set) var members: [(name: String, json: String)]
 
@@ -21,7 +21,7 @@ struct JSONDraft: Sendable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Adds a member even where there is one of that name.
+    /// Adds a member even if there is one of that name.
     mutating func add(_ name: String, _ json: String) {
         members.append((name: name, json: json))
     }

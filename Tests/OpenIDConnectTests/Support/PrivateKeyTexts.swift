@@ -8,7 +8,7 @@ import Primitives
     import Foundation
 #endif
 
-/// Private keys in every form in which operators have them.
+/// Private keys in every form that operators use.
 enum PrivateKeyTexts {
     static func pem(_ label: String, _ bytes: some Collection<UInt8>) -> String {
         let text = Array(Data(bytes).base64EncodedString())
@@ -16,7 +16,7 @@ enum PrivateKeyTexts {
         return "-----BEGIN \(label)-----\n" + lines.joined(separator: "\n") + "\n-----END \(label)-----\n"
     }
 
-    /// As OpenSSL's `ecparam -genkey` writes it: the curve's name in a block of its own, then the key (RFC 5915).
+    /// As OpenSSL's `ecparam -genkey` writes it: a block with the curve's name, then the key (RFC 5915).
     static func sec1(_ key: P256.Signing.PrivateKey) -> String {
         let curve: [UInt8] = [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
         let start: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]

@@ -51,7 +51,7 @@ struct TestKey: Sendable {
         }
     }
 
-    /// RSASSA-PSS, as PS256 wants it.
+    /// RSASSA-PSS, as PS256 requires.
     func signPSS(_ signed: [UInt8]) -> [UInt8] {
         guard case .rsa(let key) = pair else { return [] }
         return Array((try? key.signature(for: SHA256.hash(data: signed), padding: .PSS))?.rawRepresentation ?? Data())

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// An ID token in the making: proper in everything, until a test changes it.
+/// The parts of an ID token: valid until a test changes them.
 struct TokenDraft: Sendable {
     static let issuer = "https://login.carrier.example/m/310999"
     static let now: Int64 = 1_800_000_000
@@ -11,9 +11,9 @@ struct TokenDraft: Sendable {
     var header: JSONDraft
     var claims: JSONDraft
     var key: TestKey
-    /// Makes another signature than the key would.
+    /// Makes a signature in place of the key's.
     var sign: (@Sendable (_ signed: [UInt8]) -> [UInt8])?
-    /// The payload, where it is to be no JSON object.
+    /// The payload, if it is not a JSON object.
     var payload: String?
     /// Changes the finished text.
     var finish: @Sendable (String) -> String = { $0 }
@@ -33,7 +33,7 @@ struct TokenDraft: Sendable {
     }
 }
 
-/// What the tests' sign-in expects, with a change or without.
+/// The expectation of the tests' sign-in, with an optional change.
 func expectation(_ change: (inout IDTokenExpectation) -> Void = { _ in }) throws -> IDTokenExpectation {
     guard let clientID = ClientID("client-1") else { throw OIDCError(.clientRefused, reason: "no client id") }
     var expectation = IDTokenExpectation(clientID: clientID, nonce: "nonce-1")
@@ -41,7 +41,7 @@ func expectation(_ change: (inout IDTokenExpectation) -> Void = { _ in }) throws
     return expectation
 }
 
-/// The check that a token fails against a key set, or nil if it passes all; the explanation has to agree.
+/// The check that a token fails against a key set, or nil if it passes all. The explanation must agree.
 func failedCheck(
     _ text: String, keySet: String, issuer: String = TokenDraft.issuer,
     algorithms: Set<SigningAlgorithm> = [.rs256, .es256], now: Int64 = TokenDraft.now,
@@ -67,7 +67,7 @@ func failedCheck(
     } catch {
         failed = error.check
     }
-    // Whatever a sign-in says of a token, its explanation must say the same.
+    // The explanation must have the result of the sign-in.
     #expect(explanation.isAccepted == (failed == nil))
     #expect(explanation.steps.first { $0.verdict != .passed }?.check == failed)
     #expect(explanation.steps.map(\.check) == IDTokenCheck.ofToken)

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The request with which this server asks a carrier to have its user sign in.
+/// The backchannel authentication request to a carrier.
 struct BackchannelAuthenticationTests {
     private static let endpoint = TokenDraft.issuer + "/async"
     private let key = P256.Signing.PrivateKey()
@@ -18,7 +18,7 @@ struct BackchannelAuthenticationTests {
             let metadata = FakeCarrier.metadata.with(
                 "server_initiated_authorization_endpoint", endpoint.map { "\"\($0)\"" })
             answers.discovery = .json(metadata.text)
-            answers.serverInitiated = answer
+            answers.backchannelAuthentication = answer
         }
         let party = try carrier.relyingParty()
         let subjects = try SignInSubjects()
@@ -116,7 +116,7 @@ struct BackchannelAuthenticationTests {
         #expect(error.code == code)
     }
 
-    @Test("A carrier without the endpoint is not asked")
+    @Test("A carrier without the endpoint gets no request")
     func noEndpoint() async throws {
         let carrier = FakeCarrier()
         guard case .failure(let error) = try await send(endpoint: nil, to: carrier) else {
@@ -128,7 +128,7 @@ struct BackchannelAuthenticationTests {
     }
 }
 
-/// What is demanded of an ID token that comes with a notification.
+/// The checks of an ID token that comes with a notification.
 struct NotifiedIDTokenTests {
     private static let claim = "urn:openid:params:jwt:claim:auth_req_id"
 
@@ -151,7 +151,7 @@ struct NotifiedIDTokenTests {
         }
     }
 
-    @Test("A nonce may be missing only if that is allowed, and must be ours if there is one")
+    @Test("A nonce may be missing only if that is allowed, and otherwise must be the request's")
     func nonce() throws {
         #expect(try failedCheck { $0.claims["nonce"] = "\"nonce-1\"" } == nil)
         #expect(try failedCheck { $0.claims["nonce"] = nil } == nil)
@@ -161,7 +161,7 @@ struct NotifiedIDTokenTests {
         }
     }
 
-    @Test("An auth_req_id, if there is one, is that of the request")
+    @Test("An auth_req_id in the ID token must be the request's")
     func requestID() throws {
         #expect(try failedCheck { $0.claims[Self.claim] = "\"r-1\"" } == nil)
         #expect(try failedCheck { $0.claims[Self.claim] = nil } == nil)

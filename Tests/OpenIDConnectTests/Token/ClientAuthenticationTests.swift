@@ -10,7 +10,7 @@ import Testing
 struct ClientAuthenticationTests {
     private static let p256 = P256.Signing.PrivateKey()
 
-    /// What one token request looks like.
+    /// The parts of a token request.
     private struct Sent {
         let headers: [String: String]
         let form: [String: [String]]
@@ -24,7 +24,7 @@ struct ClientAuthenticationTests {
             form = Dictionary(pairs.map { ($0.0, [$0.1]) }) { $0 + $1 }
         }
 
-        /// Header, claims and signature of the client assertion, and what was signed.
+        /// Header, claims and signature of the client assertion, and the signing input.
         func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
             let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
             try #require(parts.count == 3)
@@ -70,7 +70,7 @@ struct ClientAuthenticationTests {
         "client_id", "client_secret", "client_assertion", "client_assertion_type",
     ]
 
-    @Test("client_secret_basic uses the header field, and the form has nothing of the client")
+    @Test("client_secret_basic uses the header field, and the form has no client parameters")
     func basic() async throws {
         let sent = try await sent(.clientSecretBasic(Secret(":s")))
         #expect(sent.headers["Authorization"] == "Basic YSUzQWIlMjBjOiUzQXM=")

@@ -51,7 +51,7 @@ struct ClientKeyTests {
         }
     }
 
-    @Test("A JSON Web Key brings its id, and the operator's comes before it")
+    @Test("A JSON Web Key has its own id, which the operator's id overrides")
     func keyID() throws {
         let key = try ClientKey(parsing: Secret(PrivateKeyTexts.jwk(Self.p256).with("kid", "\"k-1\"").text))
         #expect(key.keyID == "k-1")

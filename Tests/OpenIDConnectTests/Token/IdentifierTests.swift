@@ -3,7 +3,8 @@ import Primitives
 import Testing
 
 struct IdentifierTests {
-    @Test("A network is five or six digits, its zeros kept", arguments: ["310999", "31099", "00101", "000000"])
+    @Test(
+        "A network is five or six digits, including leading zeros", arguments: ["310999", "31099", "00101", "000000"])
     func network(_ text: String) {
         #expect(MCCMNC(text)?.text == text)
     }

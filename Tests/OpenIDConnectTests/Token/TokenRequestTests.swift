@@ -53,7 +53,7 @@ struct TokenRequestTests {
         #expect(authorization == "Basic YSUzQWIlMjBjOiUzQSUyQiUyNSUyNiUzRCUyMCVDMyVBOQ==")
     }
 
-    @Test("Without a verifier none is sent")
+    @Test("Without a code verifier the request has none")
     func noVerifier() async throws {
         let carrier = FakeCarrier()
         _ = try await exchange(carrier, verifier: nil).get()
@@ -62,7 +62,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "A request that failed is not repeated, and it is told whether the code may be spent", arguments: [true, false])
+        "A failed request is not repeated, and the error says whether the code may be spent", arguments: [true, false])
     func transport(_ mayHaveBeenSent: Bool) async throws {
         let carrier = FakeCarrier {
             $0.failures[FakeCarrier.tokenURL] = OutboundError(.timedOut, mayHaveBeenSent: mayHaveBeenSent, reason: "")
@@ -110,7 +110,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "Required members of a response are demanded",
+        "A response without a valid required member is refused",
         arguments: [
             ("access_token", nil), ("access_token", "null"), ("access_token", "\"\""), ("access_token", "5"),
             ("access_token", "\"a b\""),
@@ -153,7 +153,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "JSON is read under any label that does not say that it is something else",
+        "JSON is accepted with any content type that does not name another format",
         arguments: [
             (nil, true), ("application/json", true), ("application/json; charset=utf-8", true), ("text/plain", true),
             ("", true),
@@ -168,7 +168,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "A refusal reports the carrier's code; a refusal of the client is our configuration's fault",
+        "A refusal reports the carrier's error code; a refusal of the client is a configuration error",
         arguments: [
             (400, "invalid_grant", OIDCError.Code.carrierRefused), (400, "invalid_request", .carrierRefused),
             (403, "request_denied", .carrierRefused), (401, "access_denied", .carrierRefused),

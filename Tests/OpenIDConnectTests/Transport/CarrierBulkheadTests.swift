@@ -37,7 +37,7 @@ struct CarrierBulkheadTests {
     }
 
     @Test(
-        "is not asked for a while, and the code is kept",
+        "opens the circuit breaker, and the code is kept",
         arguments: [OutboundError.Code.timedOut, .unreachable, .tls, .malformed])
     func opens(_ code: OutboundError.Code) async throws {
         let stage = try await Stage()
@@ -114,7 +114,7 @@ struct CarrierBulkheadTests {
         #expect(await stage.exchange()?.code == .suspended)
     }
 
-    @Test("Discovery that does not respond about one network is asked about another")
+    @Test("Discovery timeouts for one network do not block requests for another")
     func discovery() async throws {
         let stage = try await Stage()
         stage.carrier.change {
@@ -126,11 +126,11 @@ struct CarrierBulkheadTests {
         }
         for _ in 0..<5 { #expect(try await code("310998") == .timedOut) }
         #expect(try await code("310998") == .suspended)
-        // It is a document of 310999, which is refused for that: discovery was asked.
+        // Discovery responds with the document of 310999, which is refused for this network.
         #expect(try await code("310997") == .metadataRefused)
     }
 
-    @Test("Resources for signed-in users leave half of the places to sign-ins")
+    @Test("Resource requests of signed-in users leave half of the capacity to sign-ins")
     func resources() async throws {
         let stage = try await Stage { $0.bulkhead.maximumInFlight = 4 }
         let gate = Gate()
@@ -151,7 +151,7 @@ struct CarrierBulkheadTests {
         #expect(await fetch() == nil)
     }
 
-    @Test("The requests under way are limited, and the next is refused at once without spending its code")
+    @Test("The requests in flight are limited, and the next is refused at once without spending its code")
     func limit() async throws {
         let stage = try await Stage { $0.bulkhead.maximumInFlight = 3 }
         let gate = Gate()

@@ -13,7 +13,7 @@ struct CircuitBreakerTests {
 
         func admit() -> CircuitBreaker.Admission { breaker.admit(now: now) }
 
-        /// The ticket of who is let through; nil if nobody is.
+        /// The ticket of an admitted request; nil if it is refused.
         func ticket() -> CircuitBreaker.Ticket? {
             guard case .pass(let ticket) = admit() else { return nil }
             return ticket
@@ -23,7 +23,7 @@ struct CircuitBreakerTests {
             if let ticket { breaker.end(ticket, outcome, now: now) }
         }
 
-        /// Lets one through and ends it; false if it is refused.
+        /// Admits a request and ends it; false if it is refused.
         @discardableResult
         func run(_ outcome: CircuitBreaker.Outcome) -> Bool {
             guard let ticket = ticket() else { return false }

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Providers without ID tokens: what their user endpoint says, and how they are shown that we are the client.
+/// Providers without ID tokens: their user endpoint, and the client's authentication.
 struct UserEndpointTests {
     private static let issuer = "https://meetings.example"
     private static let userURL = TokenDraft.issuer + "/userinfo"
@@ -80,7 +80,7 @@ struct UserEndpointTests {
         #expect(error.code == .unusableResponse)
     }
 
-    @Test("Attributes stand under our names or the configured ones")
+    @Test("Attributes have the default names or the configured ones")
     func attributes() async throws {
         let body = #"{"id":"1","name":"n","login":"l","contact":{"mail":"a@b.example"},"family_name":"f"}"#
         let plain = try await user(.json(body)).get().attributes
@@ -93,7 +93,7 @@ struct UserEndpointTests {
         #expect(mapped.attributes[.email] == "a@b.example")
     }
 
-    @Test("Such a provider's response needs no ID token, and one that comes is ignored")
+    @Test("A token response needs no ID token, and an ID token in it is ignored")
     func noIDToken() async throws {
         for tokens in [FakeCarrier.tokens.with("id_token", nil), FakeCarrier.tokens] {
             let carrier = FakeCarrier { $0.token = .json(tokens.text) }

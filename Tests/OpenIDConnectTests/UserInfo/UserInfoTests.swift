@@ -87,7 +87,7 @@ struct UserInfoTests {
         #expect(try await attributes(members).address == text)
     }
 
-    @Test("The postal code comes from the address if it is nowhere else")
+    @Test("The postal code comes from the address if there is no other")
     func postalCodeOfAddress() async throws {
         #expect(
             try await attributes(#""address":{"value":{"postal_code":"01234"}}"#).attributes[.postalCode] == "01234")

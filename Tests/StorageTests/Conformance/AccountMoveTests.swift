@@ -116,7 +116,7 @@ struct AccountMoveTests {
             try await stage.signIn(Records.identity(), from: [stage.ported(unknown)], newcomers: .mustRegister) == nil)
     }
 
-    @Test("An identity with an account of its own keeps it, whatever port tokens say", arguments: StoreKind.engines)
+    @Test("An identity with its own account keeps it, whatever port tokens say", arguments: StoreKind.engines)
     func hasAccount(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)
         let one = try #require(try await stage.signIn(stage.atA)).user.id

@@ -148,7 +148,7 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Each caller has a limit of its own", arguments: StoreKind.all)
+    @Test("Each caller has its own limit", arguments: StoreKind.all)
     func perCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()

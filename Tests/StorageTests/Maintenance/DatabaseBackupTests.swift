@@ -195,7 +195,7 @@ struct DatabaseRestoreTests {
         #expect(try await holds(early, in: "latchkey.db.former"))
         #expect(try await holds(late, in: "latchkey.db.former"))
         _ = try await signIn()
-        // Never over a database that was kept.
+        // A database that was put aside is never overwritten.
         #expect(throws: StorageError.self) { try restore() }
     }
 

@@ -48,7 +48,7 @@ struct StartRaceTests {
     func sqlite(question: Int) async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("store.db"))
-        // As an instance leaves it that has just started: an empty database.
+        // An empty database, as an instance that has just started leaves it.
         try await DatabaseQueue(path: configuration.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
         }

@@ -23,7 +23,7 @@ struct SQLitePrivacyTests {
 
     @Test("Tokens are stored as hashes only")
     func hashesOnly() async throws {
-        // The store is never given more; this says that nothing else is kept of a session than the record has.
+        // The store gets only hashes. This checks that the files keep nothing of a session beyond its record.
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(Records.identity("subject-on-record"), session: session))
         #expect(try files(contain: "subject-on-record"))

@@ -32,7 +32,7 @@ struct SampleRows {
     private func fill(_ shape: TableShape, _ rows: Int) throws {
         let required = try String.fetchSet(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" OR pk", arguments: [shape.name])
-        // As bytes, for GRDB would end a text at its first NUL.
+        // As bytes, because GRDB ends a text at its first NUL.
         let marks = shape.columns.map { $0.kind == .text ? "CAST(? AS TEXT)" : "?" }.joined(separator: ", ")
         for row in 0..<rows {
             // Every other row has all optional values, and one has all empty values.

@@ -1,5 +1,5 @@
 extension RawClient {
-    /// A response as it came.
+    /// A response as received.
     public struct Response: Sendable, Hashable {
         public struct Field: Sendable, Hashable {
             /// In lower case.
@@ -13,14 +13,14 @@ extension RawClient {
 
         public var text: String { String(decoding: body, as: UTF8.self) }
 
-        /// The value of a field that stands once.
+        /// The value of a field that occurs once.
         public subscript(name: String) -> String? {
             let found = fields.filter { $0.name == name }
             return found.count == 1 ? found[0].value : nil
         }
 
         /// Reads the response at the start of bytes; nil if it is not complete.
-        /// - Returns: The response, and how many bytes it takes up.
+        /// - Returns: The response, and its length in bytes.
         public static func parse(_ bytes: [UInt8], isHead: Bool) throws(Failure) -> (response: Response, count: Int)? {
             guard let headCount = endOfHead(bytes) else { return nil }
             var lines = String(decoding: bytes[..<headCount], as: UTF8.self).split(separator: "\r\n")
@@ -41,7 +41,7 @@ extension RawClient {
             return (Response(status: status, fields: fields, body: body), headCount + length)
         }
 
-        /// Reads the responses of which bytes are made up, all of them.
+        /// Reads all responses in the bytes.
         public static func parseAll(_ bytes: [UInt8]) throws(Failure) -> [Response] {
             var responses: [Response] = []
             var rest = bytes

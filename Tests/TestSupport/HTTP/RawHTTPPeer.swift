@@ -65,10 +65,10 @@ public final class RawHTTPPeer: Sendable {
 
     deinit { stop() }
 
-    /// How many connections were taken so far.
+    /// The number of accepted connections so far.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
-    /// How many connections have been neither closed nor left to ``Connection/hold()``.
+    /// The number of connections that were neither closed nor left to ``Connection/hold()``.
     public var openConnectionCount: Int { state.withLock { $0.open.count - $0.held.count } }
 
     /// All requests that scripts have read whole, oldest first.

@@ -91,7 +91,7 @@ public enum TLSTexts {
 
         """
 
-    /// Held until 2021.
+    /// Expired in 2021.
     public static let expired = """
         -----BEGIN CERTIFICATE-----
         MIIBujCCAWCgAwIBAgIURwquiXXdr8hHsTTA2ECZ3DPvPuAwCgYIKoZIzj0EAwIw
@@ -119,7 +119,7 @@ public enum TLSTexts {
 
         """
 
-    /// Holds from 2110 on.
+    /// Valid from 2110.
     public static let future = """
         -----BEGIN CERTIFICATE-----
         MIIBvDCCAWOgAwIBAgIUZrjuRt4LZeObKCFOAZkxugb/UUUwCgYIKoZIzj0EAwIw
@@ -147,7 +147,7 @@ public enum TLSTexts {
 
         """
 
-    /// ``key`` under a passphrase.
+    /// ``key``, encrypted with a passphrase.
     public static let encryptedKey = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIH0MF8GCSqGSIb3DQEFDTBSMDEGCSqGSIb3DQEFDDAkBBDx0J5boeDEQ1T9HnnK
@@ -160,7 +160,7 @@ public enum TLSTexts {
 
         """
 
-    /// Of an RSA key of 1024 bits.
+    /// The certificate of an RSA key of 1024 bits.
     public static let weakChain = """
         -----BEGIN CERTIFICATE-----
         MIICADCCAaagAwIBAgIUOI8LvmRJ7xSt/2kRsS9PJa8EyIwwCgYIKoZIzj0EAwIw
@@ -209,7 +209,7 @@ public enum TLSTexts {
 
         """
 
-    /// Of the client `service-1`, by ``authority``.
+    /// The certificate of the client `service-1`, issued by ``authority``.
     public static let clientCertificate = """
         -----BEGIN CERTIFICATE-----
         MIIBkjCCATegAwIBAgIUUQAsnIgE5cTPEinR3xNFO0WbF30wCgYIKoZIzj0EAwIw
@@ -234,7 +234,7 @@ public enum TLSTexts {
 
         """
 
-    /// Of a client of the same name, by an authority that nobody trusts.
+    /// The certificate of a client of the same name, issued by an untrusted authority.
     public static let strangerCertificate = """
         -----BEGIN CERTIFICATE-----
         MIIBlDCCATqgAwIBAgIUK0uu4lVpdtCCYE1tsJDwHCxBKaIwCgYIKoZIzj0EAwIw

@@ -3,8 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A TLS server and clients for it that know nothing of our code: Python's and curl's.
-struct TLSStage {
+/// A TLS server, and clients that do not use our code: Python's and curl's.
+struct TLSHarness {
     let live: LiveServer
     let tls: ServerTLS
     private let directory: TemporaryDirectory
@@ -20,7 +20,7 @@ struct TLSStage {
     static func run(
         clients: TLSCredentials.Clients = .none, limits: ServerLimits = ServerLimits(),
         timeouts: ServerTimeouts = ServerTimeouts(), handler: @escaping Handler = LiveServer.echo,
-        test: (TLSStage) async throws -> Void
+        test: (TLSHarness) async throws -> Void
     ) async throws {
         let tls = try ServerTLS(credentials(clients: clients))
         let directory = try TemporaryDirectory(files: [
@@ -28,15 +28,15 @@ struct TLSStage {
             "bad.pem": TLSTexts.strangerCertificate + "\n" + TLSTexts.strangerKey,
         ])
         try await LiveServer.run(kind: .tls(tls), limits: limits, timeouts: timeouts, handler: handler) { live in
-            try await test(TLSStage(live: live, tls: tls, directory: directory))
+            try await test(TLSHarness(live: live, tls: tls, directory: directory))
         }
     }
 
-    /// What a Python program prints, without the white space at its end. It has `connect(…)`, `request(path, *fields)`
-    /// and `answer(socket)`.
-    func python(_ program: String) async throws -> String { try await self.program(TLSStage.prelude + program) }
+    /// The output of a Python program, without white space at its end. The program can call `connect(…)`,
+    /// `request(path, *fields)` and `answer(socket)`.
+    func python(_ program: String) async throws -> String { try await self.program(TLSHarness.prelude + program) }
 
-    /// What a Python program without that prints; its argument is the port.
+    /// The output of a Python program without these functions. Its argument is the port.
     func program(_ program: String) async throws -> String {
         let ending = try await Program.run("python3", ["-c", program, "\(live.port)"], in: directory.path)
         return ending.output.trimmingSuffix { $0.isWhitespace }
