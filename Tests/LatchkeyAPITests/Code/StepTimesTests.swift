@@ -99,7 +99,7 @@ struct StepTimesTests {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
         func line(_ step: String) -> CapturedLog.Line? {
-            calls.app.log.lines.last { $0.message == "server-initiated sign-in" && $0.metadata["step"] == step }
+            calls.app.log.lines.last { $0.message == "backchannel authentication" && $0.metadata["step"] == step }
         }
         #expect(try steps(line("start")) == ["discovery", "request", "store"])
         #expect(try await calls.retry(handle).status == 200)

@@ -52,7 +52,7 @@ import Testing
         Row(nil, "GET", "/style.css", 200, type: "text/css", "p{}"),
         Row(nil, "POST", "/auth/zenkey/sign-in", 401, error("anything_of_the_carrier")),
         Row("X-Request-Id is missing", without: "X-Request-Id"),
-        Row("text/plain, which is not told of", type: "text/plain"),
+        Row("text/plain, which the document does not name", type: "text/plain"),
         Row("not JSON", "GET", "/users/me/sessions", 200, "{"),
         Row("has no sessions", "GET", "/users/me/sessions", 200, "{}"),
         Row("has more, which", "GET", "/users/me/sessions", 200, #"{"sessions": [], "more": 1}"#),
@@ -61,7 +61,7 @@ import Testing
             "[0] has no current", "GET", "/users/me/sessions", 200,
             sessions.replacing(#", "current": true"#, with: "")),
         Row("has no such status", "GET", "/users/me/sessions", 418, error("teapot")),
-        Row("error expired is not told of", "GET", "/users/me", 401, error("expired")),
+        Row("error expired is not documented", "GET", "/users/me", 401, error("expired")),
         Row("error_type is none of", "GET", "/users/me", 401, error("invalid_token", type: "odd")),
         Row("which its schema does not name", "GET", "/users/me", 401, error("invalid_token", more: #", "sub": "1""#)),
         Row(

@@ -140,7 +140,7 @@ public struct APIContract: Sendable {
         let codes = examples.members.compactMap { schemas.resolved($0.value)?["value"]?.object?["error"]?.string }
         if codes.contains(code) { return [] }
         return [
-            "The error \(code) is not told of at this status, only \(codes.joined(separator: ", ")). Add it to the "
+            "The error \(code) is not documented for this status, only \(codes.joined(separator: ", ")). Add it to the "
                 + "refusals of the operation in Sources/LatchkeyAPI/Document."
         ]
     }
