@@ -16,7 +16,7 @@ import Testing
     private func rotate(
         _ harness: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200
     ) async throws -> (lines: [String], progress: [String]) {
-        var configuration = harness.harness.configuration
+        var configuration = harness.base.configuration
         configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
         let admin = try AdminService(configuration)
         var progress: [String] = []
@@ -61,7 +61,7 @@ import Testing
                 let status = try await harness.fetch(token).status
                 #expect(status == 200)
             }
-            var configuration = harness.harness.configuration
+            var configuration = harness.base.configuration
             configuration.vaultKeys = EncryptionKey.of(Self.newKey)
             try await SignInHarness.withServer(configuration) { app in
                 for token in tokens {
@@ -129,7 +129,7 @@ import Testing
             for user in ["jane", "ravi"] { _ = try await harness.signIn(user: user) }
             try harness.database.change("UPDATE provider_tokens SET key_id = '0011223344556677' WHERE serial = 1")
             func run(_ arguments: [String], _ keys: String) async throws -> LatchkeyProcess.Ending {
-                let configuration = harness.harness.configuration
+                let configuration = harness.base.configuration
                 let environment = [
                     "LATCHKEY_DATABASE_URL": "\(configuration.database.url)",
                     "LATCHKEY_VAULT_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": AdminHarness.apiKey,
@@ -161,7 +161,7 @@ import Testing
     func demo() async throws {
         let directory = try TemporaryDirectory()
         try await ResourceHarness.with { harness in
-            var configuration = harness.harness.configuration
+            var configuration = harness.base.configuration
             configuration.vaultKeys = []
             #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))

@@ -12,9 +12,9 @@ struct ResourceHarness: Sendable {
     static let webURI = "https://web.example/done"
     static let key = String(repeating: "1f", count: 32)
 
-    let harness: SignInHarness
-    var app: App { harness.app }
-    var simulator: CarrierSimulator { harness.simulator }
+    let base: SignInHarness
+    var app: App { base.app }
+    var simulator: CarrierSimulator { base.simulator }
     var log: CarrierSimulator.RequestLog { simulator.log }
 
     static func with(
@@ -34,7 +34,7 @@ struct ResourceHarness: Sendable {
                 }
                 configure(&configuration)
             }, pause: pause
-        ) { harness in try await body(ResourceHarness(harness: harness)) }
+        ) { harness in try await body(ResourceHarness(base: harness)) }
     }
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(app.port)\(path)" }

@@ -92,7 +92,7 @@ import Testing
     @Test("Linking stores tokens, also when repeated; unlinking deletes them and keeps the session")
     func linking() async throws {
         try await ResourceHarness.with { harness in
-            let token = try #require(try await harness.app.signIn(try harness.harness.authorizedResponse()).token)
+            let token = try #require(try await harness.app.signIn(try harness.base.authorizedResponse()).token)
             let headers = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
             let link = try harness.authorizedResponse().merging(["provider": "meetings"]) { $1 }
             var id = ""
@@ -124,7 +124,7 @@ import Testing
                 try await harness.app.me(jane).json["user_id"]?.integer,
                 try harness.database.number("SELECT max(id) FROM users")
             )
-            let admin = try AdminService(harness.harness.configuration)
+            let admin = try AdminService(harness.base.configuration)
             _ = try await admin.merge(
                 other, into: try #require(one), reason: nil, applies: true)
             await admin.close()

@@ -41,7 +41,7 @@ import Testing
             }
             #expect(try await harness.app.send("POST", own + "zak").status == 405)
             // Signed in at another provider: no token of this provider is stored.
-            let other = try #require(try await harness.app.signIn(try harness.harness.authorizedResponse()).token)
+            let other = try #require(try await harness.app.signIn(try harness.base.authorizedResponse()).token)
             let missing = try await harness.fetch(other)
             #expect(missing.status == 409)
             #expect(missing.error == "grant_missing")
@@ -52,7 +52,7 @@ import Testing
     @Test("A linked identity stores its tokens, and unlinking deletes them")
     func linked() async throws {
         try await ResourceHarness.with { harness in
-            let token = try #require(try await harness.harness.session())
+            let token = try #require(try await harness.base.session())
             let signedIn = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
             let verifier = RandomSource.system.token()
             func link() async throws -> App.Answer {
@@ -139,7 +139,7 @@ import Testing
     func concurrent() async throws {
         try await ResourceHarness.with { harness in
             let token = try await harness.signIn()
-            try await harness.harness.withInstance { other, _ in
+            try await harness.base.withInstance { other, _ in
                 #expect(try await harness.fetch(token, at: other).status == 200)
                 // In total fewer than the limit of one account per minute.
                 for round in 1...3 {
@@ -287,7 +287,7 @@ import Testing
             let jane = try await harness.signIn()
             _ = try await harness.signIn(user: "ravi")
             try harness.database.change(sql)
-            try await harness.harness.withInstance { app, _ in
+            try await harness.base.withInstance { app, _ in
                 let answer = try await harness.fetch(jane, at: app)
                 #expect(answer.status == 500, "\(answer.response.text)")
                 #expect(answer.error == "server_error")
@@ -304,7 +304,7 @@ import Testing
             let jane = try await harness.signIn()
             let ravi = try await harness.signIn(user: "ravi")
             let other = String(repeating: "2e", count: 32)
-            var configuration = harness.harness.configuration
+            var configuration = harness.base.configuration
             configuration.vaultKeys = EncryptionKey.of(other)
             try await SignInHarness.withServer(configuration) { app in
                 #expect(try await harness.fetch(jane, at: app).status == 500)

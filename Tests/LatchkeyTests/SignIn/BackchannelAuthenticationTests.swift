@@ -42,7 +42,7 @@ import Testing
 
             // The same user as by a code.
             let byCode = try #require(
-                try await harness.app.signIn(try harness.harness.authorizedResponse(mccmnc: mccmnc)).token)
+                try await harness.app.signIn(try harness.base.authorizedResponse(mccmnc: mccmnc)).token)
             #expect(try await harness.app.me(byCode).json["user_id"]?.integer == me.json["user_id"]?.integer)
         }
     }
@@ -84,7 +84,7 @@ import Testing
             let second = try LatchkeyService(configuration: configuration)
             let port = try second.start()[0].port
             let app = App(port: port)
-            let other = BackchannelHarness(harness: harness.harness, app: app)
+            let other = BackchannelHarness(harness: harness.base, app: app)
             #expect(try await other.poll(handle).token != nil)
             await second.shutdown(within: .seconds(2))
         }

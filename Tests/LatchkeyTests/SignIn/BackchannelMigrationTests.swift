@@ -13,7 +13,7 @@ import Testing
     private static let present = "310410"
 
     private func audit(_ harness: BackchannelHarness, _ kind: String) async throws -> [String] {
-        let admin = try AdminService(harness.harness.configuration)
+        let admin = try AdminService(harness.base.configuration)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
         let lines = try await admin.audit(selection, as: .text)
@@ -28,7 +28,7 @@ import Testing
 
     /// Signs Jane in with a code, with a registration if required.
     private func known(_ harness: BackchannelHarness, registers: Bool = false) async throws -> Int64? {
-        let first = try await harness.app.signIn(try harness.harness.authorizedResponse(mccmnc: Self.former))
+        let first = try await harness.app.signIn(try harness.base.authorizedResponse(mccmnc: Self.former))
         guard registers else { return try await user(harness, first) }
         let handle = try #require(first.json["state_key"]?.string)
         let registered = try await harness.app.send(
@@ -67,7 +67,7 @@ import Testing
             #expect(first.json["new_user"]?.bool == false)
             #expect(try await user(harness, first) == before)
             // Another instance, with its own poll pace.
-            try await harness.harness.alongside { other in
+            try await harness.base.alongside { other in
                 let again = try await BackchannelHarness(harness: other).poll(handle)
                 #expect(try await user(harness, again) == before)
             }
@@ -100,7 +100,7 @@ import Testing
     func formerCarrierFails(fault: Fault) async throws {
         try await BackchannelHarness.with(configure: { $0.outbound.limits = .short }) { harness in
             let before = try #require(try await known(harness))
-            try await harness.harness.alongside { other in
+            try await harness.base.alongside { other in
                 let harness = BackchannelHarness(harness: other)
                 harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
                 harness.simulator.setFaults([fault], for: Self.former)
@@ -120,7 +120,7 @@ import Testing
             let handle = try await approved(harness, Self.former)
             let first = try await harness.poll(handle)
             var answers = [first]
-            try await harness.harness.alongside { other in
+            try await harness.base.alongside { other in
                 answers.append(try await BackchannelHarness(harness: other).poll(handle))
             }
             let correlation = try #require(first.json["correlation_id"]?.string)

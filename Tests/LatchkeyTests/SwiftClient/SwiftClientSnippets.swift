@@ -57,7 +57,7 @@ import Testing
         try await BackchannelHarness.with(configure: { configuration in
             configuration.zenkey.clients[0].redirectURIs.append("com.example.app:/signed-in")
         }) { harness in
-            let latchkey = try harness.harness.client()
+            let latchkey = try harness.base.client()
             let mccmnc = SignInHarness.mccmnc
             func open(_ url: URL) async throws -> URL {
                 let browser = Browser()

@@ -321,7 +321,7 @@ import Testing
     func phone() async throws {
         try await BackchannelHarness.with { harness in
             let clock = PhoneClock()
-            let latchkey = try harness.harness.client(pace: clock.pace)
+            let latchkey = try harness.base.client(pace: clock.pace)
             func ask() async throws -> PhoneSignIn {
                 try await latchkey.askOnPhone(
                     "+12025550123", mccmnc: SignInHarness.mccmnc, redirectURI: SignInHarness.redirectURI)
@@ -331,7 +331,7 @@ import Testing
             #expect(try await latchkey.poll(approved) == nil)
             #expect(try await harness.answerLatest(.approved) == [204])
             // A second poll within a second is refused; the client waits and continues.
-            let patient = try harness.harness.client()
+            let patient = try harness.base.client()
             #expect(try await patient.waitForApproval(approved).isNewUser)
             #expect(try await patient.me().id > 0)
 
@@ -362,7 +362,7 @@ import Testing
             }
         }
         try await BackchannelHarness.with { harness in
-            let latchkey = try harness.harness.client(Found())
+            let latchkey = try harness.base.client(Found())
             let signIn = try await latchkey.askOnPhone(
                 "+12025550123", mccmnc: SignInHarness.mccmnc, redirectURI: SignInHarness.redirectURI)
             #expect(try await harness.answerLatest(.approved) == [204])
