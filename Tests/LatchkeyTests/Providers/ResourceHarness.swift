@@ -83,7 +83,7 @@ struct ResourceHarness: Sendable {
     /// The number of stored token rows.
     func rowCount() throws -> Int64 { try database.number("SELECT count(*) FROM provider_tokens") }
 
-    var database: DatabaseProbe { DatabaseProbe(path: harness.configuration.database.url.path ?? "") }
+    var database: DatabaseProbe { DatabaseProbe(path: base.configuration.database.url.path ?? "") }
 
     /// All bytes of the database files.
     func files() -> [UInt8] { ProviderWalk(harness: harness).files() }
