@@ -13,29 +13,19 @@ public enum LogFormat: String, Sendable, CaseIterable {
         at time: Timestamp, level: Logger.Level, label: String, message: String, metadata: [(String, String)]
     ) -> [UInt8] {
         switch self {
-        case .text: textLine(time, level, message, metadata)
-        case .json: jsonLine(time, level, label, message, metadata)
+        case .text:
+            var line = "\(UTCTime.text(time)) \(level.shortName) \(LogText.oneLine(message))"
+            for (name, value) in metadata { line += " \(name)=\(LogText.value(value))" }
+            return Array(line.utf8)
+        case .json:
+            var json = JSONObjectWriter()
+            json.add("time", UTCTime.text(time))
+            json.add("level", level.shortName)
+            json.add("message", message)
+            json.add("logger", label)
+            for (name, value) in metadata where !LogFormat.ownMembers.contains(name) { json.add(named: name, value) }
+            return json.finish()
         }
-    }
-
-    private func textLine(
-        _ time: Timestamp, _ level: Logger.Level, _ message: String, _ metadata: [(String, String)]
-    ) -> [UInt8] {
-        var line = "\(UTCTime.text(time)) \(level.shortName) \(LogText.oneLine(message))"
-        for (name, value) in metadata { line += " \(name)=\(LogText.value(value))" }
-        return Array(line.utf8)
-    }
-
-    private func jsonLine(
-        _ time: Timestamp, _ level: Logger.Level, _ label: String, _ message: String, _ metadata: [(String, String)]
-    ) -> [UInt8] {
-        var json = JSONObjectWriter()
-        json.add("time", UTCTime.text(time))
-        json.add("level", level.shortName)
-        json.add("message", message)
-        json.add("logger", label)
-        for (name, value) in metadata where !LogFormat.ownMembers.contains(name) { json.add(named: name, value) }
-        return json.finish()
     }
 
     private static let ownMembers: Set<String> = ["time", "level", "message", "logger"]

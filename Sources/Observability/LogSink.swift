@@ -25,7 +25,6 @@ package final class LogSink: Sendable {
         self.capacity = capacity
     }
 
-    /// The process's standard error.
     package static let standardError = LogSink()
 
     /// Adds a line and a line feed.

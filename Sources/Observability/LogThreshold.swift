@@ -24,7 +24,4 @@ package final class LogThreshold: Sendable {
     private static func number(_ level: Logger.Level?) -> Int {
         level.flatMap { levels.firstIndex(of: $0) } ?? off
     }
-
-    /// The level that loggers check before they make a line: `critical` if nothing is logged.
-    var loggerLevel: Logger.Level { level ?? .critical }
 }

@@ -15,10 +15,6 @@ package struct StructuredLogHandler: LogHandler {
     private let sink: LogSink
     private let clock: WallClock
 
-    package init(label: String, level: Logger.Level, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
-        self.init(label: label, threshold: LogThreshold(level), format: format, sink: sink, clock: clock)
-    }
-
     /// - Parameter threshold: Decides what is logged unless ``logLevel`` is set.
     package init(label: String, threshold: LogThreshold, format: LogFormat, sink: LogSink, clock: WallClock = .system) {
         self.threshold = threshold
@@ -28,8 +24,9 @@ package struct StructuredLogHandler: LogHandler {
         self.clock = clock
     }
 
+    /// What loggers check before they make a line.
     package var logLevel: Logger.Level {
-        get { ownLevel ?? threshold.loggerLevel }
+        get { ownLevel ?? threshold.level ?? .critical }
         set { ownLevel = newValue }
     }
 

@@ -11,7 +11,7 @@ import Testing
         var ends: [Int32] = [0, 0]
         #expect(Glibc.pipe(&ends) == 0)
         let sink = LogSink(descriptor: ends[1])
-        var handler = StructuredLogHandler(label: "test", level: .info, format: .text, sink: sink)
+        var handler = StructuredLogHandler(label: "test", threshold: LogThreshold(.info), format: .text, sink: sink)
         handler.metadataProvider = .ofTrace
         let logger = Logger(label: "test") { [handler] _ in handler }
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736"

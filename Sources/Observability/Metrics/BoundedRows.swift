@@ -32,7 +32,6 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
         }
     }
 
-    /// Whether a key has a row.
     package func has(_ key: Key) -> Bool { state.withLock { $0.rows[key] != nil } }
 
     /// All rows in the order in which they were made, then that of all others.

@@ -7,11 +7,9 @@ package final class Counter: Metric {
     /// The labels of the row in ``BoundedRows``.
     private let common: [(name: String, value: String)]
 
-    package init(_ name: String, _ help: String, by dimensions: [LabelValues] = []) {
-        description = MetricDescription(name, .counter, help, labels: dimensions.map(\.label))
-        space = LabelSpace(dimensions)
-        cells = Cells(space.size)
-        common = []
+    package convenience init(_ name: String, _ help: String, by dimensions: [LabelValues] = []) {
+        self.init(
+            MetricDescription(name, .counter, help, labels: dimensions.map(\.label)), common: [], by: dimensions)
     }
 
     /// A counter of a row, whose labels precede its own.

@@ -32,11 +32,6 @@ package struct MetricDescription: Sendable, Hashable {
         self.help = help
         self.labels = labels
     }
-
-    /// The names of its samples.
-    package var sampleNames: [String] {
-        kind == .histogram ? [name + "_bucket", name + "_sum", name + "_count"] : [name]
-    }
 }
 
 /// A family of samples.

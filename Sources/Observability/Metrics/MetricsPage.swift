@@ -1,7 +1,5 @@
 /// Metrics in Prometheus' text format, version 0.0.4.
 package struct MetricsPage: Sendable {
-    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
-
     package private(set) var bytes: [UInt8] = []
     private var description: MetricDescription?
     private var hasHead = false

@@ -54,7 +54,10 @@ import Testing
     @Test("The alerts and the dashboard name only existing metrics and labels, and the dashboard covers the metrics")
     func names() async throws {
         let descriptions = try await descriptions()
-        let known = Set(descriptions.flatMap(\.sampleNames))
+        let known = Set(
+            descriptions.flatMap { metric in
+                (metric.kind == .histogram ? ["_bucket", "_sum", "_count"] : [""]).map { metric.name + $0 }
+            })
         let labels = Set(descriptions.flatMap { $0.labels.map(\.name) }).union(["job", "instance", "le"])
         for file in ["Config/prometheus-rules.yaml", "Config/grafana-dashboard.json"] {
             let text = try text(file)
