@@ -15,7 +15,6 @@ package protocol ProviderTokenStore: Sendable {
         _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> Bool
 
-    /// Ends a claim.
     func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError)
 
     /// Replaces a row's tokens, ends its claim, and increments its version. False if the row changed since that

@@ -2,7 +2,6 @@ package import Primitives
 
 /// The verified identities that wait for their owners to register.
 package protocol RegistrationStore: Sendable {
-    /// Stores a pending registration.
     func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
 
     /// The pending registration of a handle, without spending it; nil if unknown, used or expired at `now`.

@@ -12,7 +12,9 @@ package protocol SignInStore: Sendable {
     ///   the same sign-in came first. ``IdentityStore/statuses(of:)`` tells which.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
 
-    /// The result of an earlier sign-in with this idempotency key, whichever process did it.
+    /// The session of an earlier sign-in with this idempotency key, whichever process did it, and when its record ends.
     /// - Returns: Nil if there was none, or if its record has ended at `now`.
-    func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn?
+    func recentSignIn(
+        _ key: [UInt8], at now: Timestamp
+    ) async throws(StorageError) -> (session: GivenSession, endsAt: Timestamp)?
 }

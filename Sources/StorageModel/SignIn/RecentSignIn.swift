@@ -32,18 +32,6 @@ package struct GivenSession: Sendable, Hashable {
     }
 }
 
-/// A recent sign-in, by any process.
-package struct RecentSignIn: Sendable, Hashable {
-    package let session: GivenSession
-    /// When it is forgotten.
-    package let endsAt: Timestamp
-
-    package init(session: GivenSession, endsAt: Timestamp) {
-        self.session = session
-        self.endsAt = endsAt
-    }
-}
-
 /// The result of adding a session besides an earlier one.
 package enum SessionAddition: Sendable, Hashable {
     case added(User)

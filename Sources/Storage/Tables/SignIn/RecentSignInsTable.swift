@@ -44,7 +44,9 @@ enum RecentSignInsTable {
 }
 
 extension SQLStore {
-    package func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
+    package func recentSignIn(
+        _ key: [UInt8], at now: Timestamp
+    ) async throws(StorageError) -> (session: GivenSession, endsAt: Timestamp)? {
         try await reads.submit { db in
             try db.first(
                 """
@@ -52,9 +54,7 @@ extension SQLStore {
                 WHERE fingerprint = ? AND expires_at > ?
                 """, key, now
             ) { row in
-                RecentSignIn(
-                    session: GivenSession(id: try row.text(1), user: row.user(0), endings: row.number(2)),
-                    endsAt: row.time(3))
+                (GivenSession(id: try row.text(1), user: row.user(0), endings: row.number(2)), row.time(3))
             }
         }
     }
