@@ -101,7 +101,7 @@ extension APIError {
 
     /// The refusal of a use case.
     init(_ error: SignInError) {
-        self.init(error.code.status, error.code.text, error.errorType, error.description)
+        self.init(error.code.status, error.codeText, error.errorType, error.description)
         correlationID = error.correlationID
         if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
         // RFC 9110 section 15.5.2: a 401 names a scheme.
@@ -124,7 +124,7 @@ extension SignInError.Code {
     /// The challenge of a 401.
     fileprivate var challenge: String {
         switch self {
-        case .invalidToken, .insufficientUserAuthentication: #"Bearer error="\#(text)""#
+        case .invalidToken, .insufficientUserAuthentication: #"Bearer error="\#(rawValue)""#
         default: "Bearer"
         }
     }

@@ -10,7 +10,7 @@ package import Tracing
 ///
 /// ```swift
 /// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
-/// let server = Server(configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler)
+/// let server = Server(configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler())
 /// ```
 package final class LatchkeyAPI: Sendable {
     let useCases: UseCases
@@ -26,7 +26,7 @@ package final class LatchkeyAPI: Sendable {
     private let traces: RequestTraces
     let version: String
     let demonstration: Demonstration?
-    let documentPage = DocumentPage()
+    let documentPage = Mutex<DocumentPage?>(nil)
     let operatorPages: OperatorPages
     let metricsAllowlist: AddressAllowlist
     /// For the status page: this machine only.
@@ -76,11 +76,8 @@ package final class LatchkeyAPI: Sendable {
     /// Replaces the limits; a limit that does not change keeps its counts.
     package func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
 
-    /// Responds to every request; never throws.
-    package var handler: Handler { handler(with: makeRouter()) }
-
-    /// As ``handler``, and reports every completed request.
-    package func handler(observedBy observe: @escaping RequestObserver) -> Handler {
+    /// Responds to every request, and reports it when it is completed; never throws.
+    package func handler(observedBy observe: RequestObserver? = nil) -> Handler {
         handler(with: makeRouter(), observe)
     }
 

@@ -28,7 +28,6 @@ package struct UseCases: Sendable {
     package let oneTimeSessionCode: OneTimeSessionCode
     package let apiKeys: StoredAPIKeys
     package let resources: ProviderResources
-    package let accountChanges: AccountChanges
 
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
@@ -70,7 +69,6 @@ package struct UseCases: Sendable {
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        accountChanges = AccountChanges(store: store, clock: clock)
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
             refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)

@@ -29,8 +29,7 @@ struct Admission: Sendable {
         guard allows(client) else { throw .clientNotAllowed }
     }
 
-    /// The caller's identity.
-    func caller() throws(SignInError) -> Caller {
+    var caller: Caller {
         switch ground {
         case .key(let key): Caller(apiKey: key)
         case .origin(let origin): Caller(origin: origin)
@@ -42,9 +41,7 @@ struct Admission: Sendable {
 /// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
 struct SignedInCaller: Sendable {
     let admission: Admission
-    /// The session token.
     let token: Secret
-    /// The token's session and its user.
     let holder: SessionAndUser
 }
 

@@ -15,10 +15,8 @@ struct BrowserCookies: Sendable {
     var sessionName: String { prefix + "latchkey_session" }
     var refreshName: String { prefix + "latchkey_refresh" }
 
-    /// The browser's identity during a sign-in.
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
-    /// The session token.
     func session(of request: Request) -> Secret? { value(sessionName, of: request) }
 
     /// The refresh token, which outlives the session token.

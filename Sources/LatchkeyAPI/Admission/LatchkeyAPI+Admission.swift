@@ -7,13 +7,17 @@ import StorageModel
 
 /// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
+    typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
+    typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+
     /// A route that requires an API key or an allowed origin, checked before anything else.
-    func keyed(_ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response) -> Handler {
+    func keyed(_ route: @escaping KeyedRoute) -> Handler {
         { request in try await route(self, request, try await self.admit(request)) }
     }
 
     /// As ``keyed(_:)``, for routes that begin or renew a session.
-    func entering(_ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response) -> Handler {
+    func entering(_ route: @escaping KeyedRoute) -> Handler {
         let keyed = keyed(route)
         return { request in
             try self.rates.countSignIn(of: request)
@@ -22,7 +26,7 @@ extension LatchkeyAPI {
     }
 
     /// As ``paged(_:)``, for routes that start a stored sign-in.
-    func starting(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+    func starting(_ route: @escaping PagedRoute) -> Handler {
         paged { api, request in
             try api.rates.countStart(of: request)
             return try await route(api, request)
@@ -31,9 +35,7 @@ extension LatchkeyAPI {
 
     /// As ``entering(_:)``, also for pages of this server's own origin, whose session is in cookies, without an API
     /// key.
-    func enteringOrPage(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
+    func enteringOrPage(_ route: @escaping KeyedRoute) -> Handler {
         let keyed = entering(route)
         return { request in
             guard let admission = try self.admitPage(request) else { return try await keyed(request) }
@@ -43,11 +45,9 @@ extension LatchkeyAPI {
     }
 
     /// As ``signedIn(_:)``, for routes that change an account.
-    func changing(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
-    ) -> Handler {
+    func changing(_ route: @escaping SignedInRoute) -> Handler {
         signedIn { api, request, caller in
-            try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.accountChanges)
+            try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.sessions)
             return try await route(api, request, caller)
         }
     }
@@ -55,9 +55,7 @@ extension LatchkeyAPI {
     /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
     ///
     /// The session is looked up here, once per request: the route gets it as a value.
-    func signedIn(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
-    ) -> Handler {
+    func signedIn(_ route: @escaping SignedInRoute) -> Handler {
         { request in
             let admission =
                 self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
@@ -73,10 +71,7 @@ extension LatchkeyAPI {
 
     /// As ``signedIn(_:)``, for routes that end a session. A browser's cookies go to `page` unchecked, because the
     /// session token in them may have expired before.
-    func signedIn(
-        orPage page: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response,
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
-    ) -> Handler {
+    func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> Handler {
         let signedIn = signedIn(route)
         return { request in
             self.isPage(request) ? try await page(self, request) : try await signedIn(request)
@@ -84,9 +79,7 @@ extension LatchkeyAPI {
     }
 
     /// A route for the operator's other services: an allowed origin does not replace the key.
-    func forServices(
-        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    ) -> Handler {
+    func forServices(_ route: @escaping KeyedRoute) -> Handler {
         { request in
             guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
             return try await route(self, request, try await self.admit(request))
@@ -94,7 +87,7 @@ extension LatchkeyAPI {
     }
 
     /// A route for browser navigation: errors are pages, or JSON if the client accepts that first.
-    func paged(_ route: @escaping @Sendable (LatchkeyAPI, Request) async throws -> Response) -> Handler {
+    func paged(_ route: @escaping PagedRoute) -> Handler {
         { request in
             do {
                 return try await route(self, request)
@@ -140,10 +133,7 @@ extension LatchkeyAPI {
         guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
             return try request.bearerToken()
         }
-        guard
-            request.method == .get || request.method == .head
-                || SameOrigin.isSent(by: request, to: publicAddress.origin)
-        else { throw .crossSiteRequest }
+        if request.method != .get, request.method != .head { try checkSameOrigin(request) }
         return token
     }
 

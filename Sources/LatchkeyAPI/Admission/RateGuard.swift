@@ -50,7 +50,6 @@ final class RateGuard: Sendable {
         self.uptime = uptime
     }
 
-    /// Replaces the limits.
     func replace(_ limits: RequestLimits) {
         requestsInProgress.store(limits.requestsInProgress ?? .max, ordering: .relaxed)
         rules.withLock { $0 = Rules(limits, after: $0) }
@@ -58,7 +57,6 @@ final class RateGuard: Sendable {
 
     private var current: Rules { rules.withLock { $0 } }
 
-    /// The trusted proxies.
     var proxies: TrustedProxies { current.proxies }
 
     /// Counts a request in progress; false at the limit.
@@ -79,14 +77,9 @@ final class RateGuard: Sendable {
     func countAddress(of request: Request) throws(APIError) -> RateNotice? {
         let rules = current
         guard let perAddress = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
-        switch perAddress.take(Self.hash(client.high, client.low), at: uptime.elapsed()) {
-        case .refused(let seconds):
-            countRefusal("address")
-            throw .rateLimited("address", perAddress.quota, retryAfter: seconds)
-        case .admitted(let remaining):
-            guard remaining < perAddress.quota.count / 2 else { return nil }
-            return RateNotice(policy: "address", quota: perAddress.quota, remaining: remaining)
-        }
+        let remaining = try count(Self.hash(client.high, client.low), in: perAddress, "address")
+        guard remaining < perAddress.quota.count / 2 else { return nil }
+        return RateNotice(policy: "address", quota: perAddress.quota, remaining: remaining)
     }
 
     /// Counts a sign-in, registration or refresh of an address.
@@ -105,31 +98,35 @@ final class RateGuard: Sendable {
 
     private func count(_ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules) throws(APIError) {
         guard let table, let client = limitedAddress(of: request, rules) else { return }
-        try count(Self.hash(client.high, client.low), in: table, policy)
+        _ = try count(Self.hash(client.high, client.low), in: table, policy)
     }
 
     /// Counts a request with an API key.
     /// - Throws: 429.
     func countKey(_ number: UInt64) throws(APIError) {
         guard let table = current.perAPIKey else { return }
-        try count(Self.hash(number, 0), in: table, "api-key")
+        _ = try count(Self.hash(number, 0), in: table, "api-key")
     }
 
     /// Counts a change of a user's account: in memory first, then in the store for all instances.
     /// - Throws: 429; 503 if the store fails.
-    func countChange(of user: UserID, with changes: AccountChanges) async throws {
+    func countChange(of user: UserID, with sessions: Sessions) async throws {
         guard let table = current.changesPerUser else { return }
-        try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
+        _ = try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
         let allowance = ChangeAllowance(count: table.quota.count, seconds: table.quota.seconds)
-        guard let seconds = try await changes.admit(user, within: allowance) else { return }
+        guard let seconds = try await sessions.countChange(of: user, within: allowance) else { return }
         countRefusal("account")
         throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))
     }
 
-    private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) {
-        guard case .refused(let seconds) = table.take(caller, at: uptime.elapsed()) else { return }
-        countRefusal(policy)
-        throw .rateLimited(policy, table.quota, retryAfter: seconds)
+    /// - Returns: How many more may come at once.
+    private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) -> Int {
+        switch table.take(caller, at: uptime.elapsed()) {
+        case .admitted(let remaining): return remaining
+        case .refused(let seconds):
+            countRefusal(policy)
+            throw .rateLimited(policy, table.quota, retryAfter: seconds)
+        }
     }
 
     private func countRefusal(_ policy: String) {
@@ -192,9 +189,4 @@ extension APIError {
     static let overloaded = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is overloaded. Try again in a moment.", headers: [.retryAfter: "1"])
-}
-
-extension HTTPField.Name {
-    fileprivate static let rateLimit = HTTPField.Name("RateLimit") ?? .from
-    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
 }

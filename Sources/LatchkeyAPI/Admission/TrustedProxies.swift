@@ -102,8 +102,3 @@ public struct TrustedProxies: Sendable {
         return text
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For") ?? .from
-    fileprivate static let forwarded = HTTPField.Name("Forwarded") ?? .from
-}

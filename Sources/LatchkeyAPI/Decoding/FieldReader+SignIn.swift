@@ -37,21 +37,16 @@ extension FieldReader {
         case (let whole?, nil, nil): return MCCMNC(whole)
         case (let whole?, let country?, let network?) where whole == country + network: return MCCMNC(whole)
         case (nil, let country?, let network?): return MCCMNC(country + network)
-        case (nil, nil, nil): refuse("mccmnc", "is missing")
-        case (nil, nil, _): refuse("mcc", "is missing")
-        case (nil, _, nil): refuse("mnc", "is missing")
-        default: refuse("mccmnc", "is not mcc and mnc: send the one or the other")
+        case (nil, nil, nil): return refused("mccmnc", "is missing")
+        case (nil, nil, _): return refused("mcc", "is missing")
+        case (nil, _, nil): return refused("mnc", "is missing")
+        default: return refused("mccmnc", "is not mcc and mnc: send the one or the other")
         }
-        return nil
     }
 
     /// At most 280 characters, of up to four bytes each.
     mutating func context(required: Bool = false) -> String? {
         guard let text = text("context", limit: 280 * 4, required: required) else { return nil }
-        guard text.unicodeScalars.count <= 280 else {
-            refuse("context", "is longer than 280 characters")
-            return nil
-        }
-        return text
+        return text.unicodeScalars.count <= 280 ? text : refused("context", "is longer than 280 characters")
     }
 }

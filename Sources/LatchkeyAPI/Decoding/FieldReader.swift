@@ -15,6 +15,13 @@ struct FieldReader {
 
     mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
 
+    /// As ``refuse(_:_:)``, for a reader of a value.
+    /// - Returns: Nil, in place of the value.
+    mutating func refused<Value>(_ name: String, _ problem: String) -> Value? {
+        refuse(name, problem)
+        return nil
+    }
+
     /// Adds the problems of another part of the body.
     mutating func noteProblems(of other: FieldReader) { problems += other.problems }
 
@@ -34,8 +41,7 @@ struct FieldReader {
         for alias in aliases {
             guard let other = fields[alias] else { continue }
             if let first = found, !first.isSame(as: other) {
-                refuse(name, "and \(alias) have different values: send one of them")
-                return nil
+                return refused(name, "and \(alias) have different values: send one of them")
             }
             found = other
         }
@@ -46,14 +52,8 @@ struct FieldReader {
     /// A text of at most `limit` bytes.
     mutating func text(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> String? {
         guard let value = value(name, aliases, required: required) else { return nil }
-        guard let text = value.string else {
-            refuse(name, "must be a string")
-            return nil
-        }
-        guard text.utf8.count <= limit else {
-            refuse(name, "is longer than \(limit) bytes")
-            return nil
-        }
+        guard let text = value.string else { return refused(name, "must be a string") }
+        guard text.utf8.count <= limit else { return refused(name, "is longer than \(limit) bytes") }
         return text
     }
 
@@ -63,11 +63,7 @@ struct FieldReader {
         _ make: (String) -> Value?
     ) -> Value? {
         guard let text = text(name, aliases, limit: limit, required: required) else { return nil }
-        guard let value = make(text) else {
-            refuse(name, demand)
-            return nil
-        }
-        return value
+        return make(text) ?? refused(name, demand)
     }
 
     /// A text of visible ASCII characters and, where `allowingSpaces`, spaces.
@@ -110,8 +106,7 @@ struct FieldReader {
             }
         guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
             let many = lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
-            refuse(name, "must be \(many) digits")
-            return nil
+            return refused(name, "must be \(many) digits")
         }
         return text
     }

@@ -31,19 +31,9 @@ extension FieldReader {
     fileprivate mutating func edit(_ name: String, _ alias: String? = nil) -> String? {
         let found = [name, alias].compactMap { $0 }.compactMap { name in raw(name).map { (name, $0) } }
         guard let (used, value) = found.first else { return nil }
-        guard found.count == 1 else {
-            refuse(name, "is repeated as \(found[1].0): send one of them")
-            return nil
-        }
+        guard found.count == 1 else { return refused(name, "is repeated as \(found[1].0): send one of them") }
         if value.isNull { return "" }
-        guard let text = value.string else {
-            refuse(used, "must be a string or null")
-            return nil
-        }
-        guard text.utf8.count <= 1024 else {
-            refuse(used, "is longer than 1024 bytes")
-            return nil
-        }
-        return text
+        guard let text = value.string else { return refused(used, "must be a string or null") }
+        return text.utf8.count <= 1024 ? text : refused(used, "is longer than 1024 bytes")
     }
 }

@@ -3,12 +3,12 @@ import Primitives
 
 /// An operation as OpenAPI writes it (OpenAPI 3.1, Operation Object).
 extension APIOperation {
-    func json(_ shared: APIResponses) -> JSONValue {
+    func json(_ shared: inout APIResponses) -> JSONValue {
         .object(of: [
             ("operationId", .string(id)), ("tags", .texts([tag.rawValue])), ("summary", .string(summary)),
             ("description", .string(description)), ("security", security),
             ("parameters", parameters.isEmpty ? nil : .array(parameters.map(\.json))),
-            ("requestBody", body?.json), ("responses", allResponses(shared)),
+            ("requestBody", body?.json), ("responses", allResponses(&shared)),
         ])
     }
 
@@ -27,7 +27,7 @@ extension APIOperation {
         return .array(ways.map { way in .object(of: way.map { ($0, .array([])) }) })
     }
 
-    private func allResponses(_ shared: APIResponses) -> JSONValue {
+    private func allResponses(_ shared: inout APIResponses) -> JSONValue {
         let own = APIRefusal.ofAccess(access, method) + refusals + (body == nil ? [] : [.unsupportedMediaType])
         let refusals = APIRefusal.ofAnyRequest + own
         var statuses: [HTTPResponse.Status] = []
@@ -58,18 +58,13 @@ extension APIOperation.Parameter {
 
 extension APIOperation.Body {
     fileprivate var json: JSONValue {
-        let content = JSONValue.object(of: [
+        let body = JSONValue.object(of: [
             ("schema", APISchema.named(schema).json), ("example", try? JSONValue(parsing: Array(example.utf8))),
         ])
-        return .object(of: [
-            ("required", .bool(true)),
-            (
-                "content",
-                .object(of: [
-                    ("application/json", isFormOnly ? nil : content), ("application/x-www-form-urlencoded", content),
-                ])
-            ),
+        let content = JSONValue.object(of: [
+            ("application/json", isFormOnly ? nil : body), ("application/x-www-form-urlencoded", body),
         ])
+        return ["required": true, "content": content]
     }
 }
 

@@ -59,9 +59,9 @@ extension APIOperation {
                     .invalidToken, .invalidRequest,
                     "session_id is unknown, was used, or has expired. Start a new sign-in.", as: "session_id_unknown"),
                 APIRefusal(
-                    .refusedByCarrier("invalid_grant"), .requestDenied,
+                    .refusedByCarrier, .requestDenied,
                     "code_verifier does not match the code_challenge of the start. Start a new sign-in.",
-                    as: "code_verifier_wrong"),
+                    carrierCode: "invalid_grant", as: "code_verifier_wrong"),
             ]),
     ]
 

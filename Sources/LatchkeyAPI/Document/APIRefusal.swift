@@ -21,10 +21,10 @@ struct APIRefusal: Sendable {
     }
 
     init(
-        _ code: SignInError.Code, _ type: ErrorType, _ description: String, as name: String? = nil,
-        isCarriersOwn: Bool = false
+        _ code: SignInError.Code, _ type: ErrorType, _ description: String, carrierCode: String? = nil,
+        as name: String? = nil, isCarriersOwn: Bool = false
     ) {
-        var error = APIError(code.status, code.text, type, description)
+        var error = APIError(code.status, carrierCode ?? code.rawValue, type, description)
         error.correlationID = CorrelationID("b0e5-41")
         self.init(error, as: name)
         self.isCarriersOwn = isCarriersOwn
@@ -83,14 +83,14 @@ extension APIRefusal {
             .invalidIDToken, .discoveryStateError, "The ID token does not pass the check of nonce. Start a new sign-in."
         ),
         APIRefusal(
-            .refusedByCarrier("invalid_grant"), .requestDenied,
+            .refusedByCarrier, .requestDenied,
             "The carrier refused the code: it was used or has expired, or code_verifier or redirect_uri is not that of "
-                + "the authorization request."),
+                + "the authorization request.", carrierCode: "invalid_grant"),
         carriersOwnCode, carrierError, carrierTimeout,
     ]
     static let carriersOwnCode = APIRefusal(
-        .refusedByCarrier("user_unsupported"), .discoveryStateError, "The carrier does not serve this user here.",
-        as: "code_of_the_carrier", isCarriersOwn: true)
+        .refusedByCarrier, .discoveryStateError, "The carrier does not serve this user here.",
+        carrierCode: "user_unsupported", as: "code_of_the_carrier", isCarriersOwn: true)
     static let carrierTimeout = APIRefusal(
         .carrierTimeout, .requestTimeout, "The carrier did not answer in time. Try again.")
     static let crossSite = APIRefusal(.crossSiteRequest, as: "cross_site_request")

@@ -1,31 +1,22 @@
 import HTTPTypes
 import Primitives
-import Synchronization
 
 /// The error responses and their examples. Many calls share them, so the document has each once.
-final class APIResponses: Sendable {
-    private struct Found {
-        var components: [(name: String, value: JSONValue?)] = []
-        var examples: [(name: String, value: JSONValue?)] = []
-    }
-
-    private let found = Mutex(Found())
-
-    var components: [(name: String, value: JSONValue?)] { found.withLock { $0.components } }
-    var examples: [(name: String, value: JSONValue?)] { found.withLock { $0.examples } }
+struct APIResponses {
+    private(set) var components: [(name: String, value: JSONValue?)] = []
+    private(set) var examples: [(name: String, value: JSONValue?)] = []
 
     /// A reference to the response of refusals with one status.
     /// - Parameter asPage: Whether a browser gets a page instead, unless it asks for JSON.
-    func reference(to refusals: [APIRefusal], asPage: Bool) -> JSONValue {
+    mutating func reference(to refusals: [APIRefusal], asPage: Bool) -> JSONValue {
         let status = refusals.first?.status ?? .internalServerError
         let names = refusals.map(\.name)
         let name = "\(status.code)." + names.joined(separator: ".") + (asPage ? ".page" : "")
-        found.withLock { found in
-            for refusal in refusals where !found.examples.contains(where: { $0.name == refusal.name }) {
-                found.examples.append((refusal.name, .object(of: [("value", refusal.example)])))
-            }
-            guard !found.components.contains(where: { $0.name == name }) else { return }
-            found.components.append((name, Self.response(status, refusals, asPage: asPage)))
+        for refusal in refusals where !examples.contains(where: { $0.name == refusal.name }) {
+            examples.append((refusal.name, .object(of: [("value", refusal.example)])))
+        }
+        if !components.contains(where: { $0.name == name }) {
+            components.append((name, Self.response(status, refusals, asPage: asPage)))
         }
         return Self.reference("responses", name)
     }

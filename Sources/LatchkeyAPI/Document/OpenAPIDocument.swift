@@ -23,101 +23,71 @@ package struct OpenAPIDocument: Sendable {
     }
 
     package var json: JSONValue {
-        let responses = APIResponses()
-        let paths = Self.paths(responses)
-        return .object(of: [
-            ("openapi", .string("3.1.0")),
-            (
-                "info",
-                .object(of: [
-                    ("title", .string("Latchkey")), ("version", .string(version)),
-                    ("summary", .string("Sign-in with mobile carriers: the service provider’s backend.")),
-                    ("description", .string(Self.introduction)),
-                ])
-            ),
-            ("servers", .array([.object(of: [("url", .string(path.isEmpty ? "/" : path))])])),
-            (
-                "tags",
-                .array(APIOperation.Tag.allCases.map { .object(of: [("name", .string($0.rawValue))]) })
-            ),
-            ("paths", paths),
-            ("components", components(responses)),
-        ])
+        var responses = APIResponses()
+        let paths = Self.paths(&responses)
+        return [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Latchkey", "version": .string(version),
+                "summary": "Sign-in with mobile carriers: the service provider’s backend.",
+                "description": .string(Self.introduction),
+            ],
+            "servers": [["url": .string(path.isEmpty ? "/" : path)]],
+            "tags": .array(APIOperation.Tag.allCases.map { ["name": .string($0.rawValue)] }),
+            "paths": paths, "components": components(&responses),
+        ]
     }
 
-    private static func paths(_ responses: APIResponses) -> JSONValue {
+    private static func paths(_ responses: inout APIResponses) -> JSONValue {
         var paths: [String] = []
         for operation in APIOperation.all where !paths.contains(operation.path) { paths.append(operation.path) }
         return .object(
             of: paths.map { path in
                 let calls = APIOperation.all.filter { $0.path == path }
-                return (path, .object(of: calls.map { ($0.method.rawValue.lowercased(), $0.json(responses)) }))
+                return (path, .object(of: calls.map { ($0.method.rawValue.lowercased(), $0.json(&responses)) }))
             })
     }
 
-    private func components(_ responses: APIResponses) -> JSONValue {
+    private func components(_ responses: inout APIResponses) -> JSONValue {
         // No operation has the refusals of an unknown path or method.
         _ = responses.reference(to: [.pathUnknown], asPage: false)
         _ = responses.reference(to: [.methodNotAllowed], asPage: false)
-        return .object(of: [
-            (
-                "schemas",
-                .object(of: (Array(APISchema.components) + Array(APISchema.bodies)).map { ($0.key, $0.value.json) })
-            ),
-            ("responses", .object(of: responses.components)),
-            ("examples", .object(of: responses.examples)),
-            ("headers", .object(of: APIHeader.components.map { ($0.name, $0.json) })),
-            ("securitySchemes", securitySchemes),
-        ])
+        let schemas = Array(APISchema.components) + Array(APISchema.bodies)
+        return [
+            "schemas": .object(of: schemas.map { ($0.key, $0.value.json) }),
+            "responses": .object(of: responses.components), "examples": .object(of: responses.examples),
+            "headers": .object(of: APIHeader.components.map { ($0.name, $0.json) }),
+            "securitySchemes": securitySchemes,
+        ]
     }
 
     private var securitySchemes: JSONValue {
         func key(_ name: String, in location: String, _ description: String) -> JSONValue {
-            .object(of: [
-                ("type", .string("apiKey")), ("in", .string(location)), ("name", .string(name)),
-                ("description", .string(description)),
-            ])
+            ["type": "apiKey", "in": .string(location), "name": .string(name), "description": .string(description)]
         }
         func bearer(_ description: String) -> JSONValue {
-            .object(of: [
-                ("type", .string("http")), ("scheme", .string("bearer")), ("description", .string(description)),
-            ])
+            ["type": "http", "scheme": "bearer", "description": .string(description)]
         }
-        return .object(of: [
-            (
-                "apiKey",
-                key("X-API-KEY", in: "header", "A key from the operator. It may be for some clients or origins only.")
-            ),
-            (
-                "allowedOrigin",
-                key(
-                    "Origin", in: "header",
-                    "A web frontend on an origin that the operator allows needs no key; its browser sends this field.")
-            ),
-            ("session", bearer("The `token` of a sign-in.")),
-            (
-                "sessionCookie",
-                key(
-                    sessionCookie, in: "cookie",
-                    "A browser’s session. It allows changes only if the browser reports a page of this server "
-                        + "(`Sec-Fetch-Site: same-origin`, or `Origin`).")
-            ),
-            (
-                "refreshCookie",
-                key(refreshCookie, in: "cookie", "Renews a browser’s session, from a page of this server only.")
-            ),
-            (
-                "ownPage",
-                key(
-                    "Sec-Fetch-Site", in: "header",
-                    "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
-                        + "sends `same-origin`.")
-            ),
-            (
-                "notificationToken",
-                bearer("The token that a carrier got with the request for a server-initiated sign-in.")
-            ),
-        ])
+        return [
+            "apiKey": key(
+                "X-API-KEY", in: "header", "A key from the operator. It may be for some clients or origins only."),
+            "allowedOrigin": key(
+                "Origin", in: "header",
+                "A web frontend on an origin that the operator allows needs no key; its browser sends this field."),
+            "session": bearer("The `token` of a sign-in."),
+            "sessionCookie": key(
+                sessionCookie, in: "cookie",
+                "A browser’s session. It allows changes only if the browser reports a page of this server "
+                    + "(`Sec-Fetch-Site: same-origin`, or `Origin`)."),
+            "refreshCookie": key(
+                refreshCookie, in: "cookie", "Renews a browser’s session, from a page of this server only."),
+            "ownPage": key(
+                "Sec-Fetch-Site", in: "header",
+                "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
+                    + "sends `same-origin`."),
+            "notificationToken": bearer(
+                "The token that a carrier got with the request for a server-initiated sign-in."),
+        ]
     }
 
     private static let introduction = """

@@ -6,7 +6,6 @@ package struct Demonstration: Sendable {
     /// The API key of the app and the service; not secret.
     package let apiKey: String
 
-    /// A demonstration with these carriers.
     package init(carriersURL: String, apiKey: String) {
         self.carriersURL = carriersURL
         self.apiKey = apiKey

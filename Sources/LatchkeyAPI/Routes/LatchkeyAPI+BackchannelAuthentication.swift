@@ -18,13 +18,13 @@ extension LatchkeyAPI {
         let signIn = try BackchannelAuthenticationParameters(BodyFields(request), provider: Self.provider)
         try admission.check(signIn.clientID.text)
         return try await useCases.backchannelAuthentication.start(
-            signIn, for: admission.caller(), notifiedAt: notificationEndpoint
+            signIn, for: admission.caller, notifiedAt: notificationEndpoint
         ).response
     }
 
     func pollBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let handle = request.handle
-        switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller()) {
+        switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller) {
         case .waiting:
             return .json(.ok, capacity: 64) { json in
                 json.add("auth_req_id", handle.exposed)
@@ -37,12 +37,12 @@ extension LatchkeyAPI {
     func retryBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let endpoint = notificationEndpoint
         return try await useCases.backchannelAuthentication.retry(
-            request.handle, for: admission.caller(), notifiedAt: endpoint
+            request.handle, for: admission.caller, notifiedAt: endpoint
         ).response
     }
 
     func cancelBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
-        try await useCases.backchannelAuthentication.cancel(request.handle, for: admission.caller())
+        try await useCases.backchannelAuthentication.cancel(request.handle, for: admission.caller)
         return .emptyObject
     }
 
@@ -61,7 +61,7 @@ extension LatchkeyAPI {
         } catch {
             // The ID token is invalid, not the carrier's credentials.
             guard error.code == .invalidIDToken else { throw error }
-            throw APIError(.badRequest, error.code.text, error.errorType, error.description)
+            throw APIError(.badRequest, error.codeText, error.errorType, error.description)
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }

@@ -5,7 +5,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// Adding a way to sign in (docs/linking.md).
+/// Adding a way to sign in (docs/linking.md), and the providers' resources (docs/providers.md).
 extension LatchkeyAPI {
     func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let fields = try BodyFields(request)
@@ -17,6 +17,12 @@ extension LatchkeyAPI {
         let link = try SignInRequest(fields, provider: provider, kind: kind)
         try caller.admission.check(link.clientID.text)
         return try await useCases.linkIdentity(link, token: caller.token, holder: caller.holder).response
+    }
+
+    /// The provider's JSON as it is; nothing else of its answer.
+    func showResource(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        let name = request.parameters["name"] ?? ""
+        return .json(.ok, try await useCases.resources(name, of: request.provider, for: caller.holder))
     }
 }
 

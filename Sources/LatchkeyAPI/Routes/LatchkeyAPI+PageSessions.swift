@@ -24,8 +24,16 @@ extension LatchkeyAPI {
         return Admission(ground: .cookie, clients: nil)
     }
 
+    /// Checks that a browser reports a page of this server as the origin of a request.
+    ///
+    /// Scripts cannot set either field, so another site's page cannot use a session cookie to change something. A
+    /// browser that sends neither is too old, and is refused.
     func checkSameOrigin(_ request: Request) throws(APIError) {
-        guard SameOrigin.isSent(by: request, to: publicAddress.origin) else { throw .crossSiteRequest }
+        if let site = request.headers[.secFetchSite] {
+            guard site == "same-origin" else { throw .crossSiteRequest }
+        } else {
+            guard let origin = request.headers[.origin], origin == publicAddress.origin else { throw .crossSiteRequest }
+        }
     }
 
     /// Responds with a new session: tokens, or cookies for a page.
@@ -42,7 +50,7 @@ extension LatchkeyAPI {
     /// A refusal leaves the cookies as they are: they may by now belong to a session that another tab has begun.
     func refreshPage(_ request: Request, _ admission: Admission) async throws -> Response {
         guard let refreshToken = cookies.refresh(of: request) else { throw APIError.sessionMissing }
-        let refresh = try RefreshRequest(BodyFields(request), caller: admission.caller(), cookie: refreshToken)
+        let refresh = try RefreshRequest(BodyFields(request), caller: admission.caller, cookie: refreshToken)
         return inCookies(try await useCases.refresh(refresh), .ok)
     }
 

@@ -82,5 +82,3 @@ extension APIError {
         .forbidden, "unauthorized_client", .configurationError,
         "This API key is not an operator's. The operator must give it operator: true in the configuration.")
 }
-
-extension HTTPField.Name { fileprivate static let host = HTTPField.Name("Host") ?? .from }

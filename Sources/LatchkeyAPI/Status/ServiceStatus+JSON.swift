@@ -7,7 +7,8 @@ extension ServiceStatus {
     var json: JSONValue {
         .object(of: [
             ("version", .string(version)), ("started_at", .integer(startedAt.secondsSinceEpoch)),
-            ("minutes", .array(minutes.map(Self.json))), ("carriers", .array(carriers.map(Self.json))),
+            ("minutes", .array(minutes.map { Self.json($0.outcomes, from: $0.beginning) })),
+            ("carriers", .array(carriers.map(Self.json))),
             ("failures", .array(failures.map(Self.json))), ("sessions", sessionCounts), ("load", loads),
         ])
     }
@@ -28,11 +29,11 @@ extension ServiceStatus {
         ])
     }
 
-    private static func json(_ minute: Minute) -> JSONValue {
+    private static func json(_ outcomes: Outcomes, from beginning: Timestamp) -> JSONValue {
         .object(of: [
-            ("at", .integer(minute.beginning.secondsSinceEpoch)), ("signed_in", count(minute.outcomes.signedIn)),
-            ("signed_up", count(minute.outcomes.signedUp)), ("other", count(minute.outcomes.other)),
-            ("refused", count(minute.outcomes.refused)), ("failed", count(minute.outcomes.failed)),
+            ("at", .integer(beginning.secondsSinceEpoch)), ("signed_in", count(outcomes.signedIn)),
+            ("signed_up", count(outcomes.signedUp)), ("other", count(outcomes.other)),
+            ("refused", count(outcomes.refused)), ("failed", count(outcomes.failed)),
         ])
     }
 

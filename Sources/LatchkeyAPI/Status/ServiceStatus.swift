@@ -5,7 +5,6 @@ package import SignIn
 package struct ServiceStatus: Sendable {
     /// Counts of sign-ins by outcome.
     package struct Outcomes: Sendable, Hashable {
-        /// Signed in.
         package var signedIn: UInt64 = 0
         /// Signed in for the first time.
         package var signedUp: UInt64 = 0
@@ -17,17 +16,6 @@ package struct ServiceStatus: Sendable {
         package var failed: UInt64 = 0
 
         package init() {}
-    }
-
-    /// The sign-ins of one minute.
-    package struct Minute: Sendable {
-        package let beginning: Timestamp
-        package let outcomes: Outcomes
-
-        package init(beginning: Timestamp, outcomes: Outcomes) {
-            self.beginning = beginning
-            self.outcomes = outcomes
-        }
     }
 
     /// The requests to a carrier or provider.
@@ -75,8 +63,8 @@ package struct ServiceStatus: Sendable {
     package var version: String
     package var startedAt: Timestamp
     package var now: Timestamp
-    /// The last hour, oldest first; minutes without data are left out.
-    package var minutes: [Minute] = []
+    /// The sign-ins of the last hour by minute, oldest first; minutes without data are left out.
+    package var minutes: [(beginning: Timestamp, outcomes: Outcomes)] = []
     package var carriers: [Carrier] = []
     /// Newest first.
     package var failures: [Failure] = []

@@ -70,7 +70,7 @@ enum StatusPage {
         <div class="wide" tabindex="0" role="region" aria-label="Sign-ins by minute">
         <table>
         <thead><tr>\(heads(["Minute"] + names.map(\.label)))</tr></thead>
-        <tbody id="minutes">\(minutes(status.minutes))</tbody>
+        <tbody id="minutes">\(minutes(status))</tbody>
         </table>
         </div>
         </details>
@@ -123,8 +123,8 @@ enum StatusPage {
         }.joined()
     }
 
-    private static func minutes(_ minutes: [ServiceStatus.Minute]) -> String {
-        let rows = minutes.reversed().filter { counts($0.outcomes).contains { $0 > 0 } }.map { minute in
+    private static func minutes(_ status: ServiceStatus) -> String {
+        let rows = status.minutes.reversed().filter { counts($0.outcomes).contains { $0 > 0 } }.map { minute in
             row([String(time(minute.beginning).dropLast(7)) + " UTC"] + counts(minute.outcomes).map(String.init))
         }
         return rows.isEmpty ? nothing("No sign-ins yet.", columns: names.count + 1) : rows.joined()

@@ -4,11 +4,8 @@ package import HTTPTypes
 package struct CompletedRequest: Sendable {
     /// The number of its route in ``LatchkeyAPI/routePatterns``; nil without a route.
     package let route: Int?
-    /// Its method.
     package let method: HTTPRequest.Method
-    /// The status of the response.
     package let status: Int
-    /// Its duration.
     package let nanoseconds: UInt64
 }
 
@@ -17,13 +14,11 @@ package typealias RequestObserver = @Sendable (CompletedRequest) -> Void
 
 /// The requests in progress, and the requests refused by limits.
 package struct RequestLoad: Sendable {
-    /// Requests in progress.
     package var inProgress = 0
     /// Requests refused with 503 at the limit of requests in progress.
     package var shed: UInt64 = 0
     /// Requests refused with 429, by limit; every limit is present, also with 0.
     package var rateLimited: [(limit: String, count: UInt64)] = []
 
-    /// All zero.
     package init() {}
 }

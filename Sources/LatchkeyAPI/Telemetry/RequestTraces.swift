@@ -1,7 +1,7 @@
 import HTTPServer
 import HTTPTypes
-import Primitives
-import Tracing
+package import Primitives
+package import Tracing
 
 /// Runs each request in the trace of its `traceparent` (W3C Trace Context), and records a span if there is a tracer.
 ///
@@ -66,9 +66,19 @@ private struct TraceFields: Sendable {
     }
 }
 
-extension HTTPField.Name {
-    /// W3C Trace Context section 3.2.
-    fileprivate static let traceparent = HTTPField.Name("traceparent") ?? .from
-    /// W3C Trace Context section 3.3.
-    fileprivate static let tracestate = HTTPField.Name("tracestate") ?? .from
+extension TraceContext {
+    /// The context of a span; nil if the tracer writes no valid `traceparent`.
+    package init?(of span: some Span, _ tracer: some Tracer) {
+        var written: String?
+        tracer.inject(span.context, into: &written, using: ParentWriter())
+        guard let written else { return nil }
+        self.init(traceparent: written)
+    }
+}
+
+/// Takes only `traceparent` of the fields that a tracer writes: carriers get nothing else.
+private struct ParentWriter: Injector {
+    func inject(_ value: String, forKey key: String, into written: inout String?) {
+        if key.lowercased() == "traceparent" { written = value }
+    }
 }

@@ -36,7 +36,7 @@ struct Housekeeping: Sendable {
         do throws(SignInError) {
             try await signingKeys.maintain()
         } catch {
-            logger.warning("could not maintain the signing keys", metadata: ["error": "\(error.code.text)"])
+            logger.warning("could not maintain the signing keys", metadata: ["error": "\(error.codeText)"])
         }
     }
 
@@ -58,7 +58,7 @@ struct Housekeeping: Sendable {
         do throws(SignInError) {
             try await sessions.writeLastSeen()
         } catch {
-            logger.warning("could not write when sessions were last used", metadata: ["error": "\(error.code.text)"])
+            logger.warning("could not write when sessions were last used", metadata: ["error": "\(error.codeText)"])
         }
     }
 

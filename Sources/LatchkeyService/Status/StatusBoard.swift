@@ -97,7 +97,7 @@ final class StatusBoard: Sendable {
         sample()
         let minutes = state.withLock { $0.minutes }
         var status = ServiceStatus(version: LatchkeyVersion.text, startedAt: startedAt, now: clock.now())
-        status.minutes = minutes.map { .init(beginning: $0.beginning, outcomes: $0.signIns) }
+        status.minutes = minutes.map { (beginning: $0.beginning, outcomes: $0.signIns) }
         status.failures = failures
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)

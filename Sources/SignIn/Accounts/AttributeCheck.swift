@@ -5,9 +5,12 @@ struct AttributeCheck {
     private(set) var problems: [String] = []
     private(set) var refused: Set<String> = []
 
-    mutating func refuse(_ name: String, _ problem: String) {
+    /// - Returns: Nil, in place of a checked value.
+    @discardableResult
+    mutating func refuse(_ name: String, _ problem: String) -> String? {
         refused.insert(name)
         problems.append("\(name) \(problem)")
+        return nil
     }
 
     /// The attributes that are well formed, trimmed; those that are blank or refused are left out.
@@ -30,24 +33,16 @@ struct AttributeCheck {
     /// Any text, at most `limit` bytes, without control characters.
     private mutating func text(_ text: String?, _ name: String, limit: Int = 255) -> String? {
         guard let text = text.map(Self.trimmed), !text.isEmpty else { return nil }
-        guard text.utf8.count <= limit else {
-            refuse(name, "is longer than \(limit) bytes")
-            return nil
-        }
+        guard text.utf8.count <= limit else { return refuse(name, "is longer than \(limit) bytes") }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            refuse(name, "has control characters")
-            return nil
+            return refuse(name, "has control characters")
         }
         return text
     }
 
     private mutating func email(_ text: String?) -> String? {
         guard let text = self.text(text, "email", limit: 254) else { return nil }
-        guard EmailAddress(text) != nil else {
-            refuse("email", "is not an e-mail address")
-            return nil
-        }
-        return text
+        return EmailAddress(text) == nil ? refuse("email", "is not an e-mail address") : text
     }
 
     /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual separators.
@@ -57,8 +52,7 @@ struct AttributeCheck {
         let digits = number.utf8.count { (48...57).contains($0) }
         let others = number.utf8.filter { !(48...57).contains($0) }
         guard (5...15).contains(digits), others.allSatisfy("() -.".utf8.contains) else {
-            refuse("phone", "is not a phone number")
-            return nil
+            return refuse("phone", "is not a phone number")
         }
         return text
     }
@@ -70,11 +64,7 @@ struct AttributeCheck {
             (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
         }
-        guard isCode else {
-            refuse("postal_code", "is not a postal code")
-            return nil
-        }
-        return text
+        return isCode ? text : refuse("postal_code", "is not a postal code")
     }
 
     private static func trimmed(_ text: String) -> String {

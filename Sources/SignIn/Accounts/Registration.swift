@@ -23,7 +23,7 @@ package struct Registration: Sendable {
             log("signed_up", .info, correlationID)
             return signedIn
         } catch {
-            log(error.code.text, error.fault.logLevel, correlationID)
+            log(error.codeText, error.fault.logLevel, correlationID)
             throw error.with(correlationID)
         }
     }

@@ -68,14 +68,11 @@ extension UserAttribute {
 }
 
 extension Profile {
-    /// The e-mail address, if it has a domain to check. Some carriers send another form, such as
-    /// `Jane <jane@mail.example>`; that is nil.
-    var reachableEmail: String? { self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 } }
-
-    /// This profile, without an e-mail address that has no domain to check.
+    /// This profile, without an e-mail address that has no domain to check. Some carriers send another form, such as
+    /// `Jane <jane@mail.example>`.
     var withReachableEmail: Profile {
         var profile = self
-        profile[.email] = reachableEmail
+        profile[.email] = self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 }
         return profile
     }
 }

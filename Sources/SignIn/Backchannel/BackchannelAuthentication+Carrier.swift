@@ -35,12 +35,9 @@ extension BackchannelAuthentication {
         guard let network = MCCMNC(terms.network), let correlationID = CorrelationID(terms.correlationID) else {
             throw .internalFault
         }
-        let carrier: ProviderMetadata
-        do throws(OIDCError) {
-            carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlationID)
-        } catch {
-            throw SignInError(error, discoveryUI: provider.discoveryUI)
-        }
+        let carrier = try await asked(
+            await relyingParty.provider(for: network, clientID: id, correlationID: correlationID),
+            discoveryUI: provider.discoveryUI)
         return BackchannelAuthenticationContext(
             terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, correlationID: correlationID)
     }

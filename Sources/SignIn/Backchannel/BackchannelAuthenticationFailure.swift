@@ -16,10 +16,8 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
 
     /// A request that failed or was refused.
     init(ofSending error: SignInError) {
-        switch error.code {
-        case .refusedByCarrier(let code): self = .carrier(code)
-        default: self = .carrier(error.errorType == .configurationError ? "invalid_client" : "server_error")
-        }
+        let usual = error.errorType == .configurationError ? "invalid_client" : "server_error"
+        self = .carrier(error.carrierCode ?? usual)
     }
 
     var text: String {
@@ -47,10 +45,7 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
         switch self {
         case .carrier(let code): .refusedBackchannel(code)
         case .idToken(let check): SignInError(.failed(check), codeWasPosted: true)
-        case .contradiction:
-            SignInError(
-                .carrierError, .serverError,
-                "The carrier contradicted itself about this sign-in. Start a new sign-in.", fault: .carrier)
+        case .contradiction: .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
         }
     }
 }

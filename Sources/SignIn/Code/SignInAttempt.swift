@@ -43,24 +43,18 @@ struct SignInAttempt: Sendable {
     }
 
     func discoverProvider() async throws(SignInError) -> ProviderMetadata {
-        do throws(OIDCError) {
-            return try await relyingParty.provider(
-                for: request.network, clientID: client.id, correlationID: correlationID)
-        } catch {
-            throw SignInError(error, discoveryUI: discoveryUI)
-        }
+        try await asked(
+            await relyingParty.provider(for: request.network, clientID: client.id, correlationID: correlationID),
+            discoveryUI: discoveryUI)
     }
 
     /// Posts the code. It is spent then, unless the error says that it was not sent.
     func exchangeCode(at provider: ProviderMetadata) async throws(SignInError) -> TokenResponse {
-        do throws(OIDCError) {
-            return try await relyingParty.exchange(
+        try await asked(
+            await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
                 client: ClientCredentials(clientID: client.id, authentication: client.authentication),
-                provider: provider, correlationID: correlationID)
-        } catch {
-            throw SignInError(error)
-        }
+                provider: provider, correlationID: correlationID))
     }
 
     /// - Parameters:
@@ -75,34 +69,26 @@ struct SignInAttempt: Sendable {
             maximumAuthenticationAge: maximumAuthenticationAge, context: request.context,
             accessToken: tokens.accessToken)
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
-        do throws(OIDCError) {
-            return try await relyingParty.validate(
-                idToken: idToken, expecting: expectation, provider: provider, keyFetch: keyFetch)
-        } catch {
-            throw SignInError(error, codeWasPosted: true)
-        }
+        return try await asked(
+            await relyingParty.validate(
+                idToken: idToken, expecting: expectation, provider: provider, keyFetch: keyFetch), codeWasPosted: true)
     }
 
     /// Asks a provider without ID tokens who the user is.
     func fetchUser(
         with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> ProviderUser {
-        do throws(OIDCError) {
-            return try await relyingParty.user(accessToken: tokens.accessToken, provider: provider)
-        } catch {
-            throw SignInError(error, codeWasPosted: true)
-        }
+        try await asked(
+            await relyingParty.user(accessToken: tokens.accessToken, provider: provider), codeWasPosted: true)
     }
 
     /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.
     func fetchAttributes(
         about idToken: VerifiedIDToken, with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> UserInfo {
-        do throws(OIDCError) {
-            return try await relyingParty.userInfo(
-                accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID)
-        } catch {
-            throw SignInError(error, codeWasPosted: true)
-        }
+        try await asked(
+            await relyingParty.userInfo(
+                accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
     }
 }

@@ -11,10 +11,9 @@ extension SignInError {
         .invalidRequest, .configurationError,
         "Carriers cannot notify this server of the outcome: the operator must configure public_url.", fault: .ours)
 
-    static let carrierCannotStart = SignInError(
-        .carrierError, .configurationError,
+    static let carrierCannotStart = carrierError(
         "This carrier does not offer server-initiated sign-in. Sign the user in with an authorization code instead.",
-        fault: .carrier)
+        .configurationError)
 
     /// A session of the user was ended after the first poll.
     static let backchannelSignedOutSince = invalidGrant(
@@ -75,7 +74,8 @@ extension SignInError {
     static func refusedBackchannel(_ code: String) -> SignInError {
         let isOurs = code == "invalid_client" || code == "unauthorized_client"
         let known = SignInError(OIDCError(isOurs ? .clientRefused : .carrierRefused, carrierError: code, reason: ""))
-        return SignInError(known.code, known.errorType, remedy(known.errorType), fault: known.fault)
+        return SignInError(
+            known.code, known.errorType, remedy(known.errorType), carrierCode: known.carrierCode, fault: known.fault)
     }
 
     private static func remedy(_ type: ErrorType) -> String {

@@ -21,9 +21,6 @@ extension SignInError {
     }
 
     private static func mapped(_ error: OIDCError, _ discoveryUI: EndpointURL?, _ advice: String) -> SignInError {
-        func carrierError(_ type: ErrorType, _ description: String, fault: Fault = .carrier) -> SignInError {
-            SignInError(.carrierError, type, description, fault: fault)
-        }
         switch error.code {
         case .unknownNetwork:
             let place = discoveryUI.map { " Users choose their carrier at \($0.text)." } ?? ""
@@ -34,26 +31,25 @@ extension SignInError {
         case .discoveryRefused:
             let type = error.carrierError.map { ErrorType(carrierError: $0) } ?? .serverError
             return carrierError(
-                type == .unknownError ? .serverError : type,
                 "Carrier discovery refused the request. Run carrier discovery again; if it persists, the operator must "
-                    + "check the client's registration.", fault: type == .configurationError ? .ours : .carrier)
+                    + "check the client's registration.", type == .unknownError ? .serverError : type,
+                fault: type == .configurationError ? .ours : .carrier)
         case .metadataRefused:
             return carrierError(
-                .serverError,
                 "The provider's OpenID configuration cannot be used. Try again later, or tell the operator.")
         case .keysUnavailable:
-            return carrierError(.serverError, "The provider's signing keys cannot be fetched. \(advice)")
+            return carrierError("The provider's signing keys cannot be fetched. \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)
         case .clientRefused: return clientRefused(CarrierErrorTable.row(of: error.carrierError ?? "invalid_client"))
         case .invalidIDToken:
             let demand = error.check.map { "\($0.demand) (\($0.rawValue))" } ?? "The ID token is invalid."
             return SignInError(
                 .invalidIDToken, .unknownError, demand + " Start again with a new authorization request.")
-        case .unusableResponse: return carrierError(.serverError, "The provider's response cannot be used. \(advice)")
+        case .unusableResponse: return carrierError("The provider's response cannot be used. \(advice)")
         case .timedOut:
             return SignInError(
                 .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)", fault: .carrier)
-        case .unreachable: return carrierError(.networkFailure, "The provider cannot be reached. \(advice)")
+        case .unreachable: return carrierError("The provider cannot be reached. \(advice)", .networkFailure)
         case .overloaded, .suspended:
             let cause =
                 error.code == .overloaded
@@ -70,17 +66,30 @@ extension SignInError {
         if row.concernsClient { return clientRefused(row) }
         let description = "\(row.cause) \(row.type.remedy) \(advice)"
         if row.isCarriersFault {
-            return SignInError(.carrierError, row.type, "[\(row.code)] \(description)", fault: .carrier)
+            return Self.carrierError("[\(row.code)] \(description)", row.type)
         }
         // These codes mean something else when this server returns them.
         let isReserved = ["invalid_api_key", "invalid_token", "invalid_id_token"].contains(row.code)
-        return SignInError(.refusedByCarrier(isReserved ? "invalid_grant" : row.code), row.type, description)
+        return SignInError(
+            .refusedByCarrier, row.type, description, carrierCode: isReserved ? "invalid_grant" : row.code)
     }
 
     private static func clientRefused(_ row: CarrierErrorTable.Row) -> SignInError {
-        SignInError(
-            .carrierError, .configurationError,
+        carrierError(
             "[\(row.code)] \(row.cause) \(ErrorType.configurationError.remedy) The operator must check the "
-                + "client's id, its secret or key, and its token_endpoint_auth_method.", fault: .ours)
+                + "client's id, its secret or key, and its token_endpoint_auth_method.", .configurationError,
+            fault: .ours)
+    }
+}
+
+/// Asks a provider; its failure becomes the use case's own error.
+func asked<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
+    codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
     }
 }

@@ -29,8 +29,9 @@ extension SignInError {
 
     /// The account was moved away from this identity. The carrier may have given it to another user since.
     static let identityMoved = SignInError(
-        .refusedByCarrier("request_denied"), .requestDenied,
-        "The account was moved to another carrier. Sign in with that carrier; the operator can undo a move by mistake.")
+        .refusedByCarrier, .requestDenied,
+        "The account was moved to another carrier. Sign in with that carrier; the operator can undo a move by mistake.",
+        carrierCode: "request_denied")
 
     /// The sign-in was sent again, and a session of its user was ended since.
     static let signedOutSince = invalidGrant(
@@ -79,8 +80,8 @@ extension SignInError {
         "context or acr_values is missing. Send both as in the authorization request.")
 
     static let codeUsed = SignInError(
-        .refusedByCarrier("invalid_grant"), .requestDenied,
-        "The code was used before. Ask the user again, and send the new code.", codeMayBeSpent: true)
+        .refusedByCarrier, .requestDenied, "The code was used before. Ask the user again, and send the new code.",
+        carrierCode: "invalid_grant", codeMayBeSpent: true)
 
     /// The user has approved by then, and the code is spent.
     static let receiptNotRecorded = SignInError(

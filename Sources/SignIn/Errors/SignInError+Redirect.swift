@@ -23,8 +23,8 @@ extension SignInError {
         "mccmnc is missing, and no carrier discovery UI is configured. Send mccmnc.")
 
     static let carrierNotChosen = SignInError(
-        .refusedByCarrier("access_denied"), .discoveryStateError,
-        "The response of carrier discovery names no mccmnc. Start a new sign-in.")
+        .refusedByCarrier, .discoveryStateError,
+        "The response of carrier discovery names no mccmnc. Start a new sign-in.", carrierCode: "access_denied")
 
     static let carrierNotNamed = carrierError("The authorization response has no mccmnc. Start a new sign-in.")
 
@@ -36,10 +36,8 @@ extension SignInError {
     static let issuerMixedUp = carrierError(
         "The authorization response names another issuer than the provider's. Start a new sign-in.")
 
-    static let issuerNotNamed = SignInError(
-        .carrierError, .serverError,
-        "The authorization response has no iss, which this provider always sends. Start a new sign-in.", fault: .carrier
-    )
+    static let issuerNotNamed = carrierError(
+        "The authorization response has no iss, which this provider always sends. Start a new sign-in.")
 
     static let tooManyStarts = SignInError(
         .temporarilyUnavailable, .serverError, "Too many sign-ins were started in this second. Try again in a moment.",
@@ -67,6 +65,7 @@ extension SignInError {
             case .serverError, .networkFailure: "The provider has an internal error. Try again later."
             case .unknownError: "The provider refused the request. Start a new sign-in."
             }
-        return SignInError(.refusedByCarrier(isCode ? carrierError : "access_denied"), type, description)
+        return SignInError(
+            .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied")
     }
 }

@@ -35,9 +35,7 @@ extension SignInError {
         case .timedOut, .unreachable, .overloaded, .suspended, .clientRefused:
             self.init(error, advice: "Send the same request again in a moment.")
         default:
-            self.init(
-                .carrierError, .serverError, "The provider's response cannot be used. \(error.reason) Try again later.",
-                fault: .carrier)
+            self = .carrierError("The provider's response cannot be used. \(error.reason) Try again later.")
         }
     }
 }

@@ -4,63 +4,40 @@ package import OpenIDConnect
 ///
 /// Its texts are safe to log and to send: no secret, code, token, subject or attribute is ever in them.
 package struct SignInError: Error, Sendable, Hashable {
-    package enum Code: Sendable, Hashable {
-        case invalidRequest
+    package enum Code: String, Sendable, Hashable {
+        case invalidRequest = "invalid_request"
         /// A session token or a registration handle that is unknown, used or expired.
-        case invalidToken
+        case invalidToken = "invalid_token"
         /// The session's sign-in is too old for this request (RFC 9470 section 3).
-        case insufficientUserAuthentication
-        case invalidIDToken
-        /// The carrier refused the code, with this error code of OAuth or of its own.
-        case refusedByCarrier(String)
+        case insufficientUserAuthentication = "insufficient_user_authentication"
+        case invalidIDToken = "invalid_id_token"
+        /// The carrier refused the code: ``SignInError/carrierCode`` says why.
+        case refusedByCarrier = "refused_by_carrier"
         /// A refresh token that is unknown, used, revoked or expired.
-        case invalidGrant
-        case emailDomainBlocked
-        case userAlreadyExists
+        case invalidGrant = "invalid_grant"
+        case emailDomainBlocked = "email_domain_blocked"
+        case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
-        case lastIdentity
-        case notFound
+        case lastIdentity = "last_identity"
+        case notFound = "not_found"
         /// No tokens of the provider are stored for the user.
-        case grantMissing
+        case grantMissing = "grant_missing"
         /// The provider or the user has revoked the user's consent.
-        case grantRevoked
-        /// The user did not respond to a server-initiated sign-in in time.
-        case expired
-        case rateLimited
+        case grantRevoked = "grant_revoked"
+        /// The user did not respond to a server-initiated sign-in in time (CIBA Core section 11).
+        case expired = "expired_token"
+        case rateLimited = "rate_limited"
         /// The carrier's response cannot be used, or the carrier cannot be reached.
-        case carrierError
-        case carrierTimeout
+        case carrierError = "carrier_error"
+        case carrierTimeout = "carrier_timeout"
         /// The store is unavailable, or the carrier's circuit breaker is open.
-        case temporarilyUnavailable
-        case serverError
-
-        /// The `error` of a response.
-        package var text: String {
-            switch self {
-            case .invalidRequest: "invalid_request"
-            case .invalidToken: "invalid_token"
-            case .insufficientUserAuthentication: "insufficient_user_authentication"
-            case .invalidIDToken: "invalid_id_token"
-            case .refusedByCarrier(let code): code
-            case .invalidGrant: "invalid_grant"
-            case .emailDomainBlocked: "email_domain_blocked"
-            case .lastIdentity: "last_identity"
-            case .userAlreadyExists: "user_already_exists"
-            case .notFound: "not_found"
-            case .grantMissing: "grant_missing"
-            case .grantRevoked: "grant_revoked"
-            // CIBA Core section 11.
-            case .expired: "expired_token"
-            case .rateLimited: "rate_limited"
-            case .carrierError: "carrier_error"
-            case .carrierTimeout: "carrier_timeout"
-            case .temporarilyUnavailable: "temporarily_unavailable"
-            case .serverError: "server_error"
-            }
-        }
+        case temporarilyUnavailable = "temporarily_unavailable"
+        case serverError = "server_error"
     }
 
     package let code: Code
+    /// The error code, of OAuth or of the carrier's own, with which the carrier refused.
+    let carrierCode: String?
     package let errorType: ErrorType
     /// What was wrong and what to do, for the developer of the app.
     package let description: String
@@ -84,28 +61,33 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     init(
-        _ code: Code, _ errorType: ErrorType, _ description: String, check: IDTokenCheck? = nil,
+        _ code: Code, _ errorType: ErrorType, _ description: String, carrierCode: String? = nil,
         retryAfter: Int64? = nil, fault: Fault = .client, codeMayBeSpent: Bool = false
     ) {
         self.code = code
+        self.carrierCode = carrierCode
         self.errorType = errorType
         self.description = description
-        self.check = check
         self.retryAfter = retryAfter
         self.fault = fault
         self.codeMayBeSpent = codeMayBeSpent
     }
+
+    /// The `error` of a response.
+    package var codeText: String { carrierCode ?? code.rawValue }
 
     static func invalidRequest(_ description: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, description)
     }
 
     static func invalidGrant(_ description: String) -> SignInError {
-        SignInError(.refusedByCarrier("invalid_grant"), .requestDenied, description)
+        SignInError(.refusedByCarrier, .requestDenied, description, carrierCode: "invalid_grant")
     }
 
-    static func carrierError(_ description: String) -> SignInError {
-        SignInError(.carrierError, .serverError, description, fault: .carrier)
+    static func carrierError(
+        _ description: String, _ type: ErrorType = .serverError, fault: Fault = .carrier
+    ) -> SignInError {
+        SignInError(.carrierError, type, description, fault: fault)
     }
 
     func with(_ correlationID: CorrelationID) -> SignInError {

@@ -33,7 +33,7 @@ package struct BackchannelLogout: Sendable {
             logger.log(
                 level: error.fault.logLevel, "back-channel logout refused",
                 metadata: [
-                    "provider": "\(name)", "outcome": "\(error.code.text)", "reason": "\(error.description)",
+                    "provider": "\(name)", "outcome": "\(error.codeText)", "reason": "\(error.description)",
                     "request_id": "\(requestID)",
                 ])
             throw error

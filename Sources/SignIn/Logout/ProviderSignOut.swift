@@ -51,22 +51,22 @@ package struct ProviderSignOut: Sendable {
         let state = Secret(random.token())
         let correlationID = CorrelationID.random(from: random)
         do throws(OIDCError) {
-            guard
-                let url = try await exit.relyingParty.endSessionURL(
-                    clientID: exit.clientID, returnURL: returnURL, state: state, correlationID: correlationID)
-            else { return Self.end(at: exit.redirectURI) }
+            let url = try await exit.relyingParty.endSessionURL(
+                clientID: exit.clientID, returnURL: returnURL, state: state, correlationID: correlationID)
             let note = Array((exit.provider + "\n" + exit.redirectURI).utf8)
-            guard (try? await oneTimeStore.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil
-            else { return Self.end(at: exit.redirectURI) }
-            return url.text
+            if let url,
+                (try? await oneTimeStore.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil
+            {
+                return url.text
+            }
         } catch {
             logger.warning(
                 "a provider could not be asked to end its session",
                 metadata: [
                     "provider": "\(exit.provider)", "correlation_id": "\(correlationID)", "reason": "\(error.code)",
                 ])
-            return Self.end(at: exit.redirectURI)
         }
+        return Self.end(at: exit.redirectURI)
     }
 
     /// Where the browser goes that comes back from the provider; nil if its `state` is unknown, and then a page tells

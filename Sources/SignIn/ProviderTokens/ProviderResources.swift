@@ -48,7 +48,7 @@ package struct ProviderResources: Sendable {
             log(provider, name, "fetched", .info, correlationID)
             return body
         } catch {
-            log(provider, name, error.code.text, error.fault.logLevel, correlationID)
+            log(provider, name, error.codeText, error.fault.logLevel, correlationID)
             throw error.with(correlationID)
         }
     }

@@ -35,9 +35,8 @@ package struct TokenVault: Sendable {
     }
 
     func open(_ record: ProviderTokenRecord) throws(Failure) -> ProviderTokens {
-        guard let json = (try? JSONValue(parsing: try content(of: record)))?.object, let tokens = ProviderTokens(json)
-        else {
-            _ = try content(of: record)
+        let content = try content(of: record)
+        guard let json = (try? JSONValue(parsing: content))?.object, let tokens = ProviderTokens(json) else {
             throw .unreadable
         }
         return tokens

@@ -1,12 +1,7 @@
 import Crypto
+import FoundationEssentials
 import Primitives
 import StorageModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Keeps values that are read once, by a random handle: AES-GCM under a key derived from the handle.
 ///

@@ -33,8 +33,8 @@ package struct RedirectEnd: Sendable {
             ]
         case .failed(let error):
             [
-                action, ("status", "failure"), ("message", UserMessage.text(error.code.text, error.errorType)),
-                ("error", error.code.text), ("error_description", error.description),
+                action, ("status", "failure"), ("message", UserMessage.text(error.codeText, error.errorType)),
+                ("error", error.codeText), ("error_description", error.description),
             ]
         }
     }

@@ -42,12 +42,10 @@ extension RedirectSignIn {
     func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
         let name = pending.start.provider
         guard let relyingParty = relyingParties[name] else { throw .unknownProvider }
-        do throws(OIDCError) {
-            return try await relyingParty.provider(
-                for: network, clientID: pending.clientID, correlationID: pending.correlationID)
-        } catch {
-            throw SignInError(error, discoveryUI: configuration.providers[name]?.discoveryUI)
-        }
+        return try await asked(
+            await relyingParty.provider(
+                for: network, clientID: pending.clientID, correlationID: pending.correlationID),
+            discoveryUI: configuration.providers[name]?.discoveryUI)
     }
 
     private struct Destination {

@@ -37,7 +37,7 @@ package struct Refresh: Sendable {
         do throws(SignInError) {
             return try await refresh(request, correlationID)
         } catch {
-            log("refresh refused", error.fault.logLevel, correlationID, ["outcome": "\(error.code.text)"])
+            log("refresh refused", error.fault.logLevel, correlationID, ["outcome": "\(error.codeText)"])
             throw error.with(correlationID)
         }
     }
@@ -116,9 +116,10 @@ package struct Refresh: Sendable {
     private func revoke(_ found: SessionAndUser, _ correlationID: CorrelationID) async throws(SignInError) {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { sessions.forget(found.user.id) }
-        let event = AuditEvent(
-            at: clock.now(), .refreshTokenReused, user: found.user.id, by: .latchkey, requestID: correlationID.text,
-            details: found.session.auditDetails)
+        let event = sessions.event(.refreshTokenReused, found.user.id, by: .latchkey, correlationID.text) {
+            $0.add("session_id", found.session.id)
+            $0.add("client_id", found.session.clientID)
+        }
         let isRevoked = try await stored(
             await store.revokeSession(id: found.session.id, of: found.user.id, recording: event))
         guard isRevoked else { return }

@@ -39,12 +39,4 @@ struct IssuedSession: Sendable {
             refreshTokenHash: TokenHash(sha256Of: refreshToken), clientID: clientID, createdAt: now,
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
     }
-
-    /// The session as stored for a user.
-    func session(of user: User) -> SessionAndUser {
-        let session = Session(
-            id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
-            expiresAt: record.expiresAt)
-        return SessionAndUser(session: session, user: user)
-    }
 }

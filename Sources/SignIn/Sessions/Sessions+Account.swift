@@ -3,6 +3,16 @@ package import StorageModel
 
 /// A user's operations on their own account. The caller has authenticated the session's holder.
 extension Sessions {
+    /// Counts a change of an account over all instances on one database, so that more instances do not allow more
+    /// changes with a stolen session.
+    /// - Returns: The seconds to wait if there were too many, in which case the change is not counted; otherwise nil.
+    /// - Throws: `temporarily_unavailable` if the store is unavailable.
+    package func countChange(
+        of user: UserID, within allowance: ChangeAllowance
+    ) async throws(SignInError) -> Int64? {
+        try await stored(await store.countChange(of: user, within: allowance, at: clock.now()))
+    }
+
     /// Changes the user's profile and returns the user as stored.
     /// - Throws: `invalid_request` naming every malformed attribute; `email_domain_blocked`; `invalid_token` if the
     ///   user was erased meanwhile; `temporarily_unavailable`.

@@ -115,6 +115,10 @@ package struct Sessions: Sendable {
     /// Caches a session that was just stored.
     func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
         counts.started.count()
-        cache.put(issued.session(of: user), for: issued.record.tokenHash, ticket)
+        let record = issued.record
+        let session = Session(
+            id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
+            expiresAt: record.expiresAt)
+        cache.put(SessionAndUser(session: session, user: user), for: record.tokenHash, ticket)
     }
 }

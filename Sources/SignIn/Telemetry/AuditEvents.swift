@@ -1,4 +1,3 @@
-import Primitives
 import StorageModel
 
 extension AuditEvent.Kind {
@@ -10,14 +9,4 @@ extension AuditEvent.Kind {
     static let userErased = AuditEvent.Kind("user.erased")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
-}
-
-extension Session {
-    /// Names the session in an event about it.
-    var auditDetails: AuditDetails {
-        AuditDetails { json in
-            json.add("session_id", id)
-            json.add("client_id", clientID)
-        }
-    }
 }

@@ -124,7 +124,7 @@ extension SignInReport.Kind {
 extension SignInError {
     /// Adds what a log line of a refusal says about its cause.
     func write(to metadata: inout Logger.Metadata) {
-        metadata["outcome"] = "\(code.text)"
+        metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(errorType.rawValue)"
         if let check { metadata["check"] = "\(check.rawValue)" }
         if let cause { metadata["cause"] = "\(cause)" }

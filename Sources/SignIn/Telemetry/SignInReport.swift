@@ -70,13 +70,7 @@ extension SignInReport {
         case temporarilyUnavailable = "temporarily_unavailable"
         case serverError = "server_error"
 
-        init(_ code: SignInError.Code) {
-            if case .refusedByCarrier = code {
-                self = .refusedByCarrier
-            } else {
-                self = Outcome(rawValue: code.text) ?? .serverError
-            }
-        }
+        init(_ code: SignInError.Code) { self = Outcome(rawValue: code.rawValue) ?? .serverError }
 
         init(_ outcome: SignInOutcome) {
             self =

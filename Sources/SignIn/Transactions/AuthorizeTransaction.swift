@@ -1,5 +1,5 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
@@ -125,4 +125,14 @@ package struct AuthorizeTransaction: Sendable {
     private static func name(ofCodeIn request: SignInRequest) -> String {
         "\(request.provider) \(request.network?.text ?? "") \(request.code.exposed)"
     }
+}
+
+/// A transaction that the user approved at the carrier.
+package struct AuthorizedTransaction: Sendable {
+    package let receipt: Receipt
+    /// The receipt as a signed JWT, for the operator's services; good once.
+    package let signedReceipt: Secret
+    /// Seconds until the receipt expires.
+    package let expiresIn: Int64
+    package let correlationID: CorrelationID
 }

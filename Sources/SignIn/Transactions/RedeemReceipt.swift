@@ -21,7 +21,7 @@ package struct RedeemReceipt: Sendable {
         } catch {
             logger.log(
                 level: error.fault.logLevel, "receipt refused",
-                metadata: ["outcome": "\(error.code.text)", "reason": "\(error.description)"])
+                metadata: ["outcome": "\(error.codeText)", "reason": "\(error.description)"])
             throw error
         }
     }

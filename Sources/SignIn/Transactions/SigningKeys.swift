@@ -105,8 +105,8 @@ package final class SigningKeys: Sendable {
             id: key.id, publicKey: key.publicPoint, privateKey: protected, createdAt: now, signsFrom: start)
         let isFirst = try await stored(await store.addSigningKey(record, after: newest))
         guard isFirst else { return }
-        logger.info(
-            "signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(max(0, start.seconds(since: now)))"])
+        let wait = max(0, start.secondsSinceEpoch - now.secondsSinceEpoch)
+        logger.info("signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(wait)"])
     }
 
     private func read() async throws(SignInError) -> [StoredKey] {
@@ -138,12 +138,5 @@ private struct StoredKey: Sendable {
         scheduled = SigningKeySchedule.Key(
             id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
             isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))
-    }
-}
-
-extension Timestamp {
-    fileprivate func seconds(since other: Timestamp) -> Int64 {
-        let (difference, overflow) = secondsSinceEpoch.subtractingReportingOverflow(other.secondsSinceEpoch)
-        return overflow ? 0 : difference
     }
 }

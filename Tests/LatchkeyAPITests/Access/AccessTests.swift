@@ -202,7 +202,7 @@ struct AccessTests {
         for address in [BaseURL(), BaseURL("http://127.0.0.1:8080")] {
             let api = LatchkeyAPI(
                 useCases: app.useCases, apiKeys: APIKeys(), publicAddress: address, logger: app.log.logger)
-            let answer = Answer(try await api.handler(Request(.get, "/healthz")))
+            let answer = Answer(try await api.handler()(Request(.get, "/healthz")))
             #expect(answer.headers[.strictTransportSecurity] == nil)
         }
     }
@@ -214,7 +214,7 @@ struct AccessTests {
             useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), logger: app.log.logger)
         #expect(try await app.send(.get, "/healthz").text("status") == "ok")
         let name = try #require(HTTPField.Name("X-API-KEY"))
-        let empty = Answer(try await api.handler(Request(.get, "/users/me", headers: [name: ""])))
+        let empty = Answer(try await api.handler()(Request(.get, "/users/me", headers: [name: ""])))
         #expect(empty.error == "invalid_api_key")
     }
 

@@ -18,7 +18,7 @@ struct AddressAllowlistTests {
         pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger)
-        let handler = api.handler
+        let handler = api.handler()
         func status(askedFor client: String, by field: String = "X-Forwarded-For") async throws -> Int {
             var fields: HTTPFields = [:]
             fields[try #require(HTTPField.Name(field))] = client

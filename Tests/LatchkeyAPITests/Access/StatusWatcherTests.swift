@@ -16,7 +16,7 @@ import Testing
         pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
         let handler = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger
-        ).handler
+        ).handler()
         // All were admitted before the first was counted.
         let gate = Gate()
         let server = Server(

@@ -60,7 +60,7 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, logger: log.logger),
             publicAddress: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,
             logger: log.logger)
-        handler = api.handler
+        handler = api.handler()
     }
 
     private static func configuration(
