@@ -1,14 +1,5 @@
 import Primitives
 
-/// One rule of a list that validation and explanation walk alike.
-protocol ValidationRule: Sendable {
-    associatedtype Check: TokenCheck
-    associatedtype Context
-    var check: Check { get }
-    var isMet: @Sendable (Context) -> Bool { get }
-    var found: @Sendable (Context) -> String { get }
-}
-
 /// The explanation of a token: the steps that all kinds of token have in common.
 struct TokenExamination<Check: TokenCheck> {
     typealias Step = TokenExplanation<Check>.Step
@@ -59,13 +50,14 @@ struct TokenExamination<Check: TokenCheck> {
     }
 
     func signatureSteps(_ keys: Result<JSONWebKeySet, OIDCError>) -> [Step] {
+        let rules = SignatureValidationContext.signatureRules
         guard let token = compact.flatMap({ SignedToken($0) }) else {
-            return SignatureRule.all.map { notPossible($0.check, "the token is not signed in a known way") }
+            return rules.map { notPossible($0.check, "the token is not signed in a known way") }
         }
         switch keys {
         case .success(let keys):
             let context = SignatureValidationContext(token, keys: keys)
-            return SignatureRule.all.map { rule in
+            return rules.map { rule in
                 if rule.check == .signature, context.candidates.isEmpty {
                     return notPossible(rule.check, "there is no key to check it with")
                 }
@@ -73,7 +65,7 @@ struct TokenExamination<Check: TokenCheck> {
                     check: named(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
             }
         case .failure(let error):
-            return SignatureRule.all.map { rule in
+            return rules.map { rule in
                 // The provider has keys, and none of them can be trusted.
                 guard rule.check == error.check else { return notPossible(rule.check, error.reason) }
                 return Step(check: named(rule.check), verdict: .failed, found: error.reason)
@@ -88,8 +80,7 @@ struct TokenExamination<Check: TokenCheck> {
     }
 
     /// - Parameter context: Nil if the claims cannot be read.
-    func claimSteps<Rule: ValidationRule>(_ rules: [Rule], _ context: Rule.Context?) -> [Step]
-    where Rule.Check == Check {
+    func claimSteps<Context>(_ rules: [TokenRule<Check, Context>], _ context: Context?) -> [Step] {
         rules.map { rule in
             guard let context else {
                 return Step(check: rule.check, verdict: .notPossible, found: "the claims cannot be read")

@@ -1,6 +1,6 @@
 import Primitives
 
-/// An ID token's claims and what they are checked against: what a ``ClaimRule`` looks at.
+/// An ID token's claims and what they are checked against: what ``claimRules`` look at.
 struct ClaimValidationContext: IssuedClaims {
     let claims: JSONObject
     let rules: IDTokenRules

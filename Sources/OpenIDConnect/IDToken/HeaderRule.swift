@@ -1,41 +1,35 @@
 import Primitives
 
-/// One rule for the header of a token. Validation and explanation walk the same list.
+/// One rule for the header of a token.
 struct HeaderRule: Sendable {
     let check: IDTokenCheck
     let isMet: @Sendable (_ header: JSONObject, _ allows: (SigningAlgorithm) -> Bool) -> Bool
     /// What the header has, for an explanation.
     let found: @Sendable (_ header: JSONObject) -> String
 
-    /// All rules for an ID token, in the order in which a sign-in is refused by them.
-    static let all: [HeaderRule] = [
-        // RFC 7515 section 4.1.11: crit lists extensions that must be understood, and none is supported. RFC 7797's b64
-        // changes what is signed.
-        HeaderRule(check: .criticalHeader) { header, _ in
-            header["crit"] == nil && header["b64"] == nil
-        } found: { header in
-            let present = ["crit", "b64"].filter { header[$0] != nil }
-            return present.isEmpty
-                ? "neither crit nor b64 is present" : present.joined(separator: " and ") + " is present"
-        },
-        HeaderRule(naming: .idToken),
-        HeaderRule(check: .algorithm) { header, allows in
-            guard let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) else { return false }
-            return allows(algorithm)
-        } found: { header in
-            "alg is \(DisplayText.value(header["alg"]))"
-        },
-    ]
-}
-
-extension HeaderRule {
-    /// RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) is not accepted as this one.
-    fileprivate init(naming type: TokenType) {
-        self.init(check: .type) { header, _ in
-            type.isNamed(by: header["typ"])
-        } found: { header in
-            "typ is \(DisplayText.value(header["typ"]))"
-        }
+    fileprivate static func all(of type: TokenType) -> [HeaderRule] {
+        [
+            // RFC 7515 section 4.1.11: crit lists extensions that must be understood, and none is supported. RFC 7797's
+            // b64 changes what is signed.
+            HeaderRule(check: .criticalHeader) { header, _ in
+                header["crit"] == nil && header["b64"] == nil
+            } found: { header in
+                let present = ["crit", "b64"].filter { header[$0] != nil }
+                return present.isEmpty
+                    ? "neither crit nor b64 is present" : present.joined(separator: " and ") + " is present"
+            },
+            // RFC 8725 section 3.11: a token of another kind (logout+jwt, at+jwt) is not accepted as this one.
+            HeaderRule(check: .type) { header, _ in
+                type.isNamed(by: header["typ"])
+            } found: { header in
+                "typ is \(DisplayText.value(header["typ"]))"
+            },
+            HeaderRule(check: .algorithm) { header, allows in
+                header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)).map(allows) ?? false
+            } found: { header in
+                "alg is \(DisplayText.value(header["alg"]))"
+            },
+        ]
     }
 }
 
@@ -43,17 +37,13 @@ extension TokenType {
     /// The rules for the header of a token of this kind, in the order in which it is refused by them.
     var headerRules: [HeaderRule] {
         switch self {
-        case .idToken: HeaderRule.all
+        case .idToken: Self.idTokenRules
         case .portToken: Self.portTokenRules
         case .logoutToken: Self.logoutTokenRules
         }
     }
 
-    private static let logoutTokenRules = HeaderRule.all.map { rule in
-        rule.check == .type ? HeaderRule(naming: .logoutToken) : rule
-    }
-
-    private static let portTokenRules = HeaderRule.all.map { rule in
-        rule.check == .type ? HeaderRule(naming: .portToken) : rule
-    }
+    private static let idTokenRules = HeaderRule.all(of: .idToken)
+    private static let portTokenRules = HeaderRule.all(of: .portToken)
+    private static let logoutTokenRules = HeaderRule.all(of: .logoutToken)
 }

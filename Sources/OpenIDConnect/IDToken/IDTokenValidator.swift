@@ -3,8 +3,7 @@ package import Primitives
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
 /// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are three lists:
-/// ``HeaderRule/all``, ``SignatureRule/all`` and ``ClaimRule/all``. Validation ends at the first rule that is not met;
-/// an explanation applies all of them.
+/// ``TokenType/headerRules``, ``SignatureValidationContext/signatureRules`` and ``ClaimValidationContext/claimRules``.
 package struct IDTokenValidator: Sendable {
     let rules: IDTokenRules
     let issuer: String
@@ -18,11 +17,24 @@ package struct IDTokenValidator: Sendable {
         _ token: SignedToken, keys: JSONWebKeySet, expecting expectation: IDTokenExpectation, now: Timestamp
     ) throws(OIDCError) -> VerifiedIDToken {
         let signature = SignatureValidationContext(token, keys: keys)
-        for rule in SignatureRule.all where !rule.isMet(signature) { throw .failed(rule.check) }
+        for rule in SignatureValidationContext.signatureRules where !rule.isMet(signature) { throw .failed(rule.check) }
         guard let claims = Self.claims(token.payload) else { throw .failed(.claims) }
         let context = context(claims, expectation, now)
-        for rule in ClaimRule.all where !rule.isMet(context) { throw .failed(rule.check) }
+        for rule in ClaimValidationContext.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
         return try VerifiedIDToken(context)
+    }
+
+    /// Applies every rule, also after one that is not met.
+    /// - Parameter keys: The provider's, or why there are none.
+    package func explain(
+        _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, allows: (SigningAlgorithm) -> Bool,
+        expecting expectation: IDTokenExpectation, now: Timestamp
+    ) -> IDTokenExplanation {
+        let token = TokenExamination(text, .idToken, rules) { $0 }
+        let context = token.claims.map { self.context($0, expectation, now) }
+        return token.explanation(
+            [token.formatStep] + token.headerSteps(allows) + token.signatureSteps(keys) + [token.claimsStep]
+                + token.claimSteps(ClaimValidationContext.claimRules, context))
     }
 
     static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
@@ -33,7 +45,7 @@ package struct IDTokenValidator: Sendable {
 }
 
 extension VerifiedIDToken {
-    /// The claims of a context that meets every ``ClaimRule``, so that no required claim is missing.
+    /// The claims of a context that meets every rule, so that no required claim is missing.
     fileprivate init(_ context: ClaimValidationContext) throws(OIDCError) {
         let claims = context.claims
         guard let subject = claims["sub"]?.string else { throw .failed(.subject) }

@@ -12,6 +12,8 @@ protocol IssuedClaims {
 }
 
 extension IssuedClaims {
+    var issuedAt: Timestamp? { ClaimValidationContext.numericDate(claims["iat"]) }
+
     var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
 
     var wasIssuedJustNow: Bool {

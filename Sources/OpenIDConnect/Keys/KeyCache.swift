@@ -55,9 +55,7 @@ package final class KeyCache: Sendable {
     package func current(_ tell: (KeyFetch) -> Void = { _ in }) async throws(OIDCError) -> Snapshot {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
-        tell(.began)
-        let result = await fetch(now: now)
-        tell(.ended)
+        let result = await fetch(now: now, tell)
         if let snapshot = snapshot(now: now, freshOnly: false) { return snapshot }
         try result.get()
         throw OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
@@ -69,9 +67,7 @@ package final class KeyCache: Sendable {
         if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
             return snapshot
         }
-        tell(.began)
-        _ = await fetch(now: now)
-        tell(.ended)
+        _ = await fetch(now: now, tell)
         guard let snapshot = snapshot(now: now, freshOnly: false) else { return nil }
         return snapshot.generation > old.generation ? snapshot : nil
     }
@@ -107,8 +103,10 @@ package final class KeyCache: Sendable {
     }
 
     /// Joins the fetch under way or begins one, if the bucket allows.
-    private func fetch(now: Timestamp) async -> Result<Void, OIDCError> {
-        await fetches.value(
+    private func fetch(now: Timestamp, _ tell: (KeyFetch) -> Void = { _ in }) async -> Result<Void, OIDCError> {
+        tell(.began)
+        defer { tell(.ended) }
+        return await fetches.value(
             for: url,
             unless: { _ in
                 guard !self.state.withLock({ $0.bucket.take(now: now) }) else { return nil }

@@ -2,12 +2,6 @@ import Crypto
 import CryptoExtras
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A public key that verifies signatures, read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
 package struct PublicKey: Sendable {
     /// Why an entry of a key set is not used.
@@ -43,12 +37,8 @@ package struct PublicKey: Sendable {
         if let named = entry["alg"] {
             guard named.string == algorithm.rawValue else { throw .algorithm }
         }
-        if let keyID = entry["kid"] {
-            guard let text = keyID.string else { throw .keyID }
-            self.keyID = text
-        } else {
-            keyID = nil
-        }
+        keyID = entry["kid"]?.string
+        guard keyID != nil || entry["kid"] == nil else { throw .keyID }
         self.algorithm = algorithm
         self.material = material
     }

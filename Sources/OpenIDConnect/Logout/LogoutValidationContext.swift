@@ -1,29 +1,37 @@
 import Primitives
 
-/// A logout token's claims and what they are checked against: what a ``LogoutRule`` looks at.
+/// A logout token's claims and what they are checked against: what ``logoutRules`` look at.
 struct LogoutValidationContext: IssuedClaims {
     static let event = "http://schemas.openid.net/event/backchannel-logout"
 
     let claims: JSONObject
-    let rules: IDTokenRules
-    let issuer: String
-    let now: Timestamp
-    let issuedAt: Timestamp?
-    private let clients: Set<ClientID>
+    let requirements: UnverifiedLogoutToken.Requirements
 
-    init(_ claims: JSONObject, _ requirements: UnverifiedLogoutToken.Requirements) {
-        self.claims = claims
-        rules = requirements.rules
-        issuer = requirements.issuer
-        now = requirements.now
-        issuedAt = ClaimValidationContext.numericDate(claims["iat"])
-        clients = requirements.clients
-    }
+    var rules: IDTokenRules { requirements.rules }
+    var issuer: String { requirements.issuer }
+    var now: Timestamp { requirements.now }
+
+    /// The rules for the claims of a logout token (OpenID Connect Back-Channel Logout sections 2.4 and 2.6), in the
+    /// order in which it is refused by them.
+    static let logoutRules: [TokenRule<LogoutTokenCheck, Self>] = [
+        .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
+        .init(.audience, { $0.hasAudience }, found: { $0.foundAudience }),
+        .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
+        // Older providers leave the expiry out.
+        .init(.expiry, { $0.isNotExpiredIfStated }, found: { $0.foundTime("exp") }),
+        .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
+        .init(.tokenID, { $0.visibleText("jti") != nil }, found: { "jti is \(DisplayText.shape($0.claims["jti"]))" }),
+        .init(.event, { $0.hasEvent }, found: { $0.foundEvent }),
+        .init(.nonce, { $0.claims["nonce"] == nil }, found: { "nonce is \(DisplayText.shape($0.claims["nonce"]))" }),
+        .init(
+            .subject, { $0.hasSubject },
+            found: { "sub is \(DisplayText.shape($0.claims["sub"])); sid is \(DisplayText.shape($0.claims["sid"]))" }),
+    ]
 
     /// One audience only, as of an ID token.
     var hasAudience: Bool {
         guard let audience = claims.onlyAudience else { return false }
-        return clients.contains { audience.hasSameBytes(as: $0.text) }
+        return requirements.clients.contains { audience.hasSameBytes(as: $0.text) }
     }
 
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
@@ -58,7 +66,7 @@ extension JSONObject {
 extension LogoutValidationContext {
     var foundAudience: String {
         let named = "aud is \(DisplayText.value(claims["aud"]))"
-        let ours = clients.map { "«\($0.text)»" }.sorted().joined(separator: ", ")
+        let ours = requirements.clients.map { "«\($0.text)»" }.sorted().joined(separator: ", ")
         return hasAudience ? named : "\(named); our clients: \(ours)"
     }
 

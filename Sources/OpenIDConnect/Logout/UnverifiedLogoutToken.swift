@@ -21,8 +21,8 @@ struct UnverifiedLogoutToken: Sendable {
             throw .failed(error.check.map(LogoutTokenCheck.init) ?? .format)
         }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
-        let context = LogoutValidationContext(claims, requirements)
-        for rule in LogoutRule.all where !rule.isMet(context) { throw .failed(rule.check) }
+        let context = LogoutValidationContext(claims: claims, requirements: requirements)
+        for rule in LogoutValidationContext.logoutRules where !rule.isMet(context) { throw .failed(rule.check) }
         // The rules make sure that neither is missing.
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
         guard let id = context.visibleText("jti") else { throw .failed(.tokenID) }
@@ -34,7 +34,9 @@ struct UnverifiedLogoutToken: Sendable {
 
     func checkSignature(_ keys: JSONWebKeySet) throws(LogoutTokenRefusal) {
         let context = SignatureValidationContext(token, keys: keys)
-        for rule in SignatureRule.all where !rule.isMet(context) { throw .failed(LogoutTokenCheck(rule.check)) }
+        for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
+            throw .failed(LogoutTokenCheck(rule.check))
+        }
     }
 
     /// Applies every rule, also after one that is not met.
@@ -44,9 +46,9 @@ struct UnverifiedLogoutToken: Sendable {
         allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
         let token = TokenExamination(text, .logoutToken, requirements.rules, named: LogoutTokenCheck.init)
-        let context = token.claims.map { LogoutValidationContext($0, requirements) }
+        let context = token.claims.map { LogoutValidationContext(claims: $0, requirements: requirements) }
         return token.explanation(
             [token.formatStep] + token.headerSteps(allows) + [token.claimsStep]
-                + token.claimSteps(LogoutRule.all, context) + token.signatureSteps(keys))
+                + token.claimSteps(LogoutValidationContext.logoutRules, context) + token.signatureSteps(keys))
     }
 }

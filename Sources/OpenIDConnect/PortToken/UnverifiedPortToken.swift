@@ -44,7 +44,9 @@ public struct UnverifiedPortToken: Sendable {
         guard claims.onlyAudience?.hasSameBytes(as: requirements.clientID.text) == true else {
             throw PortTokenRefusal(.audience, issuer: issuer)
         }
-        let context = PortTokenValidationContext(claims, requirements, issuer: issuer)
+        var rules = requirements.idTokenRules
+        rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
+        let context = PortTokenValidationContext(claims: claims, rules: rules, issuer: issuer, now: requirements.now)
         guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
             throw PortTokenRefusal(.issuedAt, issuer: issuer)
         }
@@ -61,17 +63,6 @@ private struct PortTokenValidationContext: IssuedClaims {
     let rules: IDTokenRules
     let issuer: String
     let now: Timestamp
-    let issuedAt: Timestamp?
-
-    init(_ claims: JSONObject, _ requirements: UnverifiedPortToken.Requirements, issuer: String) {
-        self.claims = claims
-        var rules = requirements.idTokenRules
-        rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
-        self.rules = rules
-        self.issuer = issuer
-        now = requirements.now
-        issuedAt = ClaimValidationContext.numericDate(claims["iat"])
-    }
 }
 
 extension UnverifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

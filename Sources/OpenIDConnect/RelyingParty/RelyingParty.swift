@@ -107,6 +107,9 @@ public final class RelyingParty: Sendable {
         return true
     }
 
+    /// How long a token request may take.
+    public var tokenTimeout: Duration { configuration.limits.tokenTimeout }
+
     /// The carrier that serves a network, or the one provider, whatever the network: from the cache, or by discovery.
     /// The carriers' discovery receives the correlation id as the query item `correlation_id`.
     ///
@@ -133,6 +136,19 @@ public final class RelyingParty: Sendable {
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
             correlationID)
         return try TokenResponse(response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
+    }
+
+    /// Gets new tokens for a refresh token, by one request that is never repeated (RFC 6749 section 6). An ID token in
+    /// the response is ignored: a refresh signs no user in.
+    ///
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
+    ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/unusableResponse``, or a transport
+    ///   code.
+    public func refresh(
+        _ refreshToken: Secret, client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) -> TokenResponse {
+        let response = try await post(.refreshToken(refreshToken), client, provider, correlationID)
+        return try TokenResponse(response, limits: configuration.limits, needsIDToken: false)
     }
 
     /// Sends a token request, once.
@@ -175,27 +191,6 @@ public final class RelyingParty: Sendable {
             guard error.suggestsNewKeys, let newer = await cache.newer(than: held, keyFetch) else { throw error }
             return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
         }
-    }
-
-    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A carrier's endpoint receives the
-    /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
-    /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
-    ///
-    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
-    ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
-    ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
-    public func userInfo(
-        accessToken: Secret, about idToken: VerifiedIDToken, provider: ProviderMetadata, correlationID: CorrelationID
-    ) async throws(OIDCError) -> UserInfo {
-        guard let endpoint = provider.userInfoEndpoint else {
-            guard isOfCarriers else { return idToken.attributes }
-            throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
-        }
-        let response = try await get(
-            isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
-            bearing: accessToken, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
-            "The userinfo request", codeMayBeSpent: true)
-        return try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
     }
 }
 

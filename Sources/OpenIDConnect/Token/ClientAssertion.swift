@@ -1,18 +1,15 @@
 import Primitives
 
 /// The JWT that authenticates a client (RFC 7523 sections 2.2 and 3, OpenID Connect Core section 9).
-struct ClientAssertion {
+enum ClientAssertion {
     static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
     /// In seconds. Short, because it is sent with one request at once.
     static let lifetime: Int64 = 60
 
-    let clientID: ClientID
-    let audience: String
-    let now: Timestamp
-    /// Unique: a provider refuses a second use.
-    let id: String
-
-    func signed(by key: ClientKey) throws(OIDCError) -> Secret {
+    /// - Parameter id: Unique: a provider refuses a second use.
+    static func make(
+        _ clientID: ClientID, audience: String, id: String, now: Timestamp, key: ClientKey
+    ) throws(OIDCError) -> Secret {
         var claims = JSONObjectWriter()
         claims.add("iss", clientID.text)
         claims.add("sub", clientID.text)
@@ -21,7 +18,7 @@ struct ClientAssertion {
         claims.add("aud", audience)
         claims.add("jti", id)
         claims.add("iat", now.secondsSinceEpoch)
-        claims.add("exp", now.advanced(bySeconds: Self.lifetime).secondsSinceEpoch)
+        claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
         return try key.token(claims: claims.finish())
     }
 }

@@ -2,12 +2,6 @@ import Crypto
 import CryptoExtras
 public import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Why a text is not a private key that can sign. Does not repeat the text.
 public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
     /// Neither PEM nor a JSON Web Key.

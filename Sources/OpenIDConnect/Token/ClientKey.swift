@@ -2,12 +2,6 @@ import Crypto
 import CryptoExtras
 public import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A client's private key, whose public half providers know: RSA of 2048 to 8192 bits for RS256, or P-256 for ES256.
 ///
 /// It prints and reflects as `‹redacted›`.

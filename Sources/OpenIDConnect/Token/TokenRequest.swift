@@ -40,11 +40,11 @@ struct TokenRequest {
             let text = try secret.text(for: client.clientID, now: now)
             form += [("client_id", client.clientID.text), ("client_secret", text.exposed)]
         case .privateKeyJWT(let key, let audience):
-            let assertion = ClientAssertion(
-                clientID: client.clientID, audience: provider.text(of: audience), now: now, id: random.token(bytes: 16))
+            let assertion = try ClientAssertion.make(
+                client.clientID, audience: provider.text(of: audience), id: random.token(bytes: 16), now: now, key: key)
             form += [
                 ("client_id", client.clientID.text), ("client_assertion_type", ClientAssertion.type),
-                ("client_assertion", try assertion.signed(by: key).exposed),
+                ("client_assertion", assertion.exposed),
             ]
         }
         return OutboundRequest(

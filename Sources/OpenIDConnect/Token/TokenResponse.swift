@@ -13,3 +13,62 @@ public struct TokenResponse: Sendable, Hashable {
     /// The granted scopes, if the provider names them.
     public let scope: String?
 }
+
+extension TokenResponse {
+    /// Reads the token endpoint's response.
+    ///
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` if the response is an error of
+    ///   RFC 6749 section 5.2; ``OIDCError/Code/unusableResponse`` if it is neither that nor what section 5.1 and
+    ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
+    init(_ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true) throws(OIDCError) {
+        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+            throw .unusable("The token endpoint's response is not a JSON object.")
+        }
+        guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
+        if object["access_token"] == nil, object["error"] != nil { throw Self.refusal(object, status: 400) }
+        // The characters that a Bearer header can carry (RFC 6750 section 2.1), and any other visible ones.
+        guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
+            throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
+        }
+        // RFC 6749 section 5.1: required, and compared without regard to case.
+        guard object["token_type"]?.string?.lowercased() == "bearer" else {
+            throw .unusable("The token endpoint's response has a token_type other than Bearer.")
+        }
+        self.accessToken = Secret(accessToken)
+        idToken = needsIDToken ? try Self.idToken(object) : nil
+        expiresIn = try Self.seconds(object["expires_in"])
+        refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
+        scope = object["scope"]?.string
+    }
+
+    private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
+        guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
+            throw .unusable("The token endpoint's response has no id_token.")
+        }
+        return Secret(idToken)
+    }
+
+    private static func seconds(_ value: JSONValue?) throws(OIDCError) -> Int64? {
+        guard let value, !value.isNull else { return nil }
+        guard let seconds = ProviderResponse.seconds(value) else {
+            throw .unusable("The token endpoint's response has an expires_in that is not a number of seconds.")
+        }
+        return seconds
+    }
+
+    private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
+        let code = object["error"]?.string
+        guard let code, (400...499).contains(status) else {
+            return OIDCError(
+                .unusableResponse, carrierError: code, codeMayBeSpent: true,
+                reason: "The token endpoint responded with neither tokens nor an error of RFC 6749 section 5.2.")
+        }
+        guard !ProviderResponse.concernsClient(code) else {
+            return OIDCError(
+                .clientRefused, carrierError: code, codeMayBeSpent: true,
+                reason: "The token endpoint does not accept this client: check its id, secret and registration.")
+        }
+        return OIDCError(
+            .carrierRefused, carrierError: code, codeMayBeSpent: true, reason: "The token endpoint refused the code.")
+    }
+}

@@ -88,33 +88,24 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func parseAuthority(_ authority: Substring, defaultPort: UInt16) -> (String, UInt16)? {
-        guard !authority.utf8.contains(UInt8(ascii: "@")) else { return nil }
-        var host = authority
-        var port = ""[...]
-        var hasPort = false
-        if authority.utf8.first == UInt8(ascii: "[") {
-            guard let end = authority.utf8.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-            host = authority[authority.utf8.index(after: authority.startIndex)..<end]
-            let rest = authority[authority.utf8.index(after: end)...]
-            guard rest.isEmpty || rest.utf8.first == UInt8(ascii: ":") else { return nil }
-            hasPort = !rest.isEmpty
-            port = rest.dropFirst()
-            guard let address = HostName.normalizedIPv6(host) else { return nil }
-            return parsePort(port, given: hasPort, default: defaultPort).map { (address, $0) }
+        let bytes = authority.utf8
+        guard !bytes.contains(UInt8(ascii: "@")) else { return nil }
+        if bytes.first == UInt8(ascii: "[") {
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "]")),
+                let address = HostName.normalizedIPv6(authority[..<end].dropFirst())
+            else { return nil }
+            return parsePort(authority[bytes.index(after: end)...], default: defaultPort).map { (address, $0) }
         }
-        if let colon = authority.utf8.firstIndex(of: UInt8(ascii: ":")) {
-            host = authority[..<colon]
-            port = authority[authority.utf8.index(after: colon)...]
-            hasPort = true
-        }
-        guard let name = HostName.normalized(host) else { return nil }
-        return parsePort(port, given: hasPort, default: defaultPort).map { (name, $0) }
+        let end = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+        guard let name = HostName.normalized(authority[..<end]) else { return nil }
+        return parsePort(authority[end...], default: defaultPort).map { (name, $0) }
     }
 
-    private static func parsePort(_ text: Substring, given: Bool, default port: UInt16) -> UInt16? {
-        guard given else { return port }
-        guard (1...5).contains(text.utf8.count), text.isDecimal,
-            let value = UInt16(text), value > 0
+    /// The number after the colon, or the default if there is neither.
+    private static func parsePort(_ text: Substring, default port: UInt16) -> UInt16? {
+        if text.isEmpty { return port }
+        let digits = text.dropFirst()
+        guard text.first == ":", digits.utf8.count <= 5, digits.isDecimal, let value = UInt16(digits), value > 0
         else { return nil }
         return value
     }

@@ -55,17 +55,17 @@ enum HostName {
 
     /// Whether a resolver may read the last label as a number: digits, or `0x` and hexadecimal digits.
     private static func isNumeric(_ label: Substring.UTF8View) -> Bool {
-        if label.allSatisfy(isDigit) { return true }
+        if Substring(label).isDecimal { return true }
         guard label.starts(with: "0x".utf8) else { return false }
         return label.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
     private static func isLabelByte(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"): true
-        default: isDigit(byte)
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 }

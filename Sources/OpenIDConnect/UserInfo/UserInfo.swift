@@ -21,3 +21,98 @@ public struct UserInfo: Sendable, Hashable {
 }
 
 extension UserInfo: Redacted {}
+
+extension UserInfo {
+    /// Reads a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
+    /// (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with control characters
+    /// are left out.
+    ///
+    /// - Throws: the check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token;
+    ///   ``OIDCError/Code/unusableResponse`` if it is not a userinfo response.
+    init(_ response: OutboundResponse, subject: String, limits: OutboundLimits) throws(OIDCError) {
+        guard ProviderResponse.mediaType(response) != "application/jwt" else {
+            throw .unusable("The userinfo response is a JWT. Register the client for plain JSON.")
+        }
+        guard response.status == 200, let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
+        else { throw .unusable("The userinfo response is not status 200 with a JSON object.") }
+        guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
+            throw .failed(.userInfoSubject)
+        }
+        self.init(object)
+    }
+
+    /// Reads claims about a user, in either shape. What is not a proper attribute is left out.
+    /// - Parameter renamed: The members that have other names than the attributes.
+    init(_ claims: JSONObject, renamed: [UserAttribute: UserEndpoint.Member] = [:]) {
+        self.init()
+        for attribute in UserAttribute.claims {
+            if let member = renamed[attribute] {
+                attributes[attribute] = Self.text(member.value(in: claims))
+            } else {
+                attributes[attribute] = Self.text(claims[attribute.rawValue]) ?? Self.nested(attribute, in: claims)
+            }
+        }
+        emailVerified = Self.flag(claims["email_verified"])
+        phoneNumberVerified = Self.flag(claims["phone_number_verified"])
+        birthdate = Self.text(claims["birthdate"])
+        address = Self.addressText(claims)
+    }
+
+    /// The other places where carriers tell an attribute.
+    private static func nested(_ attribute: UserAttribute, in claims: JSONObject) -> String? {
+        switch attribute {
+        case .givenName, .familyName: text(claims["name"]?.object?[attribute.rawValue])
+        case .phoneNumber: text(claims["phone"])
+        case .postalCode: text(address(claims)?[attribute.rawValue])
+        case .username, .name, .email: nil
+        }
+    }
+
+    /// A text, or an object's `value` that is a text.
+    private static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
+        let plain = value?.object.map { $0["value"] } ?? value
+        guard let text = plain?.string, (1...maximumBytes).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: isControl)
+        else { return nil }
+        return text
+    }
+
+    /// C0 and C1 controls, DEL, and the two separators that some readers treat as line ends.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        default: false
+        }
+    }
+
+    /// A boolean, which some carriers write as a text.
+    private static func flag(_ value: JSONValue?) -> Bool? {
+        switch value {
+        case .bool(let flag): flag
+        case .string("true"): true
+        case .string("false"): false
+        case .object(let nested): nested["value"].flatMap { $0.object == nil ? flag($0) : nil }
+        default: nil
+        }
+    }
+
+    private static func address(_ attributes: JSONObject) -> JSONObject? {
+        let address = attributes["address"]?.object
+        return address?["value"]?.object ?? address
+    }
+
+    /// The address as one text, or joined from its parts (Core section 5.1.1).
+    private static func addressText(_ attributes: JSONObject) -> String? {
+        if let whole = text(attributes["address"], maximumBytes: 1024) { return whole }
+        guard let address = address(attributes) else { return nil }
+        if let formatted = address["formatted"]?.string { return text(.string(oneLine(formatted)), maximumBytes: 1024) }
+        let parts = ["street_address", "locality", "region", "postal_code", "country"]
+        let texts = parts.compactMap { text(address[$0]?.string.map { .string(oneLine($0)) }) }
+        return texts.isEmpty ? nil : text(.string(texts.joined(separator: ", ")), maximumBytes: 1024)
+    }
+
+    /// Core section 5.1.1 allows line ends in an address.
+    private static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: ", ")
+    }
+}

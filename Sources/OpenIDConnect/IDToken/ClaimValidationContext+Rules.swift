@@ -1,5 +1,26 @@
 import Primitives
 
+extension ClaimValidationContext {
+    /// The rules for the claims of an ID token, in the order in which a sign-in is refused by them.
+    static let claimRules: [TokenRule<IDTokenCheck, Self>] = [
+        .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
+        .init(.subject, { $0.hasSubject }, found: { "sub is \(DisplayText.shape($0.claims["sub"]))" }),
+        .init(.audience, { $0.hasAudience }, found: { $0.foundClient("aud") }),
+        .init(
+            .authorizedParty, { $0.claims["azp"] == nil || $0.isClient($0.claims["azp"]?.string) },
+            found: { $0.claims["azp"] == nil ? "azp is absent" : $0.foundClient("azp") }),
+        .init(.expiry, { $0.isNotExpired }, found: { $0.foundExpiry }),
+        .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
+        .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
+        .init(.nonce, { $0.hasNonce }, found: { $0.foundNonce }),
+        .init(.requestID, { $0.hasRequestID }, found: { "auth_req_id is \(DisplayText.shape($0.requestID))" }),
+        .init(.acr, { $0.hasACR }, found: { $0.foundACR }),
+        .init(.authTime, { $0.hasAuthTime }, found: { $0.foundAuthTime }),
+        .init(.accessTokenHash, { $0.hasAccessTokenHash }, found: { $0.foundAccessTokenHash }),
+        .init(.context, { $0.hasContext }, found: { $0.foundContext }),
+    ]
+}
+
 // What an explanation shows of the claims: of subject, nonce and context, the length alone.
 extension ClaimValidationContext {
     func foundClient(_ name: String) -> String {
