@@ -4,7 +4,8 @@ import HTTPTypes
 
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
 ///
-/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Streaming.swift` the responses written in pieces.
+/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Writing.swift` the output, and
+/// `Connection+Streaming.swift` the responses written in pieces.
 ///
 /// Sendable without the compiler's check: touched on its loop's queue only; the tasks of its handlers run there too.
 final class Connection: LoopMember, @unchecked Sendable {
@@ -31,8 +32,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     var machine: ConnectionMachine
     private var registration: EventLoop.Registration?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
-    private var output: [UInt8] = []
-    private var outputStart = 0
+    var output: [UInt8] = []
+    var outputStart = 0
     var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
     var closesAfterResponse = false
@@ -43,9 +44,6 @@ final class Connection: LoopMember, @unchecked Sendable {
     private(set) var peerHasEnded = false
     private(set) var isRunning = false
     private(set) var isOpen = true
-
-    /// Whether the socket has taken all bytes written so far.
-    var isFlushed: Bool { outputStart == output.count }
 
     init(descriptor: Int32, peer: SocketAddress, loop: EventLoop, service: ConnectionService) {
         self.descriptor = descriptor
@@ -218,65 +216,5 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func refuse(_ error: RequestError) {
         service.refused(error)
         respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
-    }
-
-    // MARK: Writing
-
-    func respond(_ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending) {
-        machine.responseBegan(at: .now())
-        progress = state
-        closesAfterResponse = context.closes
-        let date = loop.date.line(at: time(nil))
-        write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
-    }
-
-    /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.
-    func write(_ append: (inout [UInt8]) -> Void) {
-        guard isFlushed else { return append(&output) }
-        loop.writeBuffer.removeAll(keepingCapacity: true)
-        append(&loop.writeBuffer)
-        let sent = loop.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
-        switch sent {
-        case .bytes(let count) where count == loop.writeBuffer.count: responseWasSent()
-        case .bytes(let count): output = Array(loop.writeBuffer[count...])
-        case .wouldBlock: output = loop.writeBuffer
-        case .ended, .failed: close()
-        }
-        if loop.writeBuffer.capacity > EventLoop.keptWriteCapacity { loop.writeBuffer = [] }
-    }
-
-    /// Sends more of the kept bytes.
-    private func send() {
-        let sent = output.withUnsafeBytes {
-            transport.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
-        }
-        switch sent {
-        case .bytes(let count):
-            outputStart += count
-            guard isFlushed else { return }
-            output = []
-            outputStart = 0
-            responseWasSent()
-        case .wouldBlock: break
-        case .ended, .failed: close()
-        }
-    }
-
-    private func responseWasSent() {
-        switch progress {
-        case .sending: progress = .sent
-        case .streaming:
-            machine.responseRests()
-            stream?.pieceWasSent()
-        case .none, .sent: break
-        }
-    }
-
-    /// The next action after a sent response; nil before that.
-    func takeNext() -> ConnectionMachine.Action? {
-        guard isOpen, case .sent = progress else { return nil }
-        progress = .none
-        if closesAfterResponse { transport.endWriting(descriptor) }
-        return machine.responseEnded(closing: closesAfterResponse, at: .now())
     }
 }

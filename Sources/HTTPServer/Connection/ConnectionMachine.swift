@@ -18,7 +18,7 @@ package struct ConnectionMachine {
         case close
     }
 
-    private enum Phase {
+    enum Phase {
         /// Between requests.
         case idle
         case head(HeadParser)
@@ -38,19 +38,19 @@ package struct ConnectionMachine {
     private static let lingerTime = Duration.seconds(2)
     private static let lingerBytes = 1 << 20
 
-    private let limits: ServerLimits
-    private let timeouts: ServerTimeouts
-    private var phase = Phase.idle
-    private var framing = MessageFraming()
+    let limits: ServerLimits
+    let timeouts: ServerTimeouts
+    var phase = Phase.idle
+    var framing = MessageFraming()
     /// Received bytes not used yet, from `unusedStart` on.
-    private var unused: [UInt8] = []
-    private var unusedStart = 0
-    private var requestCount = 0
+    var unused: [UInt8] = []
+    var unusedStart = 0
+    var requestCount = 0
     private var inputHasEnded = false
     package private(set) var isDraining = false
     private var lingered = 0
     /// The latest time to call ``tick(at:)``.
-    package private(set) var deadline: MonotonicTime
+    package internal(set) var deadline: MonotonicTime
 
     package init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
         self.limits = limits
@@ -166,7 +166,7 @@ package struct ConnectionMachine {
         return .close
     }
 
-    private mutating func refuse(_ error: RequestError) -> Action {
+    mutating func refuse(_ error: RequestError) -> Action {
         phase = .handling
         deadline = .never
         unused = []
@@ -178,110 +178,5 @@ package struct ConnectionMachine {
     private mutating func linger(_ count: Int) -> Action {
         lingered += count
         return lingered > ConnectionMachine.lingerBytes ? close() : .wait
-    }
-}
-
-extension ConnectionMachine {
-    private mutating func advanceOverUnused(at now: MonotonicTime) -> Action {
-        // Moved out, so that its bytes can be read while this value changes.
-        let bytes = unused
-        unused = []
-        let result = advance(over: bytes.span.extracting(unusedStart...), at: now)
-        let used = unusedStart + result.used
-        unusedStart = 0
-        if used < bytes.count {
-            unused = bytes
-            unusedStart = used
-        }
-        return result.action
-    }
-
-    /// Uses bytes until there is an action; returns how many were used.
-    private mutating func advance(over bytes: Span<UInt8>, at now: MonotonicTime) -> (action: Action, used: Int) {
-        do throws(RequestError) {
-            return try use(bytes, at: now)
-        } catch {
-            return (refuse(error), bytes.count)
-        }
-    }
-
-    private mutating func use(
-        _ bytes: Span<UInt8>, at now: MonotonicTime
-    ) throws(RequestError) -> (action: Action, used: Int) {
-        switch phase {
-        case .idle:
-            deadline = now.advanced(by: timeouts.header)
-            return try useHead(HeadParser(limits: limits), bytes, at: now)
-        case .head(let parser):
-            phase = .idle
-            return try useHead(parser, bytes, at: now)
-        case .body(let head, let remaining, let received):
-            phase = .idle
-            return (useBody(head, remaining: remaining, received: received, bytes), min(remaining, bytes.count))
-        case .chunks(let head, let decoder):
-            phase = .idle
-            return try useChunks(head, decoder, bytes)
-        case .handling, .responding, .lingering, .closed: return (.wait, 0)
-        }
-    }
-
-    private mutating func useHead(
-        _ parser: HeadParser, _ bytes: Span<UInt8>, at now: MonotonicTime
-    ) throws(RequestError) -> (action: Action, used: Int) {
-        var parser = parser
-        switch try parser.parse(bytes) {
-        case .needsMore:
-            // The head's bytes stay unused until it is complete: the parser gets them again with the next ones.
-            phase = .head(parser)
-            return (.wait, 0)
-        case .complete(let head, let framing, let count):
-            self.framing = framing
-            requestCount += 1
-            return try beginContent(of: head, bytes.extracting(count...), headBytes: count, at: now)
-        }
-    }
-
-    private mutating func beginContent(
-        of head: RequestHead, _ rest: Span<UInt8>, headBytes: Int, at now: MonotonicTime
-    ) throws(RequestError) -> (action: Action, used: Int) {
-        var result: (action: Action, used: Int)
-        switch framing.content {
-        case .none: return (handle(head, []), headBytes)
-        case .length(let length):
-            result = (useBody(head, remaining: length, received: [], rest), min(length, rest.count))
-        case .chunked: result = try useChunks(head, ChunkedDecoder(limits: limits), rest)
-        }
-        if case .wait = result.action {
-            deadline = now.advanced(by: timeouts.body)
-            if framing.expectsContinue, rest.isEmpty { result.action = .sendContinue }
-        }
-        return (result.action, headBytes + result.used)
-    }
-
-    private mutating func useBody(
-        _ head: RequestHead, remaining: Int, received: [UInt8], _ bytes: Span<UInt8>
-    ) -> Action {
-        var received = received
-        let count = min(remaining, bytes.count)
-        bytes.extracting(..<count).withUnsafeBufferPointer { received.append(contentsOf: $0) }
-        if count == remaining { return handle(head, received) }
-        phase = .body(head, remaining: remaining - count, received: received)
-        return .wait
-    }
-
-    private mutating func useChunks(
-        _ head: RequestHead, _ decoder: ChunkedDecoder, _ bytes: Span<UInt8>
-    ) throws(RequestError) -> (action: Action, used: Int) {
-        var decoder = decoder
-        let used = try decoder.decode(bytes)
-        if decoder.isComplete { return (handle(head, decoder.body), used) }
-        phase = .chunks(head, decoder)
-        return (.wait, used)
-    }
-
-    private mutating func handle(_ head: RequestHead, _ body: [UInt8]) -> Action {
-        phase = .handling
-        deadline = .never
-        return .handle(head, body: body)
     }
 }

@@ -42,11 +42,11 @@ package struct AcceptEncoding {
 
     private static func element(_ text: Substring.UTF8View) -> (coding: String, weight: Int)? {
         let parts = text.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
-        let coding = trimmed(parts[0])
+        let coding = FieldLine.trimmed(parts[0])
         guard !coding.isEmpty, coding.allSatisfy(ASCII.isToken) else { return nil }
         let name = String(decoding: coding.map(ASCII.lowercased), as: UTF8.self)
         guard parts.count == 2 else { return (name, 1000) }
-        let parameter = Array(trimmed(parts[1]))
+        let parameter = Array(FieldLine.trimmed(parts[1]))
         guard parameter.count > 2, ASCII.lowercased(parameter[0]) == UInt8(ascii: "q"),
             parameter[1] == UInt8(ascii: "="), let weight = weight(parameter[2...])
         else { return nil }
@@ -66,11 +66,5 @@ package struct AcceptEncoding {
             unit /= 10
         }
         return weight <= 1000 ? weight : nil
-    }
-
-    private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-        var text = text.drop(while: FieldLine.isWhitespace)
-        while let last = text.last, FieldLine.isWhitespace(last) { text.removeLast() }
-        return text
     }
 }

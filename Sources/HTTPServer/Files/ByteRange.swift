@@ -16,8 +16,7 @@ enum ByteRange {
         guard field.utf8.count > prefix.utf8.count,
             zip(field.utf8, prefix.utf8).allSatisfy({ ASCII.lowercased($0) == $1 })
         else { return .ignored }
-        var spec = field.utf8.dropFirst(prefix.utf8.count).drop(while: FieldLine.isWhitespace)
-        while let last = spec.last, FieldLine.isWhitespace(last) { spec.removeLast() }
+        let spec = FieldLine.trimmed(field.utf8.dropFirst(prefix.utf8.count))
         guard let hyphen = spec.firstIndex(of: UInt8(ascii: "-")) else { return .ignored }
         let (first, last) = (spec[..<hyphen], spec[spec.index(after: hyphen)...])
         guard first.allSatisfy(ASCII.isDigit), last.allSatisfy(ASCII.isDigit) else { return .ignored }
@@ -34,14 +33,6 @@ enum ByteRange {
 
     /// A decimal number, saturating; nil if there are no digits.
     private static func number(_ digits: Substring.UTF8View) -> Int? {
-        guard !digits.isEmpty else { return nil }
-        var number = 0
-        for digit in digits {
-            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = tens.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
-            guard !overflow, !carry else { return .max }
-            number = sum
-        }
-        return number
+        digits.isEmpty ? nil : Int(Substring(digits)) ?? .max
     }
 }

@@ -10,20 +10,14 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The unit of limits by address: an IPv4 address, or the /64 that one IPv6 user commonly has.
     let group: String
 
-    /// An address from its text.
-    public init(host: String, port: UInt16) { self.init(host: host, port: port, group: host) }
-
-    private init(host: String, port: UInt16, group: String) {
-        self.host = host
-        self.port = port
-        self.group = group
-    }
-
     /// `host:port`, or `[host]:port` for IPv6.
     public var description: String { host.utf8.contains(ASCII.colon) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 extension SocketAddress {
+    /// An address from its text.
+    public init(host: String, port: UInt16) { self.init(host: host, port: port, group: host) }
+
     /// The address of a socket; an IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes IPv4.
     init(_ storage: sockaddr_storage) {
         self = withUnsafePointer(to: storage) { pointer in
@@ -32,7 +26,7 @@ extension SocketAddress {
             }
             return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 let host = SocketAddress.text(AF_INET, [UInt8](of: address.pointee.sin_addr))
-                return SocketAddress(host: host, port: UInt16(bigEndian: address.pointee.sin_port), group: host)
+                return SocketAddress(host: host, port: UInt16(bigEndian: address.pointee.sin_port))
             }
         }
     }
@@ -42,7 +36,7 @@ extension SocketAddress {
         let port = UInt16(bigEndian: address.sin6_port)
         if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 255, bytes[11] == 255 {
             let host = SocketAddress.text(AF_INET, Array(bytes[12...]))
-            self.init(host: host, port: port, group: host)
+            self.init(host: host, port: port)
         } else {
             let network = SocketAddress.text(AF_INET6, bytes[..<8] + [UInt8](repeating: 0, count: 8))
             self.init(host: SocketAddress.text(AF_INET6, bytes), port: port, group: network)

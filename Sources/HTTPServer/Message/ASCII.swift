@@ -6,8 +6,8 @@ enum ASCII {
     static let lineFeed = UInt8(ascii: "\n")
     static let colon = UInt8(ascii: ":")
 
-    private static let token: [Bool] = table("!#$%&'*+-.^_`|~", alphanumeric: true)
-    private static let target: [Bool] = table("-._~!$&'()*+,;=:@/?%", alphanumeric: true)
+    private static let token: [Bool] = alphanumeric(and: "!#$%&'*+-.^_`|~")
+    private static let target: [Bool] = alphanumeric(and: "-._~!$&'()*+,;=:@/?%")
 
     /// `tchar` of RFC 9110 section 5.6.2: methods and field names.
     static func isToken(_ byte: UInt8) -> Bool { token[Int(byte)] }
@@ -24,12 +24,12 @@ enum ASCII {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    private static func table(_ characters: StaticString, alphanumeric: Bool) -> [Bool] {
+    private static func alphanumeric(and others: StaticString) -> [Bool] {
         var table = [Bool](repeating: false, count: 256)
-        characters.withUTF8Buffer { for byte in $0 { table[Int(byte)] = true } }
-        for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { table[Int(byte)] = alphanumeric }
-        for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { table[Int(byte)] = alphanumeric }
-        for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { table[Int(byte)] = alphanumeric }
+        others.withUTF8Buffer { for byte in $0 { table[Int(byte)] = true } }
+        for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { table[Int(byte)] = true }
+        for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { table[Int(byte)] = true }
+        for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { table[Int(byte)] = true }
         return table
     }
 }

@@ -22,11 +22,13 @@ struct FieldLine {
         value = start..<end
     }
 
-    /// Compares the name without regard to case; `lowercase` must be in lower case.
-    func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
-        guard name.count == lowercase.utf8CodeUnitCount else { return false }
+    func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool { Self.equals(name, lowercase, in: bytes) }
+
+    /// Compares without regard to case; `lowercase` must be in lower case.
+    static func equals(_ range: Range<Int>, _ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
+        guard range.count == lowercase.utf8CodeUnitCount else { return false }
         return lowercase.withUTF8Buffer { expected in
-            for offset in 0..<name.count where ASCII.lowercased(bytes[name.lowerBound + offset]) != expected[offset] {
+            for offset in 0..<range.count where ASCII.lowercased(bytes[range.lowerBound + offset]) != expected[offset] {
                 return false
             }
             return true
@@ -34,6 +36,12 @@ struct FieldLine {
     }
 
     static func isWhitespace(_ byte: UInt8) -> Bool { byte == ASCII.space || byte == ASCII.tab }
+
+    static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+        var text = text.drop(while: isWhitespace)
+        while let last = text.last, isWhitespace(last) { text.removeLast() }
+        return text
+    }
 
     private static func fault(_ bytes: Span<UInt8>, at line: Range<Int>, nameEnd: Int) -> RequestError {
         guard nameEnd < line.upperBound else { return .fieldName }

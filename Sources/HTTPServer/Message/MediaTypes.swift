@@ -1,3 +1,5 @@
+import Primitives
+
 /// Media types by file name, and which of them compress well.
 enum MediaTypes {
     private static let byExtension = [
@@ -26,9 +28,7 @@ enum MediaTypes {
 
     /// Whether gzip makes a type much smaller: text. Images, audio and most fonts are compressed already.
     static func isCompressible(_ type: String) -> Bool {
-        let essence = String(
-            decoding: type.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != ASCII.space }.map(ASCII.lowercased),
-            as: UTF8.self)
+        let essence = MediaTypeText.essence(of: type) ?? ""
         return essence.hasPrefix("text/") || essence.hasSuffix("+json") || essence.hasSuffix("+xml")
             || compressible.contains(essence)
     }

@@ -75,7 +75,7 @@ struct FramingFields {
 
     private mutating func addCoding(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         guard !isChunked else { throw .transferEncoding }
-        guard equals(field.value, "chunked", in: bytes) else {
+        guard FieldLine.equals(field.value, "chunked", in: bytes) else {
             throw endsChunked(field.value, in: bytes) ? .transferCodingUnknown : .transferEncoding
         }
         isChunked = true
@@ -86,27 +86,30 @@ struct FramingFields {
     private func endsChunked(_ list: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         var codings: [Range<Int>] = []
         FramingFields.forEachElement(of: list, in: bytes) { codings.append($0) }
-        guard let last = codings.popLast(), !codings.isEmpty, equals(last, "chunked", in: bytes) else { return false }
+        guard let last = codings.popLast(), !codings.isEmpty, FieldLine.equals(last, "chunked", in: bytes) else {
+            return false
+        }
         return codings.allSatisfy { coding in
-            !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) } && !equals(coding, "chunked", in: bytes)
+            !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) }
+                && !FieldLine.equals(coding, "chunked", in: bytes)
         }
     }
 
     private mutating func addContentCoding(_ field: FieldLine, in bytes: Span<UInt8>) {
         FramingFields.forEachElement(of: field.value, in: bytes) { coding in
-            if !coding.isEmpty, !equals(coding, "identity", in: bytes) { isCoded = true }
+            if !coding.isEmpty, !FieldLine.equals(coding, "identity", in: bytes) { isCoded = true }
         }
     }
 
     private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard !expectsContinue, equals(field.value, "100-continue", in: bytes) else { throw .expectation }
+        guard !expectsContinue, FieldLine.equals(field.value, "100-continue", in: bytes) else { throw .expectation }
         expectsContinue = true
     }
 
     private mutating func addConnection(_ field: FieldLine, in bytes: Span<UInt8>) {
         FramingFields.forEachElement(of: field.value, in: bytes) { option in
-            if equals(option, "close", in: bytes) { hasClose = true }
-            if equals(option, "keep-alive", in: bytes) { hasKeepAlive = true }
+            if FieldLine.equals(option, "close", in: bytes) { hasClose = true }
+            if FieldLine.equals(option, "keep-alive", in: bytes) { hasKeepAlive = true }
         }
     }
 
@@ -122,16 +125,5 @@ struct FramingFields {
             call(element)
             start = end + 1
         }
-    }
-
-    private func equals(_ range: Range<Int>, _ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
-        FieldLine(name: range, value: range).isNamed(lowercase, in: bytes)
-    }
-}
-
-extension FieldLine {
-    fileprivate init(name: Range<Int>, value: Range<Int>) {
-        self.name = name
-        self.value = value
     }
 }

@@ -15,13 +15,6 @@ public struct Request: Sendable {
     /// The request's id in the log; empty until the handler sets it.
     public var id = ""
 
-    /// A request of a parsed head; tests use ``init(_:_:headers:body:peer:)``.
-    public init(head: RequestHead, body: [UInt8], peer: SocketAddress) {
-        self.head = head
-        self.body = body
-        self.peer = peer
-    }
-
     /// The method.
     public var method: HTTPRequest.Method { head.method }
 

@@ -27,7 +27,7 @@ package enum RequestError: Error, Sendable, Hashable, CaseIterable {
 extension RequestError {
     /// The response.
     package var httpError: HTTPError {
-        HTTPError(status, code: code, message: message, headers: headers)
+        HTTPError(kind.status, code: kind.code, message: message, headers: headers)
     }
 
     private var headers: HTTPFields {
@@ -39,35 +39,21 @@ extension RequestError {
         }
     }
 
-    package var status: HTTPResponse.Status {
-        switch self {
-        case .methodTooLong, .connect: .notImplemented
-        case .unsupportedVersion: .httpVersionNotSupported
-        case .requestLineTooLong: .uriTooLong
-        case .fieldsTooLarge, .tooManyFields: .requestHeaderFieldsTooLarge
-        case .bodyTooLarge: .contentTooLarge
-        case .contentCoding: .unsupportedMediaType
-        case .expectation: .expectationFailed
-        case .headerTimeout, .bodyTimeout: .requestTimeout
-        case .tooManyConnections: .serviceUnavailable
-        case .tooManyConnectionsOfAddress: .tooManyRequests
-        default: .badRequest
-        }
-    }
+    package var status: HTTPResponse.Status { kind.status }
 
-    private var code: String {
+    private var kind: (status: HTTPResponse.Status, code: String) {
         switch self {
-        case .methodTooLong, .connect: "not_implemented"
-        case .unsupportedVersion: "http_version_not_supported"
-        case .requestLineTooLong: "uri_too_long"
-        case .fieldsTooLarge, .tooManyFields: "header_fields_too_large"
-        case .bodyTooLarge: "payload_too_large"
-        case .contentCoding: "unsupported_media_type"
-        case .expectation: "expectation_failed"
-        case .headerTimeout, .bodyTimeout: "request_timeout"
-        case .tooManyConnections: "temporarily_unavailable"
-        case .tooManyConnectionsOfAddress: "rate_limited"
-        default: "invalid_request"
+        case .methodTooLong, .connect: (.notImplemented, "not_implemented")
+        case .unsupportedVersion: (.httpVersionNotSupported, "http_version_not_supported")
+        case .requestLineTooLong: (.uriTooLong, "uri_too_long")
+        case .fieldsTooLarge, .tooManyFields: (.requestHeaderFieldsTooLarge, "header_fields_too_large")
+        case .bodyTooLarge: (.contentTooLarge, "payload_too_large")
+        case .contentCoding: (.unsupportedMediaType, "unsupported_media_type")
+        case .expectation: (.expectationFailed, "expectation_failed")
+        case .headerTimeout, .bodyTimeout: (.requestTimeout, "request_timeout")
+        case .tooManyConnections: (.serviceUnavailable, "temporarily_unavailable")
+        case .tooManyConnectionsOfAddress: (.tooManyRequests, "rate_limited")
+        default: (.badRequest, "invalid_request")
         }
     }
 

@@ -33,12 +33,9 @@ public final class RequestHead: Sendable {
         self.bytes = bytes
     }
 
+    /// Compares a field's name without regard to case.
     func isNamed(_ field: Field, _ name: HTTPField.Name) -> Bool {
-        isNamed(field, lowercase: name.canonicalName)
-    }
-
-    /// Compares a field's name without regard to case; `lowercase` must be in lower case.
-    func isNamed(_ field: Field, lowercase: String) -> Bool {
+        let lowercase = name.canonicalName
         guard field.name.count == lowercase.utf8.count else { return false }
         var index = Int(field.name.lowerBound)
         for expected in lowercase.utf8 {
