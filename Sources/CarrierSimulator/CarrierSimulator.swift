@@ -42,7 +42,9 @@ public final class CarrierSimulator: Sendable {
         state = Mutex(SimulatorState(carriers: Dictionary(carriers.map { ($0.mccmnc, $0) }) { _, later in later }))
     }
 
-    func withState<Result>(_ body: (inout sending SimulatorState) throws -> sending Result) rethrows -> sending Result {
+    func withState<Result, Failure: Error>(
+        _ body: (inout sending SimulatorState) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         try state.withLock(body)
     }
 }

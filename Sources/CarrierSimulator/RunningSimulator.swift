@@ -8,13 +8,7 @@ extension CarrierSimulator {
         public let simulator: CarrierSimulator
         /// The bound addresses, with their real ports.
         public let addresses: [SocketAddress]
-        private let server: Server
-
-        fileprivate init(simulator: CarrierSimulator, addresses: [SocketAddress], server: Server) {
-            self.simulator = simulator
-            self.addresses = addresses
-            self.server = server
-        }
+        fileprivate let server: Server
 
         /// Stops accepting requests, finishes the present ones, and closes the remaining connections after `limit`.
         public func shutdown(within limit: Duration = .seconds(1)) async {

@@ -40,7 +40,7 @@ struct PhoneCodeEndpoint: Sendable {
         case .denied:
             parameters = [("error", "access_denied"), ("error_description", "The user refused on the phone.")]
         }
-        simulator.withState { $0.phoneCodes.update(handle, code.with(.returned)) }
+        simulator.withState { $0.phoneCodes.update(handle) { $0.status = .returned } }
         return .redirect(
             to: FormCoding.url(
                 code.parameters["redirect_uri"] ?? "", adding: parameters + [("state", code.parameters["state"])]))
@@ -58,15 +58,15 @@ struct PhoneCodeEndpoint: Sendable {
     /// `POST /phone` with `number`, `subscriber` (mccmnc, a dash, a user's id) and `decision`: `approve` or `deny`.
     func decide(_ request: Request) throws(Refusal) -> Response {
         let parameters = try Parameters(contentOf: request)
-        guard let (handle, waiting) = parameters["number"].flatMap({ self.waiting($0) }) else { return unknownNumber }
-        let decided: PhoneCode
+        guard let handle = parameters["number"].flatMap({ waiting($0)?.handle }) else { return unknownNumber }
+        let status: PhoneCode.Status
         switch parameters["decision"] {
-        case "deny": decided = waiting.with(.denied)
-        case "approve": decided = waiting.with(try approval(by: parameters["subscriber"] ?? ""))
+        case "deny": status = .denied
+        case "approve": status = try approval(by: parameters["subscriber"] ?? "")
         default: throw .invalidRequest("The decision is approve or deny.")
         }
-        simulator.withState { $0.phoneCodes.update(handle, decided) }
-        return .page(PhoneCodePage.done(decided))
+        simulator.withState { $0.phoneCodes.update(handle) { $0.status = status } }
+        return .page(PhoneCodePage.done(isApproved: status != .denied))
     }
 
     private func approval(by subscriber: String) throws(Refusal) -> PhoneCode.Status {

@@ -11,14 +11,11 @@ extension TokenEndpoint {
         guard !site.has(.refreshInvalidGrant) else { throw .init("invalid_grant", "The grant is over.") }
         let (accessToken, next) = (simulator.random.token(), simulator.random.token())
         let now = simulator.clock.now()
-        let refreshed = simulator.withState { state in
-            Result { () throws(Refusal) in
-                try state.refresh(
-                    presented, to: accessToken, next: site.carrier.rotatesRefreshTokens ? next : nil,
-                    clientID: client.id, site.carrier, now: now)
-            }
+        let grant = try simulator.withState { state throws(Refusal) in
+            try state.refresh(
+                presented, to: accessToken, next: site.carrier.rotatesRefreshTokens ? next : nil, clientID: client.id,
+                site.carrier, now: now)
         }
-        let grant = try refreshed.get()
         var members: JSONMembers = [
             "access_token": .string(accessToken), "token_type": "Bearer",
             "expires_in": .integer(site.carrier.accessTokenLifetime),
@@ -36,7 +33,7 @@ extension SimulatorState {
         _ presented: String, to accessToken: String, next: String?, clientID: String,
         _ carrier: CarrierSimulator.Carrier, now: Timestamp
     ) throws(CarrierSimulator.Refusal) -> Grant {
-        guard var token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
+        guard let token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
             token.grant.terms.clientID == clientID, !token.isRevoked
         else { throw .init("invalid_grant", "The refresh token is unknown or revoked.") }
         guard !token.isSpent else {
@@ -44,8 +41,7 @@ extension SimulatorState {
             throw .init("invalid_grant", "The refresh token was used before.")
         }
         if let next {
-            token.isSpent = true
-            refreshTokens.update(presented, token)
+            refreshTokens.update(presented) { $0.isSpent = true }
             refreshTokens.put(RefreshToken(grant: token.grant, family: token.family), for: next)
         }
         accessTokens.put(

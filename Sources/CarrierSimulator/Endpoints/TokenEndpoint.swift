@@ -38,14 +38,11 @@ struct TokenEndpoint: Sendable {
     /// sender is not the client that requested it.
     private func redeem(_ request: TokenRequest, site: CarrierSite) throws(Refusal) -> Grant {
         let now = simulator.clock.now()
-        let redeemed = simulator.withState { state in
-            Result { () throws(Refusal) in
-                try state.redeem(
-                    code: request.code, clientID: request.client.id, mccmnc: site.mccmnc, now: now,
-                    acceptsUsedCodes: site.has(.tokenReusableCode))
-            }
+        let grant = try simulator.withState { state throws(Refusal) in
+            try state.redeem(
+                code: request.code, clientID: request.client.id, mccmnc: site.mccmnc, now: now,
+                acceptsUsedCodes: site.has(.tokenReusableCode))
         }
-        let grant = try redeemed.get()
         guard grant.terms.redirectURI.hasSameBytes(as: request.redirectURI)
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
         guard request.matches(codeChallenge: grant.terms.codeChallenge)

@@ -43,13 +43,7 @@ enum AuthorizationPage {
     private static func users(_ users: [CarrierSimulator.User], chosen: String?) -> [HTML] {
         users.enumerated().map { index, user in
             let isChosen = chosen.map { $0 == user.id } ?? (index == 0)
-            return """
-                <label class="choice">
-                <input type="radio" name="user" value="\(user.id)"\(isChosen ? " checked" as HTML : "") required>
-                <span>\(user.name)<small>\(user.phoneNumber)</small></span>
-                </label>
-
-                """
+            return Page.choice("user", user.id, isChecked: isChosen, user.name, user.phoneNumber)
         }
     }
 

@@ -19,7 +19,7 @@ enum DiscoveryPage {
             \(Page.hiddenFields(parameters, except: ["mccmnc"]))
             <fieldset>
             <legend>Carrier</legend>
-            \(carriers.enumerated().map { choice($1, isFirst: $0 == 0) })
+            \(carriers.enumerated().map { Page.choice("mccmnc", $1.mccmnc, isChecked: $0 == 0, $1.name, $1.mccmnc) })
             </fieldset>
             <div class="actions">
             <button class="primary" type="submit">Continue</button>
@@ -27,15 +27,5 @@ enum DiscoveryPage {
             </div>
             </form>
             """)
-    }
-
-    private static func choice(_ carrier: CarrierSimulator.Carrier, isFirst: Bool) -> HTML {
-        """
-        <label class="choice">
-        <input type="radio" name="mccmnc" value="\(carrier.mccmnc)"\(isFirst ? " checked" as HTML : "") required>
-        <span>\(carrier.name)<small>\(carrier.mccmnc)</small></span>
-        </label>
-
-        """
     }
 }

@@ -30,6 +30,17 @@ enum Page {
             "<input type=\"hidden\" name=\"\(item.name)\" value=\"\(item.value)\">\n"
         }
     }
+
+    /// A radio button of a form.
+    static func choice(_ name: String, _ value: String, isChecked: Bool, _ title: String, _ detail: String) -> HTML {
+        """
+        <label class="choice">
+        <input type="radio" name="\(name)" value="\(value)"\(isChecked ? " checked" as HTML : "") required>
+        <span>\(title)<small>\(detail)</small></span>
+        </label>
+
+        """
+    }
 }
 
 /// The page of an error that no redirect can carry to the relying party.

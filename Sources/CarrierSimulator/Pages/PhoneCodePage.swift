@@ -47,7 +47,12 @@ enum PhoneCodePage {
     }
 
     static func question(_ code: PhoneCode, carriers: [CarrierSimulator.Carrier]) -> HTML {
-        let subscribers = carriers.flatMap { carrier in carrier.users.map { (carrier, $0) } }
+        let subscribers = carriers.flatMap { carrier in carrier.users.map { (carrier: carrier, user: $0) } }
+        let choices = subscribers.enumerated().map { index, subscriber in
+            Page.choice(
+                "subscriber", "\(subscriber.carrier.mccmnc)-\(subscriber.user.id)", isChecked: index == 0,
+                subscriber.user.name, "\(subscriber.carrier.name), \(subscriber.user.phoneNumber)")
+        }
         return Page.html(
             title: "Sign in on another device?",
             """
@@ -59,7 +64,7 @@ enum PhoneCodePage {
             <input type="hidden" name="number" value="\(code.number)">
             <fieldset>
             <legend>Whose phone is this?</legend>
-            \(subscribers.enumerated().map { subscriber($1.0, $1.1, isFirst: $0 == 0) })
+            \(choices)
             </fieldset>
             <div class="actions">
             <button class="primary" type="submit" name="decision" value="approve">Yes</button>
@@ -69,22 +74,8 @@ enum PhoneCodePage {
             """)
     }
 
-    private static func subscriber(
-        _ carrier: CarrierSimulator.Carrier, _ user: CarrierSimulator.User, isFirst: Bool
-    ) -> HTML {
-        let checked: HTML = isFirst ? " checked" : ""
-        return """
-            <label class="choice">
-            <input type="radio" name="subscriber" value="\(carrier.mccmnc)-\(user.id)"\(checked) required>
-            <span>\(user.name)<small>\(carrier.name), \(user.phoneNumber)</small></span>
-            </label>
-
-            """
-    }
-
-    static func done(_ code: PhoneCode) -> HTML {
-        let isApproved = code.status != .denied
-        return Page.html(
+    static func done(isApproved: Bool) -> HTML {
+        Page.html(
             title: "Look at the other screen",
             """
             <p class="carrier">Your phone</p>

@@ -8,8 +8,10 @@ extension BoundedCache where Key == String {
     func keys(where isOne: (Value) -> Bool) -> [String] { entries.filter { isOne($0.value) }.map(\.key) }
 
     /// Changes the value of an existing key.
-    mutating func update(_ key: String, _ value: Value) {
-        if self[key] != nil { put(value, for: key) }
+    mutating func update(_ key: String, _ change: (inout Value) -> Void) {
+        guard var value = self[key] else { return }
+        change(&value)
+        put(value, for: key)
     }
 
     /// Changes all values.

@@ -26,12 +26,6 @@ struct PhoneCode: Sendable {
     /// The number in two groups of three digits.
     var shownNumber: String { number.prefix(3) + " " + number.suffix(3) }
 
-    func with(_ status: Status) -> PhoneCode {
-        var code = self
-        code.status = status
-        return code
-    }
-
     func isPending(at now: Timestamp) -> Bool { status == .pending && now < expiresAt }
 
     /// The digits of what a user typed.

@@ -53,14 +53,13 @@ struct SimulatorState: Sendable {
     mutating func redeem(
         code: String, clientID: String, mccmnc: String, now: Timestamp, acceptsUsedCodes: Bool
     ) throws(CarrierSimulator.Refusal) -> Grant {
-        guard var grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
+        guard let grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
         else { throw .init("invalid_grant", "The code is unknown.") }
         if grant.isRedeemed, !acceptsUsedCodes {
-            if let token = grant.accessToken { revoke(token) }
+            if let token = grant.accessToken { accessTokens.update(token) { $0.isRevoked = true } }
             throw .init("invalid_grant", "The code was used before.")
         }
-        grant.isRedeemed = true
-        grants.update(code, grant)
+        grants.update(code) { $0.isRedeemed = true }
         guard now < grant.expiresAt else { throw .init("invalid_grant", "The code has expired.") }
         return grant
     }
@@ -71,15 +70,7 @@ struct SimulatorState: Sendable {
     ) {
         accessTokens.put(
             AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family), for: accessToken)
-        guard var grant = grants[code] else { return }
-        grant.accessToken = accessToken
-        grants.update(code, grant)
-    }
-
-    private mutating func revoke(_ accessToken: String) {
-        guard var token = accessTokens[accessToken] else { return }
-        token.isRevoked = true
-        accessTokens.update(accessToken, token)
+        grants.update(code) { $0.accessToken = accessToken }
     }
 }
 

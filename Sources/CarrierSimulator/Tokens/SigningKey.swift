@@ -2,12 +2,6 @@ import Crypto
 import CryptoExtras
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A private key with its public half as a JSON Web Key (RFC 7517).
 struct SigningKey: Sendable {
     private enum Material: Sendable {
@@ -74,16 +68,15 @@ struct SigningKey: Sendable {
     func signature(over bytes: [UInt8], algorithm: String) throws -> [UInt8] {
         switch material {
         case .rsa(let key):
-            switch algorithm {
-            case "PS256": Array(try key.signature(for: SHA256.hash(data: bytes), padding: .PSS).rawRepresentation)
-            case "RS384":
-                Array(try key.signature(for: SHA384.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
-            case "RS512":
-                Array(try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
-            default:
-                Array(try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
-            }
-        case .p256(let key): Array(try key.signature(for: bytes).rawRepresentation)
+            let signature =
+                switch algorithm {
+                case "PS256": try key.signature(for: SHA256.hash(data: bytes), padding: .PSS)
+                case "RS384": try key.signature(for: SHA384.hash(data: bytes), padding: .insecurePKCS1v1_5)
+                case "RS512": try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5)
+                default: try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5)
+                }
+            return Array(signature.rawRepresentation)
+        case .p256(let key): return Array(try key.signature(for: bytes).rawRepresentation)
         }
     }
 }

@@ -1,12 +1,6 @@
 import Crypto
 package import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// An ID token (OpenID Connect Core section 2), port token or logout token that is not signed yet, so that faults can
 /// still change it.
 package struct TokenDraft: Sendable {

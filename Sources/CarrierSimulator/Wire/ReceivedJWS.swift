@@ -2,12 +2,6 @@ import Crypto
 import CryptoExtras
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A JWS in compact form as received (RFC 7515 section 7.1), parsed and not verified.
 struct ReceivedJWS: Sendable {
     /// How far the clocks of client and carrier may differ, in seconds.
