@@ -21,7 +21,7 @@ public actor Latchkey {
         /// The app's `client_id` at the provider.
         public var clientID: String
         /// The API key, sent as `X-API-KEY`.
-        public var apiKey: String { hiddenKey.text }
+        public var apiKey: String { hiddenKey.rawValue }
         /// The name of the provider in the server's configuration.
         public var provider = "zenkey"
         /// The origins of the app's other services, to which ``Latchkey/data(for:)`` may send the session.

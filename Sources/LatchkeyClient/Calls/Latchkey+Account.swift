@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// The user's account and sessions.
 extension Latchkey {
     /// The signed-in user's account.

@@ -89,7 +89,7 @@ extension Latchkey {
     private static let path = "/auth/zenkey-async-signin"
 
     private static func path(_ signIn: PhoneSignIn) -> String {
-        path + "/" + QueryText.encoded(signIn.handle.text)
+        path + "/" + QueryText.encoded(signIn.handle.rawValue)
     }
 
     private func started(_ request: URLRequest) async throws(LatchkeyError) -> PhoneSignIn {

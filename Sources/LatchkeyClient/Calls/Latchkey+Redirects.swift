@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// A pending sign-in by redirects: open ``url`` (in an `ASWebAuthenticationSession`) and pass the callback URL to
 /// ``Latchkey/finish(_:callback:)``. It can be encoded, because the system may end the app meanwhile.
 public struct RedirectSignIn: Sendable, Hashable, Codable {

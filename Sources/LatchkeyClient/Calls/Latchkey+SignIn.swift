@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// Sign-in with the response of a carrier's SDK.
 extension Latchkey {
     /// Signs the user in.

@@ -25,16 +25,16 @@ public struct AuthorizedResponse: Sendable, Hashable {
         self.code = Hidden(code)
         self.mccmnc = mccmnc
         self.redirectURI = redirectURI
-        self.codeVerifier = codeVerifier.map(Hidden.init)
-        self.nonce = nonce.map(Hidden.init)
+        self.codeVerifier = codeVerifier.map { Hidden($0) }
+        self.nonce = nonce.map { Hidden($0) }
     }
 
     func fields(clientID: String) -> [String: String?] {
         var fields: [String: String] = [
-            "client_id": clientID, "code": code.text, "mccmnc": mccmnc, "redirect_uri": redirectURI,
+            "client_id": clientID, "code": code.rawValue, "mccmnc": mccmnc, "redirect_uri": redirectURI,
         ]
-        fields["code_verifier"] = codeVerifier?.text
-        fields["nonce"] = nonce?.text
+        fields["code_verifier"] = codeVerifier?.rawValue
+        fields["nonce"] = nonce?.rawValue
         fields["state"] = state
         fields["acr_values"] = acrValues.words
         fields["scope"] = scopes.words

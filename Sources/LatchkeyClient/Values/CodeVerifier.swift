@@ -12,7 +12,7 @@ struct CodeVerifier: Sendable, Hashable, Codable {
         hidden = Hidden(Self.base64URL(Data(bytes)))
     }
 
-    var text: String { hidden.text }
+    var text: String { hidden.rawValue }
 
     var challenge: String { Self.base64URL(Data(SHA256.hash(data: Data(text.utf8)))) }
 

@@ -1,23 +1,12 @@
 /// A secret string that prints as redacted: a token, a code, a code verifier, a key.
-struct Hidden: Sendable, Hashable {
-    let text: String
-
-    init(_ text: String) { self.text = text }
+struct Hidden: Sendable, Hashable, Codable, RawRepresentable {
+    let rawValue: String
 }
 
 extension Hidden: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    init(_ text: String) { rawValue = text }
+
     var description: String { "‹redacted›" }
     var debugDescription: String { description }
     var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Hidden: Codable {
-    init(from decoder: any Decoder) throws {
-        text = try decoder.singleValueContainer().decode(String.self)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }

@@ -26,8 +26,8 @@ public struct Registration: Sendable, Hashable {
     public var profile: Profile
 
     var fields: [String: String?] {
-        var fields: [String: String] = ["state_key": stateKey.text]
-        fields["code_verifier"] = codeVerifier?.text
+        var fields: [String: String] = ["state_key": stateKey.rawValue]
+        fields["code_verifier"] = codeVerifier?.rawValue
         for (field, value) in profile.values { fields[field.rawValue] = value }
         return fields
     }

@@ -8,9 +8,9 @@ public struct Tokens: Sendable, Hashable, Codable {
     public let expiresAt: Date
 
     /// The bearer token of requests.
-    public var token: String { hiddenToken.text }
+    public var token: String { hiddenToken.rawValue }
     /// The refresh token, valid once.
-    public var refreshToken: String { hiddenRefreshToken.text }
+    public var refreshToken: String { hiddenRefreshToken.rawValue }
 
     /// The tokens of a session.
     public init(token: String, refreshToken: String, expiresAt: Date) {

@@ -40,8 +40,8 @@ extension Transfer {
     func outcome(_ result: CURLcode, of exchange: Exchange) -> Exchange.Outcome {
         guard result == CURLE_OK else { return .failure(failure(result, of: exchange)) }
         guard head.isComplete else {
-            return exchange.failure(
-                .malformed, mayHaveBeenSent: true, "the connection ended within the response's head")
+            return .failure(
+                exchange.error(.malformed, mayHaveBeenSent: true, "the connection ended within the response's head"))
         }
         return .success(
             OutboundResponse(
@@ -51,26 +51,19 @@ extension Transfer {
     }
 
     private func failure(_ result: CURLcode, of exchange: Exchange) -> OutboundError {
-        let host = exchange.request.url.host
         let wasSent = sendings > 0
-        if isTooLarge {
-            return OutboundError(.tooLarge, mayHaveBeenSent: wasSent, reason: "\(host): the response is too large")
-        }
+        if isTooLarge { return exchange.error(.tooLarge, mayHaveBeenSent: wasSent, "the response is too large") }
         if sendings > 1 {
-            return OutboundError(
-                .malformed, mayHaveBeenSent: true, reason: "\(host): the connection ended without a response")
+            return exchange.error(.malformed, mayHaveBeenSent: true, "the connection ended without a response")
         }
         if result == CURLE_COULDNT_CONNECT, wasAddressRefused {
-            return OutboundError(
-                .addressRefused, mayHaveBeenSent: false,
-                reason: "\(host): the address policy does not allow this address")
+            return exchange.error(.addressRefused, "the address policy does not allow this address")
         }
         if result == CURLE_OPERATION_TIMEDOUT, !wasSent, ContinuousClock.now < exchange.deadline {
-            return OutboundError(
-                .unreachable, mayHaveBeenSent: false, reason: "\(host): no connection within the connect timeout")
+            return exchange.error(.unreachable, "no connection within the connect timeout")
         }
-        let error = CurlFailure.error(result, host: host, mayHaveBeenSent: wasSent)
+        let error = CurlFailure.error(result, host: exchange.request.url.host, mayHaveBeenSent: wasSent)
         guard error.code == .tls, let text = failureText?.text else { return error }
-        return OutboundError(.tls, mayHaveBeenSent: wasSent, reason: "\(host): \(text)")
+        return exchange.error(.tls, mayHaveBeenSent: wasSent, text)
     }
 }

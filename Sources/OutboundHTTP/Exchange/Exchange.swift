@@ -24,8 +24,8 @@ final class Exchange: Sendable {
 
     var host: HostKey { HostKey(name: request.url.host, port: request.url.port, carrier: request.destination?.carrier) }
 
-    func failure(_ code: OutboundError.Code, mayHaveBeenSent: Bool = false, _ reason: String) -> Outcome {
-        .failure(OutboundError(code, mayHaveBeenSent: mayHaveBeenSent, reason: "\(request.url.host): \(reason)"))
+    func error(_ code: OutboundError.Code, mayHaveBeenSent: Bool = false, _ reason: String) -> OutboundError {
+        OutboundError(code, mayHaveBeenSent: mayHaveBeenSent, reason: "\(request.url.host): \(reason)")
     }
 }
 

@@ -16,6 +16,8 @@ package struct ResponseHead: Sendable {
 
     package init() {}
 
+    private init(receivedBytes: Int) { self.receivedBytes = receivedBytes }
+
     /// Reads one line with its line end; false if the head has become too large.
     package mutating func receive(_ line: UnsafeRawBufferPointer) -> Bool {
         receivedBytes += line.count
@@ -25,17 +27,11 @@ package struct ResponseHead: Sendable {
             isComplete = true
         } else if isComplete {
             // Another head follows an interim response. Trailers follow the body, and are ignored.
-            if text.starts(with: "HTTP/".utf8) { startOver() }
+            if text.starts(with: "HTTP/".utf8) { self = ResponseHead(receivedBytes: receivedBytes) }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             receive(name: text[..<colon], value: Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
         }
         return true
-    }
-
-    private mutating func startOver() {
-        let received = receivedBytes
-        self = ResponseHead()
-        receivedBytes = received
     }
 
     private mutating func receive(name: Slice<UnsafeRawBufferPointer>, value: Slice<UnsafeRawBufferPointer>) {

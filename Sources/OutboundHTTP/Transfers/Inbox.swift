@@ -27,7 +27,7 @@ final class Inbox: Sendable {
             return false
         }
         guard isStopping else { return }
-        exchange.continuation.resume(returning: exchange.failure(.shutDown, "the client was shut down"))
+        exchange.continuation.resume(returning: .failure(exchange.error(.shutDown, "the client was shut down")))
     }
 
     /// Makes the loop end soon, without waiting for it.

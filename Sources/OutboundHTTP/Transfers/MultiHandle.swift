@@ -7,10 +7,13 @@ import OpenIDConnect
 /// Everything else belongs to the loop's thread, which closes the handle only after ``Inbox/endWaking()`` prevents
 /// further wake-ups.
 final class MultiHandle: @unchecked Sendable {
+    /// Initialises libcurl once, for the first client; never cleaned up, because other code in the process may use it.
+    private static let globalResult: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
     private var multi: UnsafeMutableRawPointer?
 
     init(keptConnections: Int) throws(OutboundHTTPStartError) {
-        guard GlobalState.result == CURLE_OK, let multi = curl_multi_init() else {
+        guard Self.globalResult == CURLE_OK, let multi = curl_multi_init() else {
             throw OutboundHTTPStartError(.library, "libcurl did not start")
         }
         self.multi = multi
@@ -46,10 +49,4 @@ final class MultiHandle: @unchecked Sendable {
         guard let easy = ccurl_next_finished(multi, &result) else { return nil }
         return (easy, result)
     }
-}
-
-/// libcurl's process-wide state.
-private enum GlobalState {
-    /// Initialised once, by the first client; never cleaned up, because other code in the process may use libcurl.
-    static let result: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }

@@ -46,9 +46,7 @@ final class Transfer {
         let request = exchange.request
         let left = exchange.deadline - now
         guard left > .zero else {
-            throw OutboundError(
-                .timedOut, mayHaveBeenSent: false,
-                reason: "\(request.url.host): the timeout ended while the request waited for a connection")
+            throw exchange.error(.timedOut, "the timeout ended while the request waited for a connection")
         }
         try fields.set(request.headers, on: easy, host: request.url.host)
         var result = ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, left.wholeMilliseconds)

@@ -57,9 +57,7 @@ final class TransferLoop {
             try transfer.prepare(exchange, now: .now)
             guard multi.add(transfer.easy) else {
                 transfer.clear()
-                throw OutboundError(
-                    .overloaded, mayHaveBeenSent: false,
-                    reason: "\(exchange.host.name): libcurl did not take the request")
+                throw exchange.error(.overloaded, "libcurl did not take the request")
             }
             transfer.slot = active.count
             active.append(transfer)
@@ -75,7 +73,7 @@ final class TransferLoop {
         do {
             return try Transfer(configuration)
         } catch {
-            throw OutboundError(.overloaded, mayHaveBeenSent: false, reason: "\(exchange.host.name): \(error.reason)")
+            throw exchange.error(.overloaded, error.reason)
         }
     }
 
@@ -116,7 +114,7 @@ final class TransferLoop {
     }
 
     private func finish(_ exchange: Exchange, _ code: OutboundError.Code, _ reason: String) {
-        finished.append((exchange, exchange.failure(code, reason)))
+        finished.append((exchange, .failure(exchange.error(code, reason))))
     }
 
     /// Resumes the callers after the state of libcurl and of this loop is consistent.
@@ -135,8 +133,8 @@ final class TransferLoop {
         for transfer in active {
             multi.remove(transfer.easy)
             if let exchange = transfer.exchange {
-                finished.append(
-                    (exchange, exchange.failure(.shutDown, mayHaveBeenSent: transfer.sendings > 0, Self.shutDown)))
+                let error = exchange.error(.shutDown, mayHaveBeenSent: transfer.sendings > 0, Self.shutDown)
+                finished.append((exchange, .failure(error)))
             }
         }
         for exchange in arrivals { finish(exchange, .shutDown, Self.shutDown) }
