@@ -19,7 +19,7 @@ package final class LatchkeyAPI: Sendable {
     let files: StaticFiles?
     private let accessLog: AccessLog
     private let requestIDs: RequestIDs
-    let publicAddress: BaseURL
+    let baseURL: BaseURL
     let compatibility: Compatibility
     let rates: RateGuard
     let isDraining = Atomic(false)
@@ -37,7 +37,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
     ///   - clientOrigins: Origins that need no API key for certain clients only.
     ///   - files: Served at `/` and on paths without a route.
-    ///   - publicAddress: The URL of this server; redirect and server-initiated sign-ins need it.
+    ///   - baseURL: The URL of this server; redirect and server-initiated sign-ins need it.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
     ///   - operatorPages: Pages for operators only.
@@ -47,7 +47,7 @@ package final class LatchkeyAPI: Sendable {
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         files: StaticFiles? = nil,
-        publicAddress: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
+        baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
         tracer: (any Tracer)? = nil, logger: Logger, random: RandomSource = .system
@@ -56,7 +56,7 @@ package final class LatchkeyAPI: Sendable {
         self.apiKeys = apiKeys
         crossOrigin = CrossOrigin(allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
         self.files = files
-        self.publicAddress = publicAddress
+        self.baseURL = baseURL
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
@@ -164,7 +164,7 @@ package final class LatchkeyAPI: Sendable {
     private func finished(_ response: Response, _ request: Request?, _ requestID: String) -> Response {
         var response = response
         response.headers.append(HTTPField(name: .requestID, value: requestID))
-        if publicAddress.isHTTPS { response.headers.append(Self.strictTransport) }
+        if baseURL.isHTTPS { response.headers.append(Self.strictTransport) }
         if let request { crossOrigin.mark(&response, for: request) }
         return response
     }

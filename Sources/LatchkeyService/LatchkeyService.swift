@@ -25,7 +25,7 @@ public final class LatchkeyService: Sendable {
     private let store: SQLStore
     private let client: CurlHTTPClient
     let api: LatchkeyAPI
-    private let publicAddress: BaseURL
+    private let baseURL: BaseURL
     private let server: Server
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
@@ -78,12 +78,12 @@ public final class LatchkeyService: Sendable {
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
 
         // The API and the server.
-        publicAddress = BaseURL(configuration.publicURL?.text)
+        baseURL = BaseURL(configuration.publicURL?.text)
         let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
         api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            files: LatchkeyService.pages(demonstration, logger), publicAddress: publicAddress,
+            files: LatchkeyService.pages(demonstration, logger), baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(
                 metrics: { await metrics.page() }, status: { await status.status() }),
@@ -149,7 +149,7 @@ public final class LatchkeyService: Sendable {
     package func listen() throws(ServerError) -> [SocketAddress] {
         let addresses = try server.start()
         if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
-            publicAddress.settle("http://" + local)
+            baseURL.settle("http://" + local)
         }
         background.withLock { tasks in
             tasks = [

@@ -94,7 +94,7 @@ extension LatchkeyAPI {
             } catch {
                 let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error, below: self.publicAddress.path)
+                return BrowserPages.failure(error, below: self.baseURL.path)
             }
         }
     }
@@ -137,5 +137,5 @@ extension LatchkeyAPI {
         return token
     }
 
-    var cookies: BrowserCookies { BrowserCookies(isSecure: publicAddress.url?.hasPrefix("https://") ?? true) }
+    var cookies: BrowserCookies { BrowserCookies(isSecure: baseURL.url?.hasPrefix("https://") ?? true) }
 }

@@ -16,7 +16,7 @@ extension LatchkeyAPI {
                 ?? DocumentPage(
                     OpenAPIDocument(
                         version: version, sessionCookie: cookies.sessionName, refreshCookie: cookies.refreshName,
-                        path: publicAddress.path))
+                        path: baseURL.path))
             page = made
             return made
         }

@@ -9,7 +9,7 @@ extension LatchkeyAPI {
     private static let provider = "zenkey"
 
     private var notificationEndpoint: EndpointURL? {
-        publicAddress.url.flatMap {
+        baseURL.url.flatMap {
             EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
         }
     }

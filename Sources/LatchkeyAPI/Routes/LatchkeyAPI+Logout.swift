@@ -64,7 +64,7 @@ extension LatchkeyAPI {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         let state = try request.query["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
         guard let location = try await useCases.providerSignOut.finish(at: request.provider, state: state) else {
-            return BrowserPages.signedOut(below: publicAddress.path)
+            return BrowserPages.signedOut(below: baseURL.path)
         }
         return .redirect(to: location)
     }

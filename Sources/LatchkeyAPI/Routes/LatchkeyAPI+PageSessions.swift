@@ -32,7 +32,7 @@ extension LatchkeyAPI {
         if let site = request.headers[.secFetchSite] {
             guard site == "same-origin" else { throw .crossSiteRequest }
         } else {
-            guard let origin = request.headers[.origin], origin == publicAddress.origin else { throw .crossSiteRequest }
+            guard let origin = request.headers[.origin], origin == baseURL.origin else { throw .crossSiteRequest }
         }
     }
 

@@ -7,7 +7,7 @@ import SignIn
 /// Sign-in by redirects (docs/redirects.md).
 extension LatchkeyAPI {
     func listProviders() throws -> Response {
-        let base = publicAddress.url ?? ""
+        let base = baseURL.url ?? ""
         let providers = useCases.redirectSignIn.providers.map { (id, provider) in
             var json = JSONObjectWriter(capacity: 128)
             json.add("id", id)
@@ -77,7 +77,7 @@ extension LatchkeyAPI {
         let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
         let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(
-            to: publicAddress.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
+            to: baseURL.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
     }
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
@@ -104,7 +104,7 @@ extension LatchkeyAPI {
         case .finished(let end):
             var response =
                 end.clientType == .popup
-                ? BrowserPages.popup(end, below: publicAddress.path) : .redirect(to: end.location)
+                ? BrowserPages.popup(end, below: baseURL.path) : .redirect(to: end.location)
             if case .signedIn(let signedIn) = end.result {
                 response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
             }
@@ -113,7 +113,7 @@ extension LatchkeyAPI {
     }
 
     func publicURL() throws(APIError) -> String {
-        guard let url = publicAddress.url else {
+        guard let url = baseURL.url else {
             throw APIError(
                 .notFound, "not_found", .configurationError,
                 "This server does not know its public URL. The operator must set public_url.")

@@ -12,13 +12,13 @@ extension LatchkeyAPI {
     /// Ends the browser's session. Only by the page's own form, so that no link elsewhere signs a user out.
     func signOutByForm(_ request: Request) async throws -> Response {
         _ = try await signOutPage(request)
-        let page = "\(publicAddress.path)\(Self.pagePath)?action=logout&status=success"
+        let page = "\(baseURL.path)\(Self.pagePath)?action=logout&status=success"
         return withoutSession(.redirect(to: page), request)
     }
 
     func showSignInPage(_ request: Request) async throws -> Response {
         let base = try publicURL()
-        var page = SignInPage(path: publicAddress.path)
+        var page = SignInPage(path: baseURL.path)
         page.outcome = SignInPage.Outcome(try request.query)
         if let token = cookies.session(of: request) {
             page.user = try await useCases.sessions.authenticate(token)?.user
@@ -35,7 +35,7 @@ extension LatchkeyAPI {
                 let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
                 return SignInPage.Way(
                     name: clients.count == 1 ? provider.name : "\(provider.name) (\(client.id.text))",
-                    location: "\(publicAddress.path)/auth/\(id)/start?\(query)")
+                    location: "\(baseURL.path)/auth/\(id)/start?\(query)")
             }
         }
         page.address = base + Self.pagePath

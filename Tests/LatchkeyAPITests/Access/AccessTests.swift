@@ -201,7 +201,7 @@ struct AccessTests {
         }
         for address in [BaseURL(), BaseURL("http://127.0.0.1:8080")] {
             let api = LatchkeyAPI(
-                useCases: app.useCases, apiKeys: APIKeys(), publicAddress: address, logger: app.log.logger)
+                useCases: app.useCases, apiKeys: APIKeys(), baseURL: address, logger: app.log.logger)
             let answer = Answer(try await api.handler()(Request(.get, "/healthz")))
             #expect(answer.headers[.strictTransportSecurity] == nil)
         }

@@ -58,7 +58,7 @@ struct TestApp: Sendable {
                     + keys.map { (TokenHash(sha256Of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
             files: StaticFiles(siteIn: site.path, logger: log.logger),
-            publicAddress: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,
+            baseURL: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,
             logger: log.logger)
         handler = api.handler()
     }

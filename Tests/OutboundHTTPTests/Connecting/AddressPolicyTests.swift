@@ -12,7 +12,7 @@ struct AddressPolicyTests {
             "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1111",
             "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1",
         ])
-    func publicAddress(_ text: String) throws {
+    func baseURL(_ text: String) throws {
         #expect(try address(text).scope == .global)
         #expect(AddressPolicy.publicOnly.permits(try address(text)))
     }
