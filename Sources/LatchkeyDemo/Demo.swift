@@ -4,7 +4,6 @@ import HTTPServer
 import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
-import Logging
 import OpenIDConnect
 import Primitives
 import SignIn

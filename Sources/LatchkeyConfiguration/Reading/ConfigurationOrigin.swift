@@ -34,23 +34,18 @@ enum Printable {
 
     /// The text, if it is a short word that a message can repeat because it cannot be a secret, such as `10x` or
     /// `requird`.
-    static func word(_ text: String) -> String? {
-        guard (1...16).contains(text.utf8.count) else { return nil }
-        return text.utf8.allSatisfy(isWordByte) ? text : nil
-    }
+    static func word(_ text: String) -> String? { (1...16).contains(text.utf8.count) ? name(text) : nil }
 
     /// The text, if it can be the name of a key.
     static func name(_ text: String) -> String? {
-        guard (1...64).contains(text.utf8.count) else { return nil }
-        return text.utf8.allSatisfy(isWordByte) ? text : nil
+        (1...64).contains(text.utf8.count) && text.consists(of: String.alphanumerics + "_-.") ? text : nil
     }
+}
 
-    private static func isWordByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
-    }
+extension String {
+    static let lowerCaseAndDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
+    static let alphanumerics = lowerCaseAndDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    /// Whether all bytes are among those of some ASCII characters.
+    func consists(of characters: String) -> Bool { utf8.allSatisfy(characters.utf8.contains) }
 }

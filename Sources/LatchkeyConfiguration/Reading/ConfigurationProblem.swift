@@ -9,13 +9,6 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
     /// What to do.
     public let remedy: String
 
-    package init(key: String, origin: ConfigurationOrigin, reason: String, remedy: String) {
-        self.key = key
-        self.origin = origin
-        self.reason = reason
-        self.remedy = remedy
-    }
-
     /// One line: `http.port: 70000 is not a whole number from 0 to 65535; give one [Config/latchkey.yaml line 3]`.
     public var description: String {
         let place = origin == .none ? "" : " [\(origin)]"
@@ -33,11 +26,6 @@ public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConver
 
     /// The most problems that are kept, so that a file full of errors does not fill the memory or the screen.
     public static let limit = 100
-
-    package init(problems: [ConfigurationProblem], omitted: Int = 0) {
-        self.problems = problems
-        self.omitted = omitted
-    }
 
     /// One line for each problem.
     public var description: String {

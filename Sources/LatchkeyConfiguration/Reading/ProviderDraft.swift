@@ -93,7 +93,8 @@ struct ProviderDraft: Sendable {
 
     private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> Configuration.Provider? {
         context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
-            guard let id = ProviderName.check(entry.name) else {
+            let id = entry.name
+            guard (1...32).contains(id.utf8.count), id.consists(of: .lowerCaseAndDigits + "-"), id != "zenkey" else {
                 context.refuse(
                     entry.origin, "is not the name of a provider",
                     "use 1 to 32 lower-case letters, digits and hyphens; zenkey is the carriers' name")
@@ -149,19 +150,5 @@ struct ProviderDraft: Sendable {
         user.attributes = attributes
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
-    }
-}
-
-/// Names of providers in paths.
-enum ProviderName {
-    /// The text, if it can be one.
-    static func check(_ text: String) -> String? {
-        let isName = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-            default: false
-            }
-        }
-        return isName && (1...32).contains(text.utf8.count) && text != "zenkey" ? text : nil
     }
 }

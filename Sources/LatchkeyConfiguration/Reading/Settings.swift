@@ -211,7 +211,7 @@ enum Settings {
             "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
             "How far a carrier's clock may differ from this machine's."),
         Setting(
-            "id_token.max_age", formerly: "id_token.max_age_of_issue", .seconds(1...86_400),
+            "id_token.max_age_of_issue", .seconds(1...86_400),
             \.idToken.maximumAgeSeconds,
             "How long ago an ID token may have been issued."),
         Setting(

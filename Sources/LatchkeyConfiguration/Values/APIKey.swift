@@ -34,12 +34,10 @@ public struct APIKey: Sendable, Hashable {
 
     /// Whether a text can be the name of a key: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
     package static func isName(_ text: String) -> Bool { Printable.name(text) != nil }
-
-    static let hashPrefix = "sha256:"
 }
 
 extension APIKey.Proof {
-    private static let hashPrefix = APIKey.hashPrefix
+    private static let hashPrefix = "sha256:"
 
     /// Parses `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters without a comma.
     ///
@@ -76,7 +74,7 @@ enum Hexadecimal {
         var bytes: [UInt8] = []
         var high: UInt8?
         for character in text {
-            guard let digit = value(of: character) else { return nil }
+            guard let digit = character.hexadecimalValue else { return nil }
             if let first = high {
                 bytes.append(first << 4 | digit)
                 high = nil
@@ -85,14 +83,5 @@ enum Hexadecimal {
             }
         }
         return bytes
-    }
-
-    private static func value(of character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,19 +1,6 @@
 internal import OpenIDConnect
 internal import Primitives
 
-enum HostText {
-    /// Whether a byte can stand in a host name or a numeric address with its zone.
-    static func isAddressByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"),
-            UInt8(ascii: "%"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-}
-
 /// Redirect URIs of apps.
 enum RedirectURIText {
     /// Schemes with which a browser runs or opens something instead of returning to an app.
@@ -41,14 +28,7 @@ enum RedirectURIText {
     /// RFC 3986 section 3.1, in lower case.
     private static func isScheme(_ text: String) -> Bool {
         guard let first = text.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else { return false }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
-                UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
+        return text.consists(of: .lowerCaseAndDigits + "+-.")
     }
 }
 

@@ -97,15 +97,7 @@ extension ValueType where Value == [String: EndpointURL] {
         group("a group of name: {url: …}") {
             "\($0)=\($1.text)"
         } key: { (name) throws(ValueRefusal) in
-            let isName = name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
-            guard isName, (1...32).contains(name.utf8.count) else {
+            guard (1...32).contains(name.utf8.count), name.consists(of: .lowerCaseAndDigits + "-_") else {
                 throw ValueRefusal(
                     "is not the name of a resource", "use 1 to 32 lower-case letters, digits, hyphens and underscores")
             }

@@ -95,7 +95,8 @@ extension ValueType where Value == String {
             "give one such as 127.0.0.1, 0.0.0.0, :: or a host name"
         ) { text in
             let host = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
-            return (1...253).contains(host.utf8.count) && host.utf8.allSatisfy(HostText.isAddressByte) ? host : nil
+            // A host name, or a numeric address with its zone.
+            return (1...253).contains(host.utf8.count) && host.consists(of: .alphanumerics + ".:-%_") ? host : nil
         }
     }
 

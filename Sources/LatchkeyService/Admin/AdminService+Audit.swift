@@ -29,7 +29,7 @@ extension AdminService {
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
         let events = try await stored(await store.auditEvents(query))
-        return events.reversed().map { $0.line(format) }
+        return events.reversed().map { format == .json ? $0.jsonLine : $0.textLine }
     }
 
     /// Parses a time, a day or an age.
@@ -47,14 +47,7 @@ extension AdminService {
 }
 
 extension RecordedAuditEvent {
-    func line(_ format: AdminService.LineFormat) -> String {
-        switch format {
-        case .text: textLine
-        case .json: jsonLine
-        }
-    }
-
-    private var textLine: String {
+    fileprivate var textLine: String {
         var words = [UTCTime.text(event.time), "#\(serial)", event.kind.name]
         if let user = event.user { words.append("user=\(user.number)") }
         words.append("by=\(event.actor.name)")
@@ -63,7 +56,7 @@ extension RecordedAuditEvent {
         return words.joined(separator: " ")
     }
 
-    private var jsonLine: String {
+    fileprivate var jsonLine: String {
         var json = JSONObjectWriter()
         json.add("serial", serial)
         json.add("time", UTCTime.text(event.time))

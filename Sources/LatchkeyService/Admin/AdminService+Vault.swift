@@ -65,7 +65,7 @@ extension AdminService {
             let records = try await stored(await store.providerTokens(notUnder: current, after: after, limit: step))
             guard let end = records.last?.serial else { return (done, unreadable) }
             let rows = records.compactMap { record in
-                (try? vault.resealed(record)).map { ResealedTokens(record: record, sealed: $0) }
+                (try? vault.resealed(record)).map { (record: record, sealed: $0) }
             }
             unreadable += records.count - rows.count
             done += try await stored(await store.resealProviderTokens(rows))

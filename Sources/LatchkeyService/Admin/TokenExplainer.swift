@@ -9,7 +9,7 @@ import SignIn
 package struct TokenExplainer: Sendable {
     /// The parameters of the sign-in, as written on the command line.
     package struct Question: Sendable {
-        package enum Kind: Sendable { case idToken, logoutToken }
+        package enum Kind: String, Sendable, CaseIterable { case idToken = "id", logoutToken = "logout" }
 
         /// Nil to detect it.
         package var kind: Kind?

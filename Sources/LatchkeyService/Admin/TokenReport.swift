@@ -41,7 +41,7 @@ package struct TokenReport: Sendable {
     package var text: String {
         var lines = [heading, ""]
         for row in rows {
-            lines.append("\(row.verdict.label)  \(padded(row.name))  \(row.found)")
+            lines.append("\(row.verdict.label)  \(row.name.padded(18))\(row.found)")
             if row.verdict == .failed { lines.append("\(String(repeating: " ", count: 24))\(row.demand)") }
         }
         return (lines + ["", conclusion, ""]).joined(separator: "\n")
@@ -66,10 +66,6 @@ package struct TokenReport: Sendable {
         case .refused: "Refused: \(names(.failed))."
         case .undecided: "Undecided: nothing failed, but these could not be checked: \(names(.notPossible))."
         }
-    }
-
-    private func padded(_ name: String) -> String {
-        name + String(repeating: " ", count: max(0, 16 - name.utf8.count))
     }
 }
 

@@ -39,8 +39,7 @@ extension Doctor {
                 findings.append(Self.finding(error, question.subject, recorder.exchanges.last))
             }
         }
-        return findings + ClockExamination(configuration).findings(recorder.exchanges)
-            + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
+        return findings + examineHosts(recorder.exchanges)
     }
 
     /// Every client with the first network, and every network with the first client: this finds each fault without all
@@ -75,8 +74,7 @@ extension Doctor {
                 findings.append(Self.finding(error, known.id, recorder.exchanges.last))
             }
         }
-        return findings + ClockExamination(configuration).findings(recorder.exchanges)
-            + CertificateExamination(now: clock.now()).findings(recorder.exchanges)
+        return findings + examineHosts(recorder.exchanges)
     }
 
     private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {

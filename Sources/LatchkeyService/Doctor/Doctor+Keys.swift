@@ -1,5 +1,4 @@
 import OpenIDConnect
-import Primitives
 
 // A carrier's signing keys: whether sign-ins can use them, and why not.
 extension Doctor {

@@ -15,18 +15,14 @@ extension Doctor {
 
     private func finding(_ validity: ClosedRange<Timestamp>, _ path: String) -> Finding {
         let now = clock.now()
-        let end = UTCTime.text(validity.upperBound)
         let fix = "renew it; a running server loads new files by itself"
         guard now >= validity.lowerBound else {
             let start = UTCTime.text(validity.lowerBound)
             return .problem(.certificates, path, "is not valid before \(start)", fix: "check this machine's clock")
         }
         guard now <= validity.upperBound else {
-            return .problem(.certificates, path, "expired on \(end)", fix: fix)
+            return .problem(.certificates, path, "expired on \(UTCTime.text(validity.upperBound))", fix: fix)
         }
-        let days = (validity.upperBound.secondsSinceEpoch - now.secondsSinceEpoch) / 86_400
-        let message = "is valid until \(end), \(days) more days"
-        if days < 3 { return .problem(.certificates, path, message, fix: fix) }
-        return days < 14 ? .warning(.certificates, path, message, fix: fix) : .ok(.certificates, path, message)
+        return expiry(validity.upperBound, path, fix: fix)
     }
 }

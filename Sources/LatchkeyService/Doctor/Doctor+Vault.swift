@@ -1,7 +1,5 @@
 import LatchkeyConfiguration
 import SignIn
-import Storage
-import StorageModel
 
 extension Doctor {
     /// Whether the stored tokens can be decrypted; nothing if there are none.

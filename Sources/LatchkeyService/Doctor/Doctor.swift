@@ -123,7 +123,7 @@ package struct Doctor: Sendable {
     private func examineRedirectURIs() -> [Finding] {
         configuration.allClients.flatMap { client -> [Finding] in
             let doubtful = client.redirectURIs.compactMap { uri -> Finding? in
-                RedirectURIDoubt(uri).map {
+                doubt(about: uri).map {
                     .warning(.redirectURIs, client.id.text, "\(uri) \($0.reason)", fix: $0.remedy)
                 }
             }
@@ -139,9 +139,7 @@ package struct Doctor: Sendable {
             examination = try DatabaseExamination(configuration.databaseLocation)
         } catch {
             let isFile = configuration.database.url.path != nil
-            return [
-                .problem(.database, subject, error.reason, fix: isFile ? error.code.remedy : error.code.serverRemedy)
-            ]
+            return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]
         }
         return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
             + examineVault(examination.tokenKeys)
@@ -149,41 +147,35 @@ package struct Doctor: Sendable {
 }
 
 /// A doubt about a valid redirect URI.
-private struct RedirectURIDoubt {
-    let reason: String
-    let remedy: String
-
-    init?(_ uri: String) {
-        let scheme = uri.prefix { $0 != ":" }.lowercased()
-        switch scheme {
-        case "https": return nil
-        case "http":
-            reason = "is plain HTTP on this machine"
-            remedy = "register an https URI or one with the app's own scheme, unless this is for development"
-        default:
-            guard !scheme.contains(".") else { return nil }
-            // RFC 8252 section 7.1.
-            reason = "has a scheme that any other app can register too"
-            remedy = "use a reversed domain name of yours, such as com.example.app:/callback, or an https URL"
-        }
+private func doubt(about uri: String) -> (reason: String, remedy: String)? {
+    let scheme = uri.prefix { $0 != ":" }.lowercased()
+    switch scheme {
+    case "https": return nil
+    case "http":
+        return (
+            "is plain HTTP on this machine",
+            "register an https URI or one with the app's own scheme, unless this is for development"
+        )
+    default:
+        guard !scheme.contains(".") else { return nil }
+        // RFC 8252 section 7.1.
+        return (
+            "has a scheme that any other app can register too",
+            "use a reversed domain name of yours, such as com.example.app:/callback, or an https URL"
+        )
     }
 }
 
 extension StorageError.Code {
-    fileprivate var remedy: String {
+    fileprivate func remedy(isFile: Bool) -> String {
         switch self {
-        case .unavailable: "check the path in database.url and that the user of this process can write there"
-        case .full: "free disk space"
-        case .corrupt: "name another file in database.url, run the version that wrote it, or restore a backup"
-        case .conflict, .overloaded, .closed: "try again"
-        }
-    }
-
-    fileprivate var serverRemedy: String {
-        switch self {
+        case .unavailable where isFile:
+            "check the path in database.url and that the user of this process can write there"
         case .unavailable: "check that the database server runs, and the host, user and password in database.url"
-        case .full: "free disk space on the database server"
-        case .corrupt: "name another database in database.url, run the version that wrote it, or restore a backup"
+        case .full: isFile ? "free disk space" : "free disk space on the database server"
+        case .corrupt:
+            "name another \(isFile ? "file" : "database") in database.url, run the version that wrote it, or restore a "
+                + "backup"
         case .conflict, .overloaded, .closed: "try again"
         }
     }
@@ -191,13 +183,9 @@ extension StorageError.Code {
 
 extension DatabaseExamination {
     fileprivate func finding(_ subject: String) -> DoctorReport.Finding {
-        switch schema {
-        case .missing: .ok(.database, subject, "does not exist yet; the first start creates it")
-        case .present(let steps, let all) where steps == all:
-            .ok(.database, subject, "opens, and its tables are up to date (\(steps) of \(all) migrations)")
-        case .present(let steps, let all):
-            .ok(.database, subject, "opens; the next start migrates its tables (\(steps) of \(all) migrations)")
-        }
+        guard let steps else { return .ok(.database, subject, "does not exist yet; the first start creates it") }
+        let tables = steps == Self.allSteps ? ", and its tables are up to date" : "; the next start migrates its tables"
+        return .ok(.database, subject, "opens\(tables) (\(steps) of \(Self.allSteps) migrations)")
     }
 
     fileprivate init(_ location: DatabaseLocation) throws(StorageError) {

@@ -79,19 +79,16 @@ package struct DoctorReport: Sendable {
 
     /// For programs: one object on one line.
     package var json: String {
-        let members = findings.map { finding in
-            var json = JSONObjectWriter()
+        var json = JSONObjectWriter()
+        json.add("problems", count(.problem))
+        json.add("warnings", count(.warning))
+        json.add("findings", objects: findings) { finding, json in
             json.add("severity", finding.severity.rawValue)
             json.add("area", finding.area.rawValue)
             json.add("subject", finding.subject)
             json.add("message", finding.message)
             json.add("fix", orNull: finding.remedy)
-            return String(decoding: json.finish(), as: UTF8.self)
         }
-        var json = JSONObjectWriter()
-        json.add("problems", count(.problem))
-        json.add("warnings", count(.warning))
-        json.add("findings", json: "[" + members.joined(separator: ",") + "]")
         return String(decoding: json.finish(), as: UTF8.self) + "\n"
     }
 
@@ -101,7 +98,8 @@ package struct DoctorReport: Sendable {
 }
 
 extension String {
-    fileprivate func padded(_ width: Int) -> String {
+    /// With spaces up to a width, at least one.
+    func padded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - utf8.count))
     }
 }

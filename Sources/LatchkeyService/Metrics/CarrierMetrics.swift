@@ -4,8 +4,6 @@ import Primitives
 
 /// Counts requests to carriers and providers, and reports their status.
 final class CarrierMetrics: Sendable {
-    typealias Source = Status.Source
-
     /// Of one issuer.
     private struct Row: Sendable {
         let durations: Histogram
@@ -73,7 +71,7 @@ final class CarrierMetrics: Sendable {
         case .answered(400...499): 1
         case .answered(500...599): 2
         case .answered: 3
-        case .failed(let code): 4 + (OutboundError.Code.allCases.firstIndex(of: code) ?? 0)
+        case .failed(let code): 4 + code.place
         }
     }
 
@@ -183,6 +181,4 @@ extension OutboundRequest.Destination.Step {
         case .resource: "resource"
         }
     }
-
-    fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -3,7 +3,6 @@ import Observability
 
 /// Measures the lag of the event loops once a second.
 struct LoopProbe: Sendable {
-    private static let pause = Duration.seconds(1)
     /// From a tenth of a millisecond.
     private static let bounds: [UInt64] = [100_000, 250_000] + Histogram.latencies.dropLast(2)
 
@@ -13,15 +12,8 @@ struct LoopProbe: Sendable {
 
     /// Runs until the task is cancelled.
     func run(_ server: Server) async {
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: LoopProbe.pause)
-            } catch {
-                return
-            }
-            for delay in await server.loopDelays() {
-                lag.observe(UInt64(max(0, delay / .nanoseconds(1))))
-            }
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            for delay in await server.loopDelays() { lag.observe(UInt64(max(0, delay / .nanoseconds(1)))) }
         }
     }
 }

@@ -40,22 +40,9 @@ final class RequestMetrics: Sendable {
     func count(_ request: CompletedRequest) {
         let isNowhere = request.status == 404 || request.status == 405
         let route = request.route ?? (isNowhere ? files + 1 : files)
-        let method = Self.place(of: request.method)
+        let method = Self.methods.firstIndex(of: request.method.rawValue) ?? Self.methods.count - 1
         let isKnown = placeOfStatus.indices.contains(request.status)
         total.add(at: route, method, isKnown ? Int(placeOfStatus[request.status]) : Self.statuses.count)
         durations.observe(request.nanoseconds, at: route, method)
-    }
-
-    private static func place(of method: HTTPRequest.Method) -> Int {
-        switch method {
-        case .get: 0
-        case .head: 1
-        case .post: 2
-        case .put: 3
-        case .patch: 4
-        case .delete: 5
-        case .options: 6
-        default: 7
-        }
     }
 }

@@ -2,12 +2,8 @@ import Dispatch
 import HTTPServer
 import LatchkeyAPI
 import Observability
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
-import SignIn
-import Storage
-import StorageModel
 
 /// The metrics of a service at `GET /metrics`.
 final class ServiceMetrics: Sendable {

@@ -55,11 +55,11 @@ final class SignInMetrics: Sendable {
     }
 
     func count(_ report: SignInReport) {
-        let kind = Self.place(of: report.kind)
+        let kind = report.kind.place
         total[Source(provider: report.provider ?? "", network: report.network?.text ?? "")]
             .add(at: kind, Self.places[report.outcome] ?? 0)
         durations.observe(report.nanoseconds, at: kind)
-        for (step, nanoseconds) in report.steps { steps.observe(nanoseconds, at: Self.place(of: step)) }
+        for (step, nanoseconds) in report.steps { steps.observe(nanoseconds, at: step.place) }
         if let check = report.check { failedChecks.add(at: Self.placesOfChecks[check] ?? 0) }
     }
 
@@ -78,12 +78,9 @@ final class SignInMetrics: Sendable {
         uniqueKeysWithValues: SignInReport.Outcome.allCases.enumerated().map { ($1, $0) })
     private static let placesOfChecks = Dictionary(
         uniqueKeysWithValues: IDTokenCheck.allCases.enumerated().map { ($1, $0) })
+}
 
-    private static func place(of kind: SignInReport.Kind) -> Int {
-        SignInReport.Kind.allCases.firstIndex(of: kind) ?? 0
-    }
-
-    private static func place(of step: SignInReport.Step) -> Int {
-        SignInReport.Step.allCases.firstIndex(of: step) ?? 0
-    }
+extension CaseIterable where Self: Equatable, AllCases.Index == Int {
+    /// The place in the order of the cases, which is that of a metric's label values.
+    var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -20,9 +20,7 @@ final class StoreMetrics: Sendable {
         { [self] call in
             let kind = call.kind == .read ? 0 : 1
             durations.observe(call.nanoseconds, at: kind)
-            if let failure = call.failure {
-                failures.add(at: kind, StorageError.Code.allCases.firstIndex(of: failure) ?? 0)
-            }
+            if let failure = call.failure { failures.add(at: kind, failure.place) }
         }
     }
 

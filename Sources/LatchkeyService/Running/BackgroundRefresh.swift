@@ -3,19 +3,12 @@ import OpenIDConnect
 
 /// Renews the metadata and keys of carriers and providers before they expire, so that sign-ins need not wait.
 struct BackgroundRefresh: Sendable {
-    private static let pause = Duration.seconds(5)
-
     let relyingParties: [RelyingParty]
     let logger: Logger
 
     /// Runs until the task is cancelled.
     func run() async {
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: BackgroundRefresh.pause)
-            } catch {
-                return
-            }
+        while (try? await Task.sleep(for: .seconds(5))) != nil {
             let result = await refreshDue()
             if result.failed > 0, !Task.isCancelled {
                 logger.warning(

@@ -9,8 +9,6 @@ import Synchronization
 ///
 /// A certificate that is invalid or expired is refused and logged; the current one stays in use.
 final class CertificateRenewal: Sendable {
-    private static let pause = Duration.seconds(5)
-
     /// Changes when a file does.
     private struct Stamp: Hashable {
         let device: UInt64
@@ -51,14 +49,7 @@ final class CertificateRenewal: Sendable {
 
     /// Checks the files every few seconds until the task is cancelled.
     func run() async {
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: CertificateRenewal.pause)
-            } catch {
-                return
-            }
-            look()
-        }
+        while (try? await Task.sleep(for: .seconds(5))) != nil { look() }
     }
 
     /// Loads changed files once they are the same in two consecutive checks: certificate and key are two files, which

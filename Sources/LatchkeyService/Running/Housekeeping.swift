@@ -1,7 +1,6 @@
 import Logging
 import Primitives
 import SignIn
-import Storage
 import StorageModel
 
 /// Maintains the signing keys and removes expired records, once a minute and in small steps.

@@ -13,16 +13,13 @@ extension CarrierMetrics {
         /// The total duration of the answered requests.
         var nanoseconds: UInt64 = 0
 
-        /// Nil without an answered request.
-        private var meanMilliseconds: Double? {
-            answered == 0 ? nil : (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
-        }
-
         var answers: ServiceStatus.Responses {
             var answers = ServiceStatus.Responses()
             answers.answered = answered
             answers.failed = failed
-            answers.meanMilliseconds = meanMilliseconds
+            if answered > 0 {
+                answers.meanMilliseconds = (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
+            }
             return answers
         }
 
@@ -39,14 +36,14 @@ extension CarrierMetrics {
         }
     }
 
+    /// A provider's issuer; the empty issuer is the carriers' discovery service.
+    struct Source: Hashable, Sendable {
+        let provider: String
+        let issuer: String
+    }
+
     /// The status of an issuer.
     struct Status: Sendable {
-        /// A provider's issuer; the empty issuer is the carriers' discovery service.
-        struct Source: Hashable, Sendable {
-            let provider: String
-            let issuer: String
-        }
-
         let source: Source
         /// Since the start of the process.
         let figures: Figures

@@ -12,9 +12,9 @@ final class StatusBoard: Sendable {
         let number: Int64
         /// The counters at its start.
         let signInsBefore: ServiceStatus.Outcomes
-        let carriersBefore: [CarrierMetrics.Status.Source: CarrierMetrics.Figures]
+        let carriersBefore: [CarrierMetrics.Source: CarrierMetrics.Figures]
         var signIns = ServiceStatus.Outcomes()
-        var carriers: [CarrierMetrics.Status.Source: CarrierMetrics.Figures] = [:]
+        var carriers: [CarrierMetrics.Source: CarrierMetrics.Figures] = [:]
 
         var beginning: Timestamp { Timestamp(secondsSinceEpoch: number * 60) }
     }
@@ -52,14 +52,7 @@ final class StatusBoard: Sendable {
 
     /// Samples every few seconds until the task is cancelled.
     func run() async {
-        while !Task.isCancelled {
-            sample()
-            do {
-                try await Task.sleep(for: .seconds(5))
-            } catch {
-                return
-            }
-        }
+        repeat { sample() } while (try? await Task.sleep(for: .seconds(5))) != nil
     }
 
     /// Reads the counters into the current minute.
@@ -89,16 +82,13 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// Newest first.
-    private var failures: [ServiceStatus.Failure] { state.withLock { $0.failures }.reversed() }
-
     /// The status, without the load.
     func status(of carriers: [CarrierMetrics.Status]) -> ServiceStatus {
         sample()
-        let minutes = state.withLock { $0.minutes }
+        let (minutes, failures) = state.withLock { ($0.minutes, $0.failures) }
         var status = ServiceStatus(version: LatchkeyVersion.text, startedAt: startedAt, now: clock.now())
         status.minutes = minutes.map { (beginning: $0.beginning, outcomes: $0.signIns) }
-        status.failures = failures
+        status.failures = failures.reversed()
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
             carrier.openBreakers = status.leftAlone

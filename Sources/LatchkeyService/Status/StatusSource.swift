@@ -4,7 +4,6 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
-import StorageModel
 import Synchronization
 
 /// Assembles the status page. The server and the API are created after it, because they hold it.

@@ -70,9 +70,6 @@ package final class SQLStore: Sendable {
     }
 }
 
-/// A store in an SQLite file.
-package typealias SQLiteStore = SQLStore
-
 extension SQLStore: Store {
     /// Reads through a reading connection, then again with the write lock held. Writes nothing, so that a check costs
     /// no flush.
@@ -86,7 +83,7 @@ extension SQLStore: Store {
 
     package func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
         var removed = 0
-        for kind in Expired.allCases {
+        for kind in Expired.all {
             removed += try await inSteps(limit: limit) { step, db in try kind.remove(at: now, limit: step, in: db) }
         }
         return removed

@@ -3,13 +3,11 @@ package import StorageModel
 /// The load of a store.
 package struct StoreStatistics: Sendable, Hashable {
     /// Calls that wait for a reading connection.
-    package var readsWaiting = 0
+    package let readsWaiting: Int
     /// Calls that wait to write.
-    package var writesWaiting = 0
+    package let writesWaiting: Int
     /// Commits, each of one or several writes.
-    package var commits = 0
-
-    package init() {}
+    package let commits: Int
 }
 
 /// A completed call of a store.
@@ -44,10 +42,7 @@ struct StoreHooks: Sendable {
 
 extension SQLStore {
     package var statistics: StoreStatistics {
-        var statistics = StoreStatistics()
-        statistics.readsWaiting = reads.waitingCount
-        statistics.writesWaiting = writes.waitingCount
-        statistics.commits = writes.batchCount
-        return statistics
+        StoreStatistics(
+            readsWaiting: reads.waitingCount, writesWaiting: writes.waitingCount, commits: writes.batchCount)
     }
 }

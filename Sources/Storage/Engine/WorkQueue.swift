@@ -16,12 +16,6 @@ package final class WorkQueue: Sendable {
         var batches = 0
     }
 
-    private enum Admission {
-        case waits
-        case wakes(any ConnectionExecutor)
-        case refused(StorageError)
-    }
-
     private let kind: StoreCall.Kind
     private let hooks: StoreHooks
     private let executorCount: Int
@@ -76,18 +70,18 @@ package final class WorkQueue: Sendable {
     }
 
     private func admit(_ work: any DatabaseWork) {
-        let admission = state.withLock { state -> Admission in
-            if state.isClosed { return .refused(StorageError(.closed, reason: "the store has been closed")) }
+        let woken = state.withLock { state -> Result<(any ConnectionExecutor)?, StorageError> in
+            if state.isClosed { return .failure(StorageError(.closed, reason: "the store has been closed")) }
             guard state.waiting.count < maximumWaiting else {
-                return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
+                return .failure(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
             }
             state.waiting.append(work)
-            return state.idle.popLast().map { .wakes($0) } ?? .waits
+            return .success(state.idle.popLast())
         }
-        switch admission {
-        case .waits: break
-        case .wakes(let executor): executor.enqueue { run in self.serve(executor, run) }
-        case .refused(let error): work.fail(error)
+        switch woken {
+        case .success(nil): break
+        case .success(let executor?): executor.enqueue { run in self.serve(executor, run) }
+        case .failure(let error): work.fail(error)
         }
     }
 

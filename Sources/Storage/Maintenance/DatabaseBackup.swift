@@ -30,9 +30,7 @@ package struct DatabaseBackup: Sendable, Hashable {
             return backup
         } catch {
             WholeFile.discard(temporary)
-            let error = StorageError(error)
-            throw StorageError(
-                error.code, reason: "the database \(configuration.path) was not backed up: \(error.reason)")
+            throw StorageError(error, "the database \(configuration.path) was not backed up")
         }
     }
 

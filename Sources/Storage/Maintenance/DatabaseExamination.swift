@@ -3,14 +3,11 @@ package import StorageModel
 
 /// The state of a database, read without changing it.
 package struct DatabaseExamination: Sendable, Hashable {
-    package enum Schema: Sendable, Hashable {
-        /// There is no database yet; the first start makes one.
-        case missing
-        /// How many of this version's migrations it has; the next start runs the rest.
-        case present(steps: Int, of: Int)
-    }
-
-    package let schema: Schema
+    /// How many of this version's migrations it has; the next start runs the rest. Nil without a database, which the
+    /// first start makes.
+    package let steps: Int?
+    /// How many migrations this version has.
+    package static let allSteps = Schema.migrations.count
     /// The free bytes on its disk; nil for PostgreSQL.
     package let freeBytes: UInt64?
     /// How many rows of provider tokens are encrypted with each key.
@@ -20,38 +17,34 @@ package struct DatabaseExamination: Sendable, Hashable {
     /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         freeBytes = nil
-        (schema, tokenKeys) = try PostgresSchema.withConnection(configuration) {
-            connection throws -> (Schema, [String: Int]) in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return (.missing, [:]) }
-            let keys =
-                try PostgresSchema.holdsTable("provider_tokens", connection)
-                ? ProviderTokensTable.counts(in: .postgres(connection)) : [:]
-            return (Schema.present(steps: steps, of: Storage.Schema.migrations.count), keys)
+        (steps, tokenKeys) = try PostgresSchema.withConnection(configuration) { connection in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:]) }
+            let holdsTokens = try PostgresSchema.holdsTable("provider_tokens", connection)
+            return (steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:])
         }
     }
 
     /// Reads the configured SQLite database, which a server may be using. Blocks.
-    /// - Throws: ``StorageError`` as the opening of a ``SQLiteStore`` would.
+    /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
     package init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let size = try file.size()
         freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            schema = .missing
-            tokenKeys = [:]
+            (steps, tokenKeys) = (nil, [:])
             return
         }
         do {
-            (schema, tokenKeys) = try SQLiteConnections.read(file.path, configuration) { db in
-                try Storage.Schema.validate(db)
-                let migrator = Storage.Schema.migrator
-                let steps = try migrator.appliedMigrations(db).count
-                let keys = try db.tableExists("provider_tokens") ? ProviderTokensTable.counts(in: .sqlite(db)) : [:]
-                return (Schema.present(steps: steps, of: migrator.migrations.count), keys)
+            (steps, tokenKeys) = try SQLiteConnections.read(file.path, configuration) { db in
+                try Schema.validate(db)
+                let holdsTokens = try db.tableExists("provider_tokens")
+                return (
+                    try Schema.migrator.appliedMigrations(db).count,
+                    try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(db)) : [:]
+                )
             }
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "the database \(file.path) cannot be used: \(error.reason)")
+            throw StorageError(error, "the database \(file.path) cannot be used")
         }
     }
 }

@@ -32,8 +32,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             let former = try install(copy, temporary, as: database, configuration, mark)
             return DatabaseRestore(steps: steps, allSteps: Schema.migrator.migrations.count, former: former)
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "the backup \(path) was not restored: \(error.reason)")
+            throw StorageError(error, "the backup \(path) was not restored")
         }
     }
 

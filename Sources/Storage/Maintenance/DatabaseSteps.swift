@@ -23,15 +23,14 @@ package struct DatabaseSteps: Sendable, Hashable {
             }
             (done, pending) = (applied, Schema.migrator.migrations.filter { !applied.contains($0) })
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "the database \(file.path) cannot be used: \(error.reason)")
+            throw StorageError(error, "the database \(file.path) cannot be used")
         }
     }
 
     /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
     package init(of configuration: PostgresConfiguration) throws(StorageError) {
-        let pending = try PostgresSchema.withConnection(configuration) { try PostgresSchema.pending($0) }
+        let pending = try PostgresSchema.withConnection(configuration) { try PostgresSchema.missing($0).map(\.name) }
         self.pending = pending
         done = Schema.migrations.map(\.name).filter { !pending.contains($0) }
     }

@@ -58,8 +58,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
                     \(error.reason)
                     """)
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "nothing was copied: \(error.reason)")
+            throw StorageError(error, "nothing was copied")
         }
     }
 
@@ -81,7 +80,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
         do throws(StorageError) {
             return try place.steps()
         } catch {
-            throw StorageError(error.code, reason: "\(name): \(error.reason)")
+            throw StorageError(error, name)
         }
     }
 
@@ -91,7 +90,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
     }
 
     private static func refuseRows(of shapes: [TableShape], in db: SQLSession) throws {
-        let taken = try shapes.filter { try !$0.isEmpty(in: db) }.map(\.name)
+        let taken = try shapes.map(\.name).filter { try db.exists("SELECT 1 FROM \($0) LIMIT 1") }
         guard taken.isEmpty else {
             throw StorageError(
                 .conflict,
@@ -105,7 +104,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
     private static func copy(
         _ shape: TableShape, _ from: SQLSession, _ to: SQLSession, _ step: (Progress) throws -> Void
     ) throws -> Table {
-        let total = try shape.rowCount(in: from)
+        let total = try from.number("SELECT count(*) FROM \(shape.name)")
         func report(_ digest: TransferDigest, isChecking: Bool) throws {
             try step(Progress(table: shape.name, rows: digest.rows, total: total, isChecking: isChecking))
         }
@@ -130,8 +129,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
         } catch let error as StorageError where error.code == .closed {
             throw error
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "the table \(shape.name): \(error.reason)")
+            throw StorageError(error, "the table \(shape.name)")
         }
     }
 }

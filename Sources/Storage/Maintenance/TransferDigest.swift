@@ -1,5 +1,4 @@
 import Crypto
-import StorageModel
 
 /// Tells whether two tables have the same rows, in any order.
 ///

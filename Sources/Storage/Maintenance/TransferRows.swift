@@ -23,14 +23,6 @@ extension TableShape {
         }
     }
 
-    func rowCount(in db: SQLSession) throws -> Int64 {
-        try db.number("SELECT count(*) FROM \(name)")
-    }
-
-    func isEmpty(in db: SQLSession) throws -> Bool {
-        try !db.exists("SELECT 1 FROM \(name) LIMIT 1")
-    }
-
     private func readOneAfterTheOther(in db: SQLSession, _ body: (TransferRows) throws -> Void) throws {
         let query = try CachedStatement(db, "SELECT \(columnNames) FROM \(name)")
         var rows: TransferRows = []
@@ -90,16 +82,15 @@ extension TableShape {
 
     /// Stores rows unchanged, with their numbers.
     func insert(_ rows: TransferRows, in db: SQLSession) throws {
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
         switch db {
         case .sqlite:
-            let marks = columns.map { _ in "?" }.joined(separator: ", ")
             for row in rows {
                 var statement = try CachedStatement(db, "INSERT INTO \(name) (\(columnNames)) VALUES (\(marks))")
                 for (value, column) in zip(row, columns) { value.bind(to: &statement, as: column.kind) }
                 try statement.run()
             }
         case .postgres(let connection):
-            let marks = columns.map { _ in "?" }.joined(separator: ", ")
             var arrays = PostgresParameters()
             for index in columns.indices { arrays.add(array: rows.map { $0[index] }, of: columns[index].kind) }
             _ = try connection.run("INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(marks))", arrays)
@@ -140,7 +131,6 @@ extension TableShape {
             try connection.script("ALTER TABLE \(name) ALTER COLUMN \(numbered) RESTART WITH \(last + 1)")
         }
     }
-
 }
 
 extension TransferValue {

@@ -1,5 +1,4 @@
 package import Primitives
-import StorageModel
 
 /// Which PostgreSQL database to use, and how.
 package struct PostgresConfiguration: Sendable {

@@ -1,7 +1,6 @@
 import CLatchkeyPostgres
 import Glibc
 import Primitives
-import StorageModel
 
 /// A connection to a PostgreSQL server, opened when needed and reopened after a loss.
 ///
@@ -70,7 +69,7 @@ package final class PostgresConnection {
             ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", milliseconds),
             ("dbname", configuration.url.exposed),
         ]
-        guard let opened = CStrings.with(settings, { PQconnectStartParams($0, $1, 1) }) else {
+        guard let opened = withCStrings(settings, { PQconnectStartParams($0, $1, 1) }) else {
             throw unreachable("there is no memory for a connection")
         }
         handle = opened
@@ -252,24 +251,18 @@ extension Duration {
     }
 }
 
-/// Arrays in C's form, for the duration of a call.
-private enum CStrings {
-    /// Two arrays of NUL-terminated texts that end with a null pointer.
-    static func with<Value>(
-        _ pairs: [(String, String)],
-        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Value
-    ) -> Value {
-        let keys = pairs.map { strdup($0.0) }
-        let values = pairs.map { strdup($0.1) }
-        defer {
-            for pointer in keys { free(pointer) }
-            for pointer in values { free(pointer) }
-        }
-        let end: UnsafePointer<CChar>? = nil
-        return (keys.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { keys in
-            (values.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { values in
-                body(keys.baseAddress, values.baseAddress)
-            }
+/// Gives a call two arrays of NUL-terminated texts that end with a null pointer.
+private func withCStrings<Value>(
+    _ pairs: [(String, String)],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+) -> Value {
+    let keys = pairs.map { strdup($0.0) }
+    let values = pairs.map { strdup($0.1) }
+    defer { for pointer in keys + values { free(pointer) } }
+    let end: UnsafePointer<CChar>? = nil
+    return (keys.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { keys in
+        (values.map { UnsafePointer($0) } + [end]).withUnsafeBufferPointer { values in
+            body(keys.baseAddress, values.baseAddress)
         }
     }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import StorageModel
 
 /// A connection of a pool and the queue that all its work runs on; a busy queue has its own thread.
 ///

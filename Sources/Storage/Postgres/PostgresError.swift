@@ -16,14 +16,8 @@ struct PostgresError: Error {
     /// Whether the connection broke. Its work may be retried on another connection, unless that was a commit.
     var isLoss: Bool { endsConnection && !isSilence }
 
-    /// Whether another transaction caused the failure: a retry may succeed.
-    var isCollision: Bool {
-        switch state {
-        // serialization_failure, deadlock_detected
-        case "40001", "40P01": true
-        default: false
-        }
-    }
+    /// Whether another transaction caused the failure (serialization_failure, deadlock_detected): a retry may succeed.
+    var isCollision: Bool { state == "40001" || state == "40P01" }
 
     /// Whether a row exists already or no more, perhaps because of another transaction.
     var isConstraint: Bool { state?.hasPrefix("23") ?? false }
@@ -38,24 +32,15 @@ extension StorageError {
 
 extension StorageError.Code {
     fileprivate init(postgres state: String?) {
-        guard let state else {
-            self = .unavailable
-            return
-        }
-        switch state {
+        let state = state ?? ""
+        switch (state, state.prefix(2)) {
         // disk_full, io_error
-        case "53100", "58030": self = .full
+        case ("53100", _), ("58030", _): self = .full
         // insufficient_privilege: the tables' content is intact.
-        case "42501": self = .unavailable
-        default: self.init(class: state.prefix(2))
-        }
-    }
-
-    private init(class name: Substring) {
-        switch name {
-        case "23": self = .conflict
+        case ("42501", _): self = .unavailable
+        case (_, "23"): self = .conflict
         // Unsuitable data, statements that do not match the tables, a missing schema, and damage.
-        case "22", "42", "3F", "XX": self = .corrupt
+        case (_, "22"), (_, "42"), (_, "3F"), (_, "XX"): self = .corrupt
         default: self = .unavailable
         }
     }

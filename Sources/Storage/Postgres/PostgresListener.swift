@@ -1,6 +1,5 @@
 import Dispatch
 import Glibc
-import Primitives
 import StorageModel
 import Synchronization
 

@@ -1,5 +1,3 @@
-import StorageModel
-
 /// The values of a statement in PostgreSQL's binary format: nothing has to be escaped, and no text ends at a NUL.
 ///
 /// All values share one piece of memory, because libpq takes pointers into it.

@@ -1,5 +1,3 @@
-import StorageModel
-
 /// Shows whether servers use a database: each holds a shared advisory lock for as long as it is connected.
 enum PostgresPresence {
     /// The letters "Latc" and the schema, so that other schemas of the database do not count.

@@ -1,5 +1,4 @@
 import CLatchkeyPostgres
-import StorageModel
 
 /// A statement's result: all its rows.
 final class PostgresResult {

@@ -1,5 +1,3 @@
-import StorageModel
-
 /// One run of a statement on PostgreSQL: values first, then rows.
 final class PostgresRun {
     let sql: String

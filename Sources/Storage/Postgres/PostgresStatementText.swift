@@ -1,5 +1,3 @@
-import StorageModel
-
 /// A statement in PostgreSQL's form: `$1` for the first value, where SQLite has `?` or `?1`.
 enum PostgresStatementText {
     /// - Parameter sql: Has question marks for values only.

@@ -1,5 +1,3 @@
-import StorageModel
-
 /// Texts in a form that PostgreSQL can store: it refuses NUL.
 ///
 /// NUL is stored as U+E000 and `0`. U+E000 itself (a private-use character) is stored as U+E000 and `1`, so that no two

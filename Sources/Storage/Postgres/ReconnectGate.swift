@@ -1,4 +1,3 @@
-import StorageModel
 import Synchronization
 
 /// Limits the attempts of a pool to reach a server that is down: after a failure there is a pause, which doubles with

@@ -15,20 +15,15 @@ struct SQLiteConnections {
         let file = try DatabaseFile(configuration.path)
         let hasContent = try file.prepare()
         do {
-            if hasContent { try Self.validate(file.path, configuration) }
+            // Through a read-only connection, so that a refused database is not changed.
+            if hasContent { try Self.read(file.path, configuration, Schema.validate) }
             writer = try Self.openWriter(file.path, configuration)
             readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
                 try DatabaseQueue(path: file.path, configuration: Self.settings(configuration, readonly: true))
             }
         } catch {
-            let error = StorageError(error)
-            throw StorageError(error.code, reason: "the database \(file.path) cannot be used: \(error.reason)")
+            throw StorageError(error, "the database \(file.path) cannot be used")
         }
-    }
-
-    /// Validates the content through a read-only connection, so that a refused database is not changed.
-    private static func validate(_ path: String, _ configuration: SQLiteConfiguration) throws {
-        try read(path, configuration) { db in try Schema.validate(db) }
     }
 
     /// Reads through a read-only connection. If a crash interrupted a change, a writing connection rolls it back first.

@@ -12,6 +12,12 @@ extension StorageError {
         }
     }
 
+    /// Translates a failure, with what failed before its reason.
+    init(_ error: any Error, _ failed: String) {
+        let error = StorageError(error)
+        self.init(error.code, reason: "\(failed): \(error.reason)")
+    }
+
     private init(_ error: DatabaseError) {
         let message = error.message ?? "no further explanation"
         let statement = error.sql.map { " in: \($0)" } ?? ""
@@ -27,13 +33,7 @@ extension StorageError.Code {
         switch result {
         case .SQLITE_IOERR_READ, .SQLITE_IOERR_LOCK, .SQLITE_IOERR_NOMEM, .SQLITE_IOERR_BLOCKED: self = .unavailable
         case .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_CORRUPTFS, .SQLITE_IOERR_DATA: self = .corrupt
-        default: self.init(primary: result.primaryResultCode)
-        }
-    }
-
-    private init(primary result: ResultCode) {
-        switch result {
-        // A failed write or flush is an IOERR, too; failed reads are above.
+        // From here on each result stands for all its extended results. A failed write or flush is an IOERR, too.
         case .SQLITE_FULL, .SQLITE_READONLY, .SQLITE_IOERR: self = .full
         // ERROR: a statement does not match the tables.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH, .SQLITE_FORMAT, .SQLITE_ERROR: self = .corrupt

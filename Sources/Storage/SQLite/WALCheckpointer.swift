@@ -1,6 +1,5 @@
 import GRDB
 import GRDBSQLite
-import StorageModel
 
 /// Moves the write-ahead log into the database file from time to time, after callers were resumed.
 ///

@@ -28,9 +28,6 @@ enum PostgresSchema {
         }
     }
 
-    /// The names of the missing migrations. Changes nothing.
-    static func pending(_ connection: PostgresConnection) throws -> [String] { try missing(connection).map(\.name) }
-
     /// How many migrations are done; nil if there are no tables yet. Refuses the database of a newer version. Changes
     /// nothing.
     static func stepsDone(_ connection: PostgresConnection) throws -> Int? {
@@ -56,8 +53,8 @@ enum PostgresSchema {
         }
     }
 
-    /// The missing migrations.
-    private static func missing(_ connection: PostgresConnection) throws -> [Migration] {
+    /// The missing migrations. Changes nothing.
+    static func missing(_ connection: PostgresConnection) throws -> [Migration] {
         // In this order, because another process may be making both tables at this moment.
         let holdsUsers = try holdsTable("users", connection)
         guard try holdsTable("latchkey_migrations", connection) else {

@@ -18,14 +18,8 @@ struct ExplainTokenCommand: AsyncParsableCommand {
             cannot be read, 69 if the metadata cannot be fetched, 78 for an invalid configuration.
             """)
 
-    enum Kind: String, ExpressibleByArgument, CaseIterable {
-        case id, logout
-
-        var ofToken: TokenExplainer.Question.Kind { self == .id ? .idToken : .logoutToken }
-    }
-
     @Option(name: .long, help: "The kind of token: ID token or logout token (default: what it looks like).")
-    var kind: Kind?
+    var kind: TokenExplainer.Question.Kind?
 
     @Option(name: .long, help: "The configured provider that issued the token.")
     var provider = "zenkey"
@@ -81,7 +75,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         let loaded = try options.load(for: .serve)
         let token = try TokenInput.read(tokenFile)
         var question = TokenExplainer.Question(network: mccmnc)
-        question.kind = kind?.ofToken
+        question.kind = kind
         question.provider = provider
         question.clientID = clientID
         question.nonce = nonce
@@ -105,15 +99,14 @@ struct ExplainTokenCommand: AsyncParsableCommand {
     ) async throws -> TokenReport {
         do {
             return try await TokenExplainer(configuration: configuration).explain(token, question)
-        } catch let error as TokenExplainer.Failure {
+        } catch let error where error is TokenExplainer.Failure || error is LatchkeyStartError {
             Console.warn("latchkey: \(error)")
-            throw ExitCode(error.code == .usage ? 64 : 69)
-        } catch let error as LatchkeyStartError {
-            Console.warn("latchkey: \(error)")
-            throw ExitCode(69)
+            throw ExitCode((error as? TokenExplainer.Failure)?.code == .usage ? 64 : 69)
         }
     }
 }
+
+extension TokenExplainer.Question.Kind: ExpressibleByArgument {}
 
 /// Reads a token from a file or standard input.
 enum TokenInput {

@@ -8,7 +8,6 @@ import Testing
 struct FormerNameTests {
     private static let names = [
         ("http.limits.max_requests_under_way", "http.limits.max_concurrent_requests", "7"),
-        ("id_token.max_age_of_issue", "id_token.max_age", "7m"),
         ("outbound.per_host_connections", "outbound.max_connections_per_host", "7"),
         ("outbound.per_carrier_requests", "outbound.max_requests_per_carrier", "7"),
     ]
@@ -28,7 +27,7 @@ struct FormerNameTests {
         ConfigurationReference.values(of: loaded.configuration).first { $0.key == key }?.value
     }
 
-    @Test("is accepted in the file, with a warning that names the present one", arguments: names)
+    @Test("is accepted in the file, with a warning that names the current one", arguments: names)
     func file(former: String, present: String, text: String) throws {
         let loaded = try load(yaml(former, text))
         #expect(value(of: present, in: loaded) == text)
@@ -38,7 +37,7 @@ struct FormerNameTests {
             "\(warning)" == "\(former): is the former name of a key; write \(present) [test.yaml line 1]")
     }
 
-    @Test("is accepted as a variable, with a warning that names the present one", arguments: names)
+    @Test("is accepted as a variable, with a warning that names the current one", arguments: names)
     func environment(former: String, present: String, text: String) throws {
         let loaded = try load(environment: needed.with(variable(former), text))
         #expect(value(of: present, in: loaded) == text)

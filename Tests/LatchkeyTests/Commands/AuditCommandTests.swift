@@ -20,7 +20,7 @@ import Testing
 
     /// Three events: a day ago, an hour ago and now.
     private func fill() async throws {
-        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("latchkey.db")))
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("latchkey.db")))
         for (ago, kind, user) in [(86_400, "user.made", 1), (3_600, "user.made", 2), (0, "user.erased", 1)] {
             try await store.addAuditEvent(
                 AuditEvent(

@@ -34,7 +34,7 @@ import Testing
     }
 
     private func events(_ walk: ProviderWalk) async throws -> [String] {
-        let store = try SQLiteStore(
+        let store = try SQLStore(
             configuration: SQLiteConfiguration(path: try #require(walk.harness.configuration.database.url.path)))
         let events = try await store.auditEvents(AuditQuery())
         try await store.close()
@@ -169,7 +169,7 @@ import Testing
     func bounded() async throws {
         try await ProviderWalk.with { walk in
             let token = try #require(try await walk.harness.session())
-            let store = try SQLiteStore(
+            let store = try SQLStore(
                 configuration: SQLiteConfiguration(path: try #require(walk.harness.configuration.database.url.path)))
             let user = UserID(try #require(try await userID(walk, token)))
             let session = try #require(TokenHash(Array(SHA256.hash(data: Data(token.utf8)))))

@@ -223,10 +223,10 @@ struct BackchannelAuthenticationConformanceTests {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("store.db"))
         let record = try record()
-        let store = try SQLiteStore(configuration: configuration)
+        let store = try SQLStore(configuration: configuration)
         _ = try await add(record, to: store)
         try await store.close()
-        let again = try SQLiteStore(configuration: configuration)
+        let again = try SQLStore(configuration: configuration)
         #expect(try await again.backchannelAuthentication(handle: record.handle, at: now) == record)
         try await again.close()
     }

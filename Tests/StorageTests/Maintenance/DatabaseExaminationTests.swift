@@ -11,7 +11,7 @@ struct DatabaseExaminationTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("latchkey.db")
         let examination = try DatabaseExamination(SQLiteConfiguration(path: path))
-        #expect(examination.schema == .missing)
+        #expect(examination.steps == nil)
         #expect((examination.freeBytes ?? 0) > 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
     }
@@ -20,13 +20,9 @@ struct DatabaseExaminationTests {
     func current() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
-        let store = try SQLiteStore(configuration: configuration)
-        guard case .present(let steps, let all) = try DatabaseExamination(configuration).schema else {
-            Issue.record("no database")
-            return
-        }
-        #expect(steps == all)
-        #expect(all > 0)
+        let store = try SQLStore(configuration: configuration)
+        #expect(try DatabaseExamination(configuration).steps == DatabaseExamination.allSteps)
+        #expect(DatabaseExamination.allSteps > 0)
         try await store.close()
     }
 
@@ -34,7 +30,7 @@ struct DatabaseExaminationTests {
     func otherVersions() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
-        try await SQLiteStore(configuration: configuration).close()
+        try await SQLStore(configuration: configuration).close()
         let queue = try DatabaseQueue(path: configuration.path)
         let steps = try await queue.read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
@@ -42,7 +38,8 @@ struct DatabaseExaminationTests {
         try await queue.write { db in
             try db.execute(sql: "DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
         }
-        #expect(try DatabaseExamination(configuration).schema == .present(steps: steps - 1, of: steps))
+        #expect(try DatabaseExamination(configuration).steps == steps - 1)
+        #expect(DatabaseExamination.allSteps == steps)
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
         #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
         let other = SQLiteConfiguration(path: directory.file("other.db"))

@@ -15,15 +15,15 @@ struct GroupCommitTests {
         path = directory.file("store.db")
     }
 
-    private func open(maximumBatch: Int = 256, maximumWaiting: Int = 4_096) throws -> SQLiteStore {
-        try SQLiteStore(
+    private func open(maximumBatch: Int = 256, maximumWaiting: Int = 4_096) throws -> SQLStore {
+        try SQLStore(
             configuration: SQLiteConfiguration(
                 path: path, busyTimeout: .milliseconds(20), maximumBatch: maximumBatch, maximumWaiting: maximumWaiting))
     }
 
     /// Holds the writing connection until `count` calls wait behind it, then lets them go together.
     private func together<Success: Sendable>(
-        _ calls: [@Sendable () async throws -> Success], in store: SQLiteStore
+        _ calls: [@Sendable () async throws -> Success], in store: SQLStore
     ) async throws -> [Result<Success, any Error>] {
         let gate = Gate()
         async let held: Void = store.writes.submit { _ in gate.wait() }
@@ -144,7 +144,7 @@ struct GroupCommitTests {
             let copy = directory.file("copy-\(round).db")
             try directory.copy("store.db", to: "copy-\(round).db")
             try directory.copy("store.db-wal", to: "copy-\(round).db-wal")
-            let survivor = try SQLiteStore(configuration: SQLiteConfiguration(path: copy))
+            let survivor = try SQLStore(configuration: SQLiteConfiguration(path: copy))
             for session in sessions {
                 #expect(try await survivor.session(session.tokenHash, at: Records.now) != nil)
             }

@@ -10,7 +10,7 @@ struct SQLiteAuditTests {
     @Test("The database itself refuses to change an event")
     func appendOnly() async throws {
         let directory = try TemporaryDirectory()
-        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
         let event = AuditEvent(at: Records.now, AuditEvent.Kind("test.done"), user: UserID(1), by: .user)
         try await store.addAuditEvent(event)
         try await store.close()
@@ -19,7 +19,7 @@ struct SQLiteAuditTests {
             try database.write { db in try db.execute(sql: "UPDATE audit_events SET actor = 'nobody'") }
         }
         try database.close()
-        let again = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+        let again = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
         #expect(try await again.auditEvents(AuditQuery()).map(\.event) == [event])
         try await again.close()
     }

@@ -17,7 +17,7 @@ struct SQLiteDurabilityTests {
 
     @Test("The writing connection has the configured settings", arguments: Synchronous.allCases)
     func settings(synchronous: Synchronous) async throws {
-        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         let found = try await store.onSQLite { db in
             try ["journal_mode", "synchronous", "foreign_keys", "secure_delete"].map { name in
                 try String.fetchOne(db, sql: "PRAGMA \(name)") ?? ""
@@ -28,7 +28,7 @@ struct SQLiteDurabilityTests {
     }
 
     /// Writes about 17 MB, more than the log grows before it is moved.
-    private func writeMuch(_ store: SQLiteStore) async throws {
+    private func writeMuch(_ store: SQLStore) async throws {
         try await store.onSQLite { db in
             try db.execute(sql: "INSERT INTO bulk VALUES (zeroblob(17000000))")
         }
@@ -38,7 +38,7 @@ struct SQLiteDurabilityTests {
 
     @Test("The write-ahead log is moved into the database while the store is open, and used again")
     func checkpoints() async throws {
-        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
         try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
         try await writeMuch(store)
         #expect(try directory.size("store.db") > 16_000_000)
@@ -49,7 +49,7 @@ struct SQLiteDurabilityTests {
 
     @Test("A long read delays no write, and the log is moved after it")
     func longReader() async throws {
-        let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
         try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
         let reader = try DatabaseQueue(path: path, configuration: Self.readerSettings)
         try reader.inDatabase { db in

@@ -9,12 +9,12 @@ import Testing
 struct SQLiteFailureTests {
     private let directory: TemporaryDirectory
     private let path: String
-    private let store: SQLiteStore
+    private let store: SQLStore
 
     init() throws {
         directory = try TemporaryDirectory()
         path = directory.file("store.db")
-        store = try SQLiteStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
+        store = try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
     }
 
     /// Signs new users in until the store fails, at most a thousand.
@@ -107,7 +107,7 @@ struct SQLiteFailureTests {
         try await store.close()
         try directory.overwrite("store.db", from: 4_096, with: 0x5A)
         await #expect {
-            let again = try SQLiteStore(configuration: SQLiteConfiguration(path: path))
+            let again = try SQLStore(configuration: SQLiteConfiguration(path: path))
             _ = try await again.signIn(Records.signIn())
         } throws: {
             isError($0, .corrupt)

@@ -8,11 +8,11 @@ import Testing
 @Suite("SQLite: the identities of a user")
 struct SQLiteIdentityTests {
     private let directory: TemporaryDirectory
-    private let store: SQLiteStore
+    private let store: SQLStore
 
     init() throws {
         directory = try TemporaryDirectory()
-        store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+        store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
     }
 
     /// A user with two identities.

@@ -21,8 +21,8 @@ struct SQLiteOpeningTests {
         path = directory.file("store.db")
     }
 
-    private func open(_ path: String) throws(StorageError) -> SQLiteStore {
-        try SQLiteStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
+    private func open(_ path: String) throws(StorageError) -> SQLStore {
+        try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
     }
 
     private func refusal(_ path: String) throws -> StorageError {
@@ -178,7 +178,7 @@ struct SQLiteOpeningTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    let store = try SQLiteStore(configuration: SQLiteConfiguration(path: path))
+                    let store = try SQLStore(configuration: SQLiteConfiguration(path: path))
                     _ = try await store.signIn(Records.signIn())
                     try await store.close()
                 }

@@ -7,11 +7,11 @@ import Testing
 @Suite("SQLite: the content of the files")
 struct SQLitePrivacyTests {
     private let directory: TemporaryDirectory
-    private let store: SQLiteStore
+    private let store: SQLStore
 
     init() throws {
         directory = try TemporaryDirectory()
-        store = try SQLiteStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+        store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
     }
 
     private func files(contain text: String) throws -> Bool {

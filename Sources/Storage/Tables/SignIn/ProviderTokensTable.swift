@@ -135,17 +135,6 @@ extension SQLStore {
 
 // MARK: Changing the encryption key of stored tokens
 
-/// A row as it was read, and the same tokens encrypted with another key.
-package struct ResealedTokens: Sendable {
-    package let record: ProviderTokenRecord
-    package let sealed: SealedTokens
-
-    package init(record: ProviderTokenRecord, sealed: SealedTokens) {
-        self.record = record
-        self.sealed = sealed
-    }
-}
-
 extension SQLStore {
     /// How many rows of provider tokens are encrypted with each key, by the keys' ids.
     package func providerTokenCounts() async throws(StorageError) -> [String: Int] {
@@ -165,8 +154,11 @@ extension SQLStore {
 
     /// Stores the same tokens encrypted with another key; skips rows that changed since they were read. Versions stay,
     /// so that a process that has claimed a row can store its result.
+    /// - Parameter rows: The rows as they were read, each with its tokens encrypted with another key.
     /// - Returns: How many rows were changed.
-    package func resealProviderTokens(_ rows: [ResealedTokens]) async throws(StorageError) -> Int {
+    package func resealProviderTokens(
+        _ rows: [(record: ProviderTokenRecord, sealed: SealedTokens)]
+    ) async throws(StorageError) -> Int {
         try await writes.submit { db in
             try rows.count { row in
                 try db.run(
