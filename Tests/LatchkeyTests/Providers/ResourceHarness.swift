@@ -86,5 +86,5 @@ struct ResourceHarness: Sendable {
     var database: DatabaseProbe { DatabaseProbe(path: base.configuration.database.url.path ?? "") }
 
     /// All bytes of the database files.
-    func files() -> [UInt8] { ProviderWalk(harness: harness).files() }
+    func files() -> [UInt8] { ProviderWalk(harness: base).files() }
 }

@@ -84,7 +84,7 @@ import Testing
             let second = try LatchkeyService(configuration: configuration)
             let port = try second.start()[0].port
             let app = App(port: port)
-            let other = BackchannelHarness(harness: harness.base, app: app)
+            let other = BackchannelHarness(base: harness.base, app: app)
             #expect(try await other.poll(handle).token != nil)
             await second.shutdown(within: .seconds(2))
         }
@@ -197,12 +197,12 @@ import Testing
 struct BackchannelHarness {
     static let path = "/auth/zenkey-async-signin"
 
-    let harness: SignInHarness
+    let base: SignInHarness
     let app: App
 
-    init(harness: SignInHarness, app: App? = nil) {
-        self.harness = harness
-        self.app = app ?? harness.app
+    init(base: SignInHarness, app: App? = nil) {
+        self.base = base
+        self.app = app ?? base.app
     }
 
     /// A harness whose client has a key.
@@ -217,11 +217,11 @@ struct BackchannelHarness {
         } register: { client in
             client.publicKeyPEM = (registered ?? key).publicKey.pemRepresentation
         } _: { harness in
-            try await body(BackchannelHarness(harness: harness))
+            try await body(BackchannelHarness(base: harness))
         }
     }
 
-    var simulator: CarrierSimulator { harness.simulator }
+    var simulator: CarrierSimulator { base.simulator }
 
     func start(_ mccmnc: String = SignInHarness.mccmnc) async throws -> App.Answer {
         try await app.send(

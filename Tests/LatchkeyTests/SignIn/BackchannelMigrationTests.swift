@@ -68,7 +68,7 @@ import Testing
             #expect(try await user(harness, first) == before)
             // Another instance, with its own poll pace.
             try await harness.base.alongside { other in
-                let again = try await BackchannelHarness(harness: other).poll(handle)
+                let again = try await BackchannelHarness(base: other).poll(handle)
                 #expect(try await user(harness, again) == before)
             }
             let events = try await audit(harness, "identity.moved")
@@ -101,7 +101,7 @@ import Testing
         try await BackchannelHarness.with(configure: { $0.outbound.limits = .short }) { harness in
             let before = try #require(try await known(harness))
             try await harness.base.alongside { other in
-                let harness = BackchannelHarness(harness: other)
+                let harness = BackchannelHarness(base: other)
                 harness.simulator.port(user: "jane", from: Self.former, to: Self.present)
                 harness.simulator.setFaults([fault], for: Self.former)
                 let answer = try await harness.poll(try await approved(harness, Self.present))
@@ -121,7 +121,7 @@ import Testing
             let first = try await harness.poll(handle)
             var answers = [first]
             try await harness.base.alongside { other in
-                answers.append(try await BackchannelHarness(harness: other).poll(handle))
+                answers.append(try await BackchannelHarness(base: other).poll(handle))
             }
             let correlation = try #require(first.json["correlation_id"]?.string)
             for answer in answers {
