@@ -61,7 +61,7 @@ extension ServiceStatus {
         return .object(of: [
             ("at", .integer(failure.at.secondsSinceEpoch)), ("kind", .string(report.kind.rawValue)),
             ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
-            ("outcome", .string(report.outcome.rawValue)), ("check", text(report.check?.rawValue)),
+            ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
             ("step", text(report.steps.last?.step.rawValue)), ("due_to", .string(failure.dueTo)),
         ])
     }

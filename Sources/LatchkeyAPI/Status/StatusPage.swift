@@ -160,7 +160,7 @@ enum StatusPage {
             let report = failure.report
             return row([
                 String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
-                report.network?.text ?? "–", report.outcome.rawValue, report.check?.rawValue ?? "–",
+                report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
                 report.steps.last?.step.rawValue ?? "–", failure.dueTo,
             ])
         }.joined()

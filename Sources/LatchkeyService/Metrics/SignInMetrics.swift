@@ -23,7 +23,7 @@ final class SignInMetrics: Sendable {
     init() {
         let kinds = LabelValues("kind", SignInReport.Kind.allCases.map(\.rawValue), "the purpose of the sign-in")
         let outcomes = LabelValues(
-            "outcome", SignInReport.Outcome.allCases.map(\.rawValue),
+            "outcome", SignInReport.Outcome.allCases.map(\.name),
             "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, or the `error` of the "
                 + "response, with `refused_by_carrier` for all of the carriers' own codes")
         let template = RowTemplate(

@@ -10,12 +10,10 @@ extension SignInMetrics {
             case .signedIn: totals.signedIn &+= count
             case .signedUp: totals.signedUp &+= count
             case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
-            case .invalidIDToken, .carrierError, .carrierTimeout, .temporarilyUnavailable, .serverError:
+            case .refused(.invalidIDToken), .refused(.carrierError), .refused(.carrierTimeout),
+                .refused(.temporarilyUnavailable), .refused(.serverError):
                 totals.failed &+= count
-            case .invalidRequest, .invalidToken, .insufficientUserAuthentication, .refusedByCarrier,
-                .invalidGrant, .emailDomainBlocked, .userAlreadyExists, .lastIdentity, .notFound, .grantMissing,
-                .grantRevoked, .expired, .rateLimited:
-                totals.refused &+= count
+            case .refused: totals.refused &+= count
             }
         }
         return totals

@@ -62,7 +62,7 @@ struct BackchannelAuthenticationLog {
 
     consuming func write(_ error: SignInError) {
         let nanoseconds = times.end()
-        if step.failureEndsSignIn { report(SignInReport.Outcome(error.code), error, nanoseconds) }
+        if step.failureEndsSignIn { report(.refused(error.code), error, nanoseconds) }
         error.write(to: &metadata)
         times.write(to: &metadata, all: nanoseconds)
         logger.log(

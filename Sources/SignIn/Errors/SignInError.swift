@@ -4,7 +4,7 @@ package import OpenIDConnect
 ///
 /// Its texts are safe to log and to send: no secret, code, token, subject or attribute is ever in them.
 package struct SignInError: Error, Sendable, Hashable {
-    package enum Code: String, Sendable, Hashable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         case invalidRequest = "invalid_request"
         /// A session token or a registration handle that is unknown, used or expired.
         case invalidToken = "invalid_token"

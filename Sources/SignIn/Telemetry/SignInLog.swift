@@ -75,12 +75,12 @@ struct SignInLog {
         guard logger.logLevel <= .info else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)
-        metadata["outcome"] = "\(outcome.rawValue)"
+        metadata["outcome"] = "\(outcome.name)"
         logger.info("\(kind.event)", metadata: metadata)
     }
 
     mutating func write(_ error: SignInError) {
-        let nanoseconds = report(SignInReport.Outcome(error.code), error)
+        let nanoseconds = report(.refused(error.code), error)
         guard logger.logLevel <= error.fault.logLevel else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)

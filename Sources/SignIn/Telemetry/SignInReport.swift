@@ -43,34 +43,28 @@ package struct SignInReport: Sendable {
 package typealias SignInObserver = @Sendable (SignInReport) -> Void
 
 extension SignInReport {
-    /// The outcome: the `error` of the response, with one value for all codes of the carriers' own.
-    package enum Outcome: String, Sendable, CaseIterable {
-        case signedIn = "signed_in"
-        case signedUp = "signed_up"
-        case mustRegister = "must_register"
-        case linked
-        case wasLinked = "was_linked"
-        case authorized
-        case invalidRequest = "invalid_request"
-        case invalidToken = "invalid_token"
-        case insufficientUserAuthentication = "insufficient_user_authentication"
-        case invalidIDToken = "invalid_id_token"
-        case refusedByCarrier = "refused_by_carrier"
-        case invalidGrant = "invalid_grant"
-        case emailDomainBlocked = "email_domain_blocked"
-        case userAlreadyExists = "user_already_exists"
-        case lastIdentity = "last_identity"
-        case notFound = "not_found"
-        case grantMissing = "grant_missing"
-        case grantRevoked = "grant_revoked"
-        case expired = "expired_token"
-        case rateLimited = "rate_limited"
-        case carrierError = "carrier_error"
-        case carrierTimeout = "carrier_timeout"
-        case temporarilyUnavailable = "temporarily_unavailable"
-        case serverError = "server_error"
+    /// How a sign-in ended.
+    package enum Outcome: Sendable, Hashable, CaseIterable {
+        case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
+        /// With this error; one value for all codes of the carriers' own.
+        case refused(SignInError.Code)
 
-        init(_ code: SignInError.Code) { self = Outcome(rawValue: code.rawValue) ?? .serverError }
+        package static let allCases: [Outcome] =
+            [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized]
+            + SignInError.Code.allCases.map(Outcome.refused)
+
+        /// The name in logs and metrics.
+        package var name: String {
+            switch self {
+            case .signedIn: "signed_in"
+            case .signedUp: "signed_up"
+            case .mustRegister: "must_register"
+            case .linked: "linked"
+            case .wasLinked: "was_linked"
+            case .authorized: "authorized"
+            case .refused(let code): code.rawValue
+            }
+        }
 
         init(_ outcome: SignInOutcome) {
             self =
