@@ -130,7 +130,6 @@ let package = Package(
             dependencies: [
                 "CLatchkeySystem", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -142,7 +141,6 @@ let package = Package(
                 "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
                 "OpenIDConnect", "Primitives", "SignIn",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
             name: "latchkey",
@@ -208,8 +206,8 @@ let package = Package(
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability", "OpenIDConnect", "Primitives",
-                "SignIn", "StorageModel", "TestSupport",
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect", "Primitives", "SignIn",
+                "TestSupport",
             ]),
         .testTarget(
             name: "LatchkeyTests",

@@ -9,8 +9,11 @@ public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
 /// An HTTP/1.1 server on sockets and Dispatch.
 ///
 /// ```swift
-/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in try await router.respond(to:
-/// request) } let addresses = try server.start() await server.shutdown(within: .seconds(30))
+/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in
+///     try await router.respond(to: request)
+/// }
+/// let addresses = try server.start()
+/// await server.shutdown(within: .seconds(30))
 /// ```
 public final class Server: Sendable {
     private struct State {

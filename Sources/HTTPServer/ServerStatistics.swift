@@ -8,7 +8,7 @@ public struct ServerStatistics: Sendable, Hashable {
     /// Accepted connections.
     public var accepted: UInt64 = 0
     /// Connections beyond a limit, in total or of one address.
-    public var turnedAway: UInt64 = 0
+    public var refused: UInt64 = 0
     /// TLS handshakes in progress.
     public var handshakes = 0
     /// Streamed responses in progress.

@@ -5,7 +5,7 @@ package final class ConnectionLimiter: Sendable {
     private struct Counts {
         var total = 0
         var accepted: UInt64 = 0
-        var turnedAway: UInt64 = 0
+        var refused: UInt64 = 0
         var byGroup: [String: Int] = [:]
         var waitingForNone: [@Sendable () -> Void] = []
     }
@@ -30,7 +30,7 @@ package final class ConnectionLimiter: Sendable {
     package func add(_ peer: SocketAddress) -> Admission {
         counts.withLock { counts in
             let admission = admit(peer, &counts)
-            if case .accept = admission { counts.accepted += 1 } else { counts.turnedAway += 1 }
+            if case .accept = admission { counts.accepted += 1 } else { counts.refused += 1 }
             return admission
         }
     }
@@ -67,7 +67,7 @@ package final class ConnectionLimiter: Sendable {
         counts.withLock { counts in
             statistics.connections = counts.total
             statistics.accepted = counts.accepted
-            statistics.turnedAway = counts.turnedAway
+            statistics.refused = counts.refused
         }
     }
 

@@ -68,7 +68,7 @@ extension AdminService {
             let event = AuditEvent(
                 at: clock.now(), AuditEvent.Kind("user.erased"), user: UserID(user), by: .operating(Self.operatorName),
                 details: AuditDetails { $0.add("reason", ifPresent: reason) })
-            let isDone = try await stored(await store.deleteUser(UserID(user), recording: event))
+            let isDone = try await stored(await store.deleteUser(UserID(user), in: nil, recording: event))
             guard isDone else { throw OperatorFailure("there is no user \(user)") }
         }
         return [

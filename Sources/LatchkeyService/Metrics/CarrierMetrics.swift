@@ -117,10 +117,12 @@ final class CarrierMetrics: Sendable {
         let ages = keyAges(of: parties, at: now)
         return rows.all.compactMap { row in
             let figures = Figures(row.durations)
-            let leftAlone = OutboundRequest.Destination.Step.allCases.filter { open[row.source]?.contains($0) ?? false }
-            guard figures.answered + figures.failed > 0 || !leftAlone.isEmpty else { return nil }
+            let openBreakers = OutboundRequest.Destination.Step.allCases.filter {
+                open[row.source]?.contains($0) ?? false
+            }
+            guard figures.answered + figures.failed > 0 || !openBreakers.isEmpty else { return nil }
             return Status(
-                source: row.source, figures: figures, leftAlone: leftAlone.map(\.name),
+                source: row.source, figures: figures, openBreakers: openBreakers.map(\.name),
                 keysFetchedAt: ages[row.source].map { now.advanced(bySeconds: -$0) })
         }
     }

@@ -18,7 +18,7 @@ enum ServerMetrics {
             },
             sampled(
                 "latchkey_http_connections_refused_total", .counter,
-                "Client connections refused because of a limit, in total or for one address.", { Double($0.turnedAway) }
+                "Client connections refused because of a limit, in total or for one address.", { Double($0.refused) }
             ),
             sampled("latchkey_tls_handshakes_in_progress", .gauge, "TLS handshakes in progress.") {
                 Double($0.handshakes)

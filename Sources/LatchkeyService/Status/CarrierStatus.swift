@@ -48,7 +48,7 @@ extension CarrierMetrics {
         /// Since the start of the process.
         let figures: Figures
         /// The steps whose circuit breaker is not closed.
-        let leftAlone: [String]
+        let openBreakers: [String]
         /// When the oldest cached keys were fetched; nil without keys.
         let keysFetchedAt: Timestamp?
     }

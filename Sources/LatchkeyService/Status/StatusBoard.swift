@@ -91,7 +91,7 @@ final class StatusBoard: Sendable {
         status.failures = failures.reversed()
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
-            carrier.openBreakers = status.leftAlone
+            carrier.openBreakers = status.openBreakers
             carrier.keysFetchedAt = status.keysFetchedAt
             carrier.all = status.figures.answers
             carrier.minutes = minutes.map { minute in

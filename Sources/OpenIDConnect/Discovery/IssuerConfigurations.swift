@@ -56,7 +56,9 @@ final class IssuerConfigurations: Sendable {
             guard response.status == 200,
                 let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes)
             else {
-                throw OIDCError(.unusableResponse, reason: "The issuer's OpenID configuration is not a JSON object.")
+                throw OIDCError(
+                    .unusableResponse,
+                    reason: "The issuer's OpenID configuration, of status \(response.status), is not a JSON object.")
             }
             let metadata = try IssuerMetadata(
                 document, issuer: issuer.text, requirements: configuration.metadataRequirements)

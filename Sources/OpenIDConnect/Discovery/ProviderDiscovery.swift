@@ -135,7 +135,9 @@ final class ProviderDiscovery: Sendable {
 
     private func read(_ response: OutboundResponse, _ source: MetadataSource) throws(OIDCError) -> ProviderMetadata {
         guard let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes) else {
-            throw OIDCError(.unusableResponse, reason: "The discovery response is not a JSON object.")
+            throw OIDCError(
+                .unusableResponse,
+                reason: "The discovery response, of status \(response.status), is not a JSON object.")
         }
         // Errors come with status 200 too.
         if document["error"] != nil || document["redirect_uri"] != nil { throw DiscoveryRefusal.error(document) }

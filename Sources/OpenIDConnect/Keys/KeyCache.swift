@@ -136,7 +136,8 @@ package final class KeyCache: Sendable {
             let keys = JSONWebKeySet(parsing: response.body)
         else {
             throw OIDCError(
-                .keysUnavailable, codeMayBeSpent: true, reason: "The provider's key set cannot be read, or is empty.")
+                .keysUnavailable, codeMayBeSpent: true,
+                reason: "The provider's key set, of status \(response.status), cannot be read, or is empty.")
         }
         // The provider has a key set, and none of its keys can be trusted.
         guard keys.count > 0 else { throw .failed(.key) }

@@ -22,7 +22,7 @@ extension TokenResponse {
     ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
     init(_ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true) throws(OIDCError) {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
-            throw .unusable("The token endpoint's response is not a JSON object.")
+            throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
         }
         guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
         if object["access_token"] == nil, object["error"] != nil { throw Self.refusal(object, status: 400) }

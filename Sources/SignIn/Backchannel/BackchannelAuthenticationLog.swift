@@ -63,7 +63,7 @@ struct BackchannelAuthenticationLog {
     consuming func write(_ error: SignInError) {
         let nanoseconds = times.end()
         if step.failureEndsSignIn { report(.refused(error.code), error, nanoseconds) }
-        error.write(to: &metadata)
+        error.write(to: &metadata, failedAt: times.last)
         times.write(to: &metadata, all: nanoseconds)
         logger.log(
             level: error.fault.logLevel, "\(SignInReport.Kind.backchannelAuthentication.event) refused",

@@ -64,7 +64,9 @@ extension SignInError {
     private static func refused(_ carrierError: String, _ advice: String) -> SignInError {
         let row = CarrierErrorTable.row(of: carrierError)
         if row.concernsClient { return clientRefused(row) }
-        let description = "\(row.cause) \(row.type.remedy) \(advice)"
+        // The user has denied nothing if the code or its verifier is wrong.
+        let remedy = row.code == "invalid_grant" ? "" : row.type.remedy + " "
+        let description = "\(row.cause) \(remedy)\(advice)"
         if row.isCarriersFault {
             return Self.carrierError("[\(row.code)] \(description)", row.type)
         }

@@ -37,7 +37,7 @@ package struct SignInError: Error, Sendable, Hashable {
 
     package let code: Code
     /// The error code, of OAuth or of the carrier's own, with which the carrier refused.
-    let carrierCode: String?
+    package let carrierCode: String?
     package let errorType: ErrorType
     /// What was wrong and what to do, for the developer of the app.
     package let description: String

@@ -15,7 +15,7 @@ extension Sessions {
 
     /// Changes the user's profile and returns the user as stored.
     /// - Throws: `invalid_request` naming every malformed attribute; `email_domain_blocked`; `invalid_token` if the
-    ///   user was erased meanwhile; `temporarily_unavailable`.
+    ///   user was erased or the session was revoked meanwhile; `temporarily_unavailable`.
     package func edit(
         _ edit: ProfileEdit, for holder: SessionAndUser, requestID: String
     ) async throws(SignInError) -> User {
@@ -26,7 +26,8 @@ extension Sessions {
         }
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
-        let user = try await stored(await store.editProfile(of: holder.user.id, change, recording: event))
+        let user = try await stored(
+            await store.editProfile(of: holder.user.id, in: holder.session.id, change, recording: event))
         guard let user else { throw .sessionUnknown }
         return user
     }
@@ -38,7 +39,8 @@ extension Sessions {
     }
 
     /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
-    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `temporarily_unavailable`.
+    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `invalid_token` if the
+    ///   session was revoked meanwhile; `temporarily_unavailable`.
     package func unlink(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
@@ -56,6 +58,7 @@ extension Sessions {
         case .removed: return
         case .isLast: throw .lastIdentity
         case .unknown: throw .noSuchIdentity
+        case .unknownSession: throw .sessionUnknown
         }
     }
 }

@@ -53,12 +53,13 @@ package struct Sessions: Sendable {
     }
 
     /// Erases the user who holds a session, with identities and all sessions.
-    /// - Throws: `temporarily_unavailable`.
+    /// - Throws: `invalid_token` if the session was revoked meanwhile; `temporarily_unavailable`.
     package func eraseUser(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let user = holder.user.id
         let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }
-        _ = try await stored(await store.deleteUser(user, recording: event))
+        let isErased = try await stored(await store.deleteUser(user, in: holder.session.id, recording: event))
+        guard isErased else { throw .sessionUnknown }
     }
 
     /// Handles a change that the store announces: the cached values are read again.

@@ -84,7 +84,7 @@ struct SignInLog {
         guard logger.logLevel <= error.fault.logLevel else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)
-        error.write(to: &metadata)
+        error.write(to: &metadata, failedAt: times.last)
         logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
     }
 
@@ -123,9 +123,10 @@ extension SignInReport.Kind {
 
 extension SignInError {
     /// Adds what a log line of a refusal says about its cause.
-    func write(to metadata: inout Logger.Metadata) {
+    func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
         metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(errorType.rawValue)"
+        if let step { metadata["failed_step"] = "\(step.rawValue)" }
         if let check { metadata["check"] = "\(check.rawValue)" }
         if let cause { metadata["cause"] = "\(cause)" }
     }

@@ -4,20 +4,26 @@ import Primitives
 /// The durations of the steps of one sign-in.
 struct StepTimes: Sendable {
     private let stopwatch = Stopwatch()
-    private var present: (step: SignInReport.Step, began: UInt64)?
+    private var current: (step: SignInReport.Step, began: UInt64)?
+    /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
+    /// the only step.
+    private(set) var last: SignInReport.Step?
     /// Each step once, in the order in which they first ended, with the sum of its nanoseconds.
     private(set) var steps: [(step: SignInReport.Step, nanoseconds: UInt64)] = []
 
     /// Starts a step, and ends the step before.
-    mutating func begin(_ step: SignInReport.Step) { present = (step, end()) }
+    mutating func begin(_ step: SignInReport.Step) {
+        current = (step, end())
+        if step != .recall || last == nil { last = step }
+    }
 
     /// Ends the current step, if there is one.
     /// - Returns: Nanoseconds since the sign-in began.
     @discardableResult
     mutating func end() -> UInt64 {
         let now = stopwatch.nanoseconds
-        guard let ended = present else { return now }
-        present = nil
+        guard let ended = current else { return now }
+        current = nil
         if let place = steps.firstIndex(where: { $0.step == ended.step }) {
             steps[place].nanoseconds += now - ended.began
         } else {

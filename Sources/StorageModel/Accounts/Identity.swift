@@ -48,4 +48,6 @@ package enum IdentityRemoval: Sendable, Hashable {
     case isLast
     /// The user has no identity of this id.
     case unknown
+    /// The session was revoked in the meantime.
+    case unknownSession
 }

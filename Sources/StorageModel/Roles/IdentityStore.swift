@@ -11,7 +11,7 @@ package protocol IdentityStore: Sendable {
 
     /// Removes an identity from a user, unless it is the last, and ends the sessions that it signed in, with an audit
     /// event.
-    /// - Parameter session: The id of a session that stays.
+    /// - Parameter session: The id of the user's session that asks for it, which must still exist, and stays.
     func removeIdentity(
         id: String, of user: UserID, keeping session: String?,
         recording event: @escaping @Sendable (Identity) -> AuditEvent

@@ -22,7 +22,7 @@ import Testing
 
             let statistics = live.server.statistics
             #expect(statistics.accepted == 2)
-            #expect(statistics.turnedAway == 1)
+            #expect(statistics.refused == 1)
             #expect(statistics.connections >= 1)
             #expect(statistics.refusedRequests[400] == 1)
             #expect(statistics.refusedRequests[503] == 1)

@@ -180,7 +180,7 @@ struct SignInRefusalTests {
     @Test(
         "The log line says what was wrong with a token response",
         arguments: [
-            ("<html>", "The token endpoint's response is not a JSON object."),
+            ("<html>", "The token endpoint's response, of status 200, is not a JSON object."),
             (
                 #"{"token_type":"bearer"}"#,
                 "The token endpoint's response has no access_token of visible ASCII characters."

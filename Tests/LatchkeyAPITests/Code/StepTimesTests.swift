@@ -65,6 +65,7 @@ struct StepTimesTests {
         _ = try await app.signIn()
         let line = try #require(app.log.signIns.last)
         #expect(line.metadata["outcome"] == "invalid_grant")
+        #expect(line.metadata["failed_step"] == "token")
         #expect(try steps(line) == ["recall", "discovery", "token"])
         #expect(try #require(Double(line.metadata["token_ms"] ?? "")) >= 30)
     }

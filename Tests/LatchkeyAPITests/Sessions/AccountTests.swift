@@ -145,6 +145,24 @@ struct AccountTests {
         }
     }
 
+    /// The session was valid when the request was admitted, and is revoked while the request waits.
+    @Test("is not changed by a request whose session was revoked meanwhile")
+    func revokedMeanwhile() async throws {
+        let app = try TestApp()
+        let (token, other) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
+        let sessions = app.useCases.sessions
+        let holder = try #require(try await sessions.authenticate(Secret(token)))
+        let identity = try #require(try await sessions.identities(for: holder).first).id
+        #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
+        var edit = ProfileEdit()
+        edit.attributes[.name] = "Jane"
+        await #expect(throws: SignInError.self) { try await sessions.edit(edit, for: holder, requestID: "r") }
+        await #expect(throws: SignInError.self) { try await sessions.unlink(identity, for: holder, requestID: "r") }
+        await #expect(throws: SignInError.self) { try await sessions.eraseUser(holder, requestID: "r") }
+        let me = try await app.me(other)
+        #expect(me.status == 200 && me.json?["name"]?.isNull == true)
+    }
+
     @Test("cannot be edited by others")
     func others() async throws {
         let app = try TestApp()

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test("After timeouts the circuit breaker is open and codes are kept, until a sign-in succeeds after the pause")
-    func leftAlone() async throws {
+    func openBreakers() async throws {
         try await withHarness(patience: .seconds(1)) { harness, clock in
             for task in try await hang(6, on: harness) { #expect(try await task.value.status == 504) }
             let posts = harness.simulator.log.tokenPosts(Self.hanging)

@@ -59,6 +59,32 @@ struct AccountChangeConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    /// A request may wait for its turn to write while its session is revoked.
+    @Test("A revoked session changes nothing of its user's account", arguments: StoreKind.all)
+    func revoked(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (session, kept) = (try Records.session(), try Records.session())
+        let identity = Records.identity()
+        let user = try #require(try await store.signIn(Records.signIn(identity, session: session))).user
+        _ = try await store.signIn(Records.signIn(identity, session: kept))
+        let event = AuditEvent(at: now, AuditEvent.Kind("test"), user: user.id, by: .user)
+        let change: ProfileChange = [.name: .set("Jane")]
+        func edited(in session: String) async throws -> User? {
+            try await store.editProfile(of: user.id, in: session, change, recording: event)
+        }
+        #expect(try await store.revokeSession(session.tokenHash))
+        #expect(try await edited(in: session.id) == nil)
+        #expect(try await !store.deleteUser(user.id, in: session.id, recording: event))
+        let listed = try #require(try await store.identities(of: user.id).first)
+        let removal = try await store.removeIdentity(id: listed.id, of: user.id, keeping: session.id) { _ in event }
+        #expect(removal == .unknownSession)
+        #expect(try await store.auditEvents(AuditQuery(user: user.id)).isEmpty)
+        #expect(try await store.session(kept.tokenHash, at: now)?.user.profile[.name] == nil)
+        #expect(try await edited(in: kept.id)?.profile[.name] == "Jane")
+        #expect(try await store.deleteUser(user.id, in: kept.id, recording: nil))
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("The row is removed when the allowance is whole again, and with its user", arguments: StoreKind.all)
     func bounded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -79,8 +79,10 @@ extension RefreshTokenStore {
 }
 
 extension UserStore {
-    /// Erases a user without an audit event.
-    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool { try await deleteUser(user, recording: nil) }
+    /// Erases a user as an operator does, without an audit event.
+    func deleteUser(_ user: UserID) async throws(StorageError) -> Bool {
+        try await deleteUser(user, in: nil, recording: nil)
+    }
 }
 
 extension RegistrationStore {

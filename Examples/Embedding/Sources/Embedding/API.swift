@@ -18,24 +18,23 @@ struct API: Sendable {
     func call(
         _ method: String, _ path: String, token: String? = nil, body: [String: Any]? = nil
     ) async throws -> [String: Any] {
-        var request = try request(method, path)
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            request.httpBody = try JSONSerialization.data(withJSONObject: body)
-        }
-        let (data, _) = try await URLSession.shared.data(for: request)
+        let data = try await data(method, path, token: token, body: body)
         guard let members = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
             throw Failure("\(path) answers with something else than a JSON object")
         }
         return members
     }
 
-    /// The content of the response to a form.
-    func data(_ method: String, _ path: String, form: String) async throws -> Data {
+    /// The content of the response.
+    func data(
+        _ method: String, _ path: String, token: String? = nil, body: [String: Any]? = nil
+    ) async throws -> Data {
         var request = try request(method, path)
-        request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-        request.httpBody = Data(form.utf8)
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        if let body {
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            request.httpBody = try JSONSerialization.data(withJSONObject: body)
+        }
         return try await URLSession.shared.data(for: request).0
     }
 

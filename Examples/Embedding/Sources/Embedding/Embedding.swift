@@ -39,6 +39,10 @@ struct Embedding {
                 guard response["active"] as? Bool == true, response["sub"] as? String == session.user else {
                     throw Failure("the session is not active, or is another user's")
                 }
+                // A caller cannot add fields of the introspection request.
+                let hostile = session.refreshToken + "&token_type_hint=refresh_token"
+                let other = try await app.call("GET", "/session", token: hostile)
+                guard other["active"] as? Bool == false else { throw Failure("a refresh token passes as a session") }
             }
             await service.shutdown(within: .seconds(5))
             await carriers.shutdown()
@@ -69,13 +73,14 @@ struct Embedding {
     /// Signs a user in, as an app does with the authorization code from its carrier.
     static func signIn(
         _ simulator: CarrierSimulator, _ latchkey: API
-    ) async throws -> (token: String, user: String) {
+    ) async throws -> (token: String, refreshToken: String, user: String) {
         let code = try await API(baseURL: simulator.baseURL).call("POST", "/demo/codes")
         let session = try await latchkey.call("POST", "/auth/zenkey-signin", body: code)
-        guard let token = session["token"] as? String else { throw Failure("the sign-in failed") }
+        guard let token = session["token"] as? String, let refreshToken = session["refresh_token"] as? String
+        else { throw Failure("the sign-in failed") }
         let user = try await latchkey.call("GET", "/users/me", token: token)
         guard let id = user["zenkey_sub"] as? String else { throw Failure("the session has no user") }
-        return (token, id)
+        return (token, refreshToken, id)
     }
 
     /// Runs a Hummingbird server with one route, `GET /session`, which has Latchkey introspect the caller's session
@@ -83,8 +88,11 @@ struct Embedding {
     static func withAppServer(_ latchkey: API, _ body: @escaping @Sendable (API) async throws -> Void) async throws {
         let router = Router()
         router.get("session") { request, _ in
-            let token = (request.headers[.authorization] ?? "").dropFirst("Bearer ".count)
-            let data = try await latchkey.data("POST", "/auth/introspect", form: "token=\(token)")
+            let field = request.headers[.authorization] ?? ""
+            guard field.hasPrefix("Bearer ") else { throw HTTPError(.unauthorized) }
+            // As JSON, because in a form a caller could add fields of their own to an unescaped token.
+            let token = String(field.dropFirst("Bearer ".count))
+            let data = try await latchkey.data("POST", "/auth/introspect", body: ["token": token])
             return String(decoding: data, as: UTF8.self)
         }
         let (ports, continuation) = AsyncStream<Int?>.makeStream()

@@ -81,6 +81,7 @@ extension SQLStore {
         recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval {
         try await writes.submit { db in
+            if let session, try !SessionsTable.holds(session, of: user, in: db) { return .unknownSession }
             let identity = try db.first(
                 "SELECT issuer, subject FROM identities WHERE \(IdentitiesTable.live) AND id = ?", user, id
             ) { try $0.identity(from: 0) }

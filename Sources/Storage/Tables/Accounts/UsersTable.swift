@@ -71,18 +71,22 @@ enum UsersTable {
 
 extension SQLStore {
     package func editProfile(
-        of user: UserID, _ change: ProfileChange, recording event: AuditEvent
+        of user: UserID, in session: String, _ change: ProfileChange, recording event: AuditEvent
     ) async throws(StorageError) -> User? {
         try await writes.submit { db in
-            guard let found = try UsersTable.user(user, in: db) else { return nil }
+            guard try SessionsTable.holds(session, of: user, in: db), let found = try UsersTable.user(user, in: db)
+            else { return nil }
             let edited = try UsersTable.replaceProfile(of: found, by: change.applied(to: found.profile), in: db)
             if edited != found { try AuditTable.insert(event, in: db) }
             return edited
         }
     }
 
-    package func deleteUser(_ user: UserID, recording event: AuditEvent?) async throws(StorageError) -> Bool {
+    package func deleteUser(
+        _ user: UserID, in session: String?, recording event: AuditEvent?
+    ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
+            if let session, try !SessionsTable.holds(session, of: user, in: db) { return false }
             guard try UsersTable.delete(user, in: db) else { return false }
             if let event { try AuditTable.insert(event, in: db) }
             return true

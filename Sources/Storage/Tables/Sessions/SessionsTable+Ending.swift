@@ -60,6 +60,11 @@ extension SessionsTable {
         return counts
     }
 
+    /// Whether a session of the user exists: it was not revoked.
+    static func holds(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+        try db.exists("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id)
+    }
+
     /// Counts that sessions of a user were ended, or would have been: earlier sign-ins give no more of them. Expiry
     /// does not count.
     private static func countEnding(of user: UserID, in db: SQLSession) throws {

@@ -73,7 +73,7 @@ extension ConformanceCases {
         .upstream("sec-32 non-json-200:trailing-garbage", .fault(.tokenTrailingGarbage)),
         .upstream("sec-32 non-json-200:duplicate-member", .fault(.tokenDuplicateMember)),
         .upstream("sec-32 non-json-200:deep", .tokens("deep", deep(1000))),
-        // Policy: JSONValue with any content type except that of a page, a form or a JWT.
+        // Policy: JSON with any content type except that of a page, a form or a JWT.
         .upstream("sec-32 non-json-200:labelled-html", .label(.token, "text/html")),
         .ok("sec-32 non-json-200:labelled-text", .label(.token, "text/plain")),
         .upstream("sec-32 non-json-200:2-MB", .fault(.tokenHuge)),
