@@ -3,7 +3,7 @@ package enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// The unreserved characters of RFC 3986 section 2.3.
-    @inlinable
+    @inlinable @inline(__always)
     package static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

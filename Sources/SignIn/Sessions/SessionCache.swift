@@ -38,11 +38,17 @@ final class SessionCache: Sendable {
         }
     }
 
+    /// Not a tuple: unspecialized code would look up its metadata at run time.
+    private struct VersionedUser: Sendable {
+        let user: User
+        let version: UInt64
+    }
+
     private struct State {
         var sessions: BoundedCache<TokenHash, Entry>
         /// Separate from the sessions, so that removing one user invalidates all of the user's sessions. Entries of
         /// those sessions keep the removed user's version, and do not match the user who is cached later.
-        var users: BoundedCache<UserID, (user: User, version: UInt64)>
+        var users: BoundedCache<UserID, VersionedUser>
         var removals: UInt64 = 0
         var hits: UInt64 = 0
         var misses: UInt64 = 0
@@ -83,7 +89,7 @@ final class SessionCache: Sendable {
             guard state.removals == ticket.removals else { return }
             let version = state.users[found.user.id]?.version ?? state.removals
             state.sessions.put(Entry(session: found.session, readAt: ticket.time, version: version), for: token)
-            state.users.put((found.user, version), for: found.user.id)
+            state.users.put(VersionedUser(user: found.user, version: version), for: found.user.id)
         }
     }
 
