@@ -43,6 +43,7 @@ struct DescriptorTests {
                 Response(status: .ok, headers: [:]) { writer in
                     try await writer.write(Array("first".utf8))
                     if request.path == "/ends" { return }
+                    // Waits for its cancellation.
                     try await Task.sleep(for: .seconds(600))
                 }
             }

@@ -188,6 +188,7 @@ import Testing
         let handler = Self.streaming { writer in
             defer { hasEnded.store(true, ordering: .relaxed) }
             try await writer.write(Array("first".utf8))
+            // Waits for its cancellation.
             try await Task.sleep(for: .seconds(600))
         }
         try await LiveServer.run(handler: handler) { live in
@@ -204,6 +205,7 @@ import Testing
     func drain() async throws {
         let handler = Self.streaming { writer in
             try await writer.write(Array("first".utf8))
+            // Waits for its cancellation.
             try? await Task.sleep(for: .seconds(600))
             // The stream has ended.
             try? await writer.write(Array("more".utf8))
@@ -259,6 +261,7 @@ import Testing
     func limit() async throws {
         let handler = Self.streaming { writer in
             try await writer.write(Array("first".utf8))
+            // Waits for its cancellation.
             try await Task.sleep(for: .seconds(600))
         }
         var limits = ServerLimits()

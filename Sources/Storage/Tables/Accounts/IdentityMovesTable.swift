@@ -4,8 +4,8 @@ import StorageModel
 /// The table `identity_moves`: which account moved from one identity to another, by which port token.
 ///
 /// The identities of a move are stored in `identities` only: the former has the move's number in `moved_by`, the
-/// present one in `arrived_by`. The port token's hash is unique, so that no port token moves an account twice, whoever
-/// presents it and whatever was undone in between.
+/// current one in `arrived_by`. The port token's hash is unique: a port token moves an account once, also if the move
+/// was undone.
 enum IdentityMovesTable {
     struct Row {
         let move: IdentityMove
