@@ -69,6 +69,9 @@ final class ConformanceHarness: Sendable {
                 "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
                 "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "3s",
                 "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "3s",
+                // A request that waits for a connection until its deadline is sent or not, by chance. The case of 100
+                // sign-ins at once counts what was sent.
+                "LATCHKEY_OUTBOUND_MAX_CONNECTIONS_PER_HOST": "128",
             ], directory: directory.path)
         app = App(port: try await process.port(after: "listening"))
     }
