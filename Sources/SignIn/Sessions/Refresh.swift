@@ -121,7 +121,7 @@ package struct Refresh: Sendable {
             $0.add("client_id", found.session.clientID)
         }
         let isRevoked = try await stored(
-            await store.revokeSession(id: found.session.id, of: found.user.id, recording: event))
+            await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
         guard isRevoked else { return }
         sessions.counts.reused.count()
         log(

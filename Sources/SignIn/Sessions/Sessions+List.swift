@@ -18,16 +18,16 @@ extension Sessions {
     }
 
     /// Ends one of the user's sessions.
-    /// - Throws: `not_found` if the user has no session of this id; `temporarily_unavailable`.
+    /// - Throws: `not_found` if the user has no session of this id, or the holder's was revoked meanwhile;
+    ///   `temporarily_unavailable`.
     package func revoke(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
-        guard id.utf8.count <= 64, try await revoke(id, of: holder.user.id, recording: event) else {
-            throw .noSuchSession
-        }
+        guard id.utf8.count <= 64, try await revoke(id, of: holder.user.id, in: holder.session.id, recording: event)
+        else { throw .noSuchSession }
     }
 
     /// Ends all of the user's sessions but the holder's, and returns their number.
-    /// - Throws: `temporarily_unavailable`.
+    /// - Throws: `invalid_token` if the holder's session was revoked meanwhile; `temporarily_unavailable`.
     package func revokeOthers(than holder: SessionAndUser, requestID: String) async throws(SignInError) -> Int {
         let event = event(.otherSessionsRevoked, holder.user.id, by: .user, requestID) {
             $0.add("kept_session_id", holder.session.id)
@@ -35,6 +35,7 @@ extension Sessions {
         defer { forget(holder.user.id) }
         let count = try await stored(
             await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event))
+        guard let count else { throw .sessionUnknown }
         counts.revoked.count(count)
         return count
     }
@@ -47,10 +48,13 @@ extension Sessions {
         try await stored(await store.recordLastSeen(unwritten))
     }
 
-    func revoke(_ id: String, of user: UserID, recording event: AuditEvent) async throws(SignInError) -> Bool {
+    /// - Parameter session: The session that asks for it; nil for a service.
+    func revoke(
+        _ id: String, of user: UserID, in session: String?, recording event: AuditEvent
+    ) async throws(SignInError) -> Bool {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
-        let isRevoked = try await stored(await store.revokeSession(id: id, of: user, recording: event))
+        let isRevoked = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
         if isRevoked { counts.revoked.count() }
         return isRevoked
     }

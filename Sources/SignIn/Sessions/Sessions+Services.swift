@@ -27,7 +27,7 @@ extension Sessions {
         let event = event(.sessionRevoked, found.user.id, by: .client(found.session.clientID), requestID) {
             $0.add("session_id", found.session.id)
         }
-        _ = try await revoke(found.session.id, of: found.user.id, recording: event)
+        _ = try await revoke(found.session.id, of: found.user.id, in: nil, recording: event)
     }
 
     /// The session of a token, including a refresh token that was exchanged: its holder wants the session to end.

@@ -12,13 +12,18 @@ package protocol SessionStore: Sendable {
     func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
 
     /// Revokes a user's session by its id, with an audit event.
-    /// - Returns: False if the user has no session of this id; then no event is added.
-    func revokeSession(id: String, of user: UserID, recording event: AuditEvent) async throws(StorageError) -> Bool
+    /// - Parameter session: The id of the user's session that asks for it, which must still exist; nil if no session
+    ///   asks.
+    /// - Returns: False if the user has no session of this id, or not the one that asks; then no event is added.
+    func revokeSession(
+        id: String, of user: UserID, in session: String?, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool
 
-    /// Revokes all of a user's sessions but one, with an audit event if there were any. Returns their number.
+    /// Revokes all of a user's sessions but the one that asks for it, with an audit event if there were any.
+    /// - Returns: Their number; nil if the session that asks does not exist any more, and then none is revoked.
     func revokeSessions(
         of user: UserID, except id: String, recording event: AuditEvent
-    ) async throws(StorageError) -> Int
+    ) async throws(StorageError) -> Int?
 
     /// Ends the sessions that a provider's logout token names, once for each token, with audit events.
     func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult

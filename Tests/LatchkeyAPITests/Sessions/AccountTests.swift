@@ -159,6 +159,7 @@ struct AccountTests {
         await #expect(throws: SignInError.self) { try await sessions.edit(edit, for: holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.unlink(identity, for: holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.eraseUser(holder, requestID: "r") }
+        await #expect(throws: SignInError.self) { try await sessions.revokeOthers(than: holder, requestID: "r") }
         let me = try await app.me(other)
         #expect(me.status == 200 && me.json?["name"]?.isNull == true)
     }

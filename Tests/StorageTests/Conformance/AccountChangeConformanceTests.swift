@@ -78,6 +78,8 @@ struct AccountChangeConformanceTests {
         let listed = try #require(try await store.identities(of: user.id).first)
         let removal = try await store.removeIdentity(id: listed.id, of: user.id, keeping: session.id) { _ in event }
         #expect(removal == .unknownSession)
+        #expect(try await !store.revokeSession(id: kept.id, of: user.id, in: session.id, recording: event))
+        #expect(try await store.revokeSessions(of: user.id, except: session.id, recording: event) == nil)
         #expect(try await store.auditEvents(AuditQuery(user: user.id)).isEmpty)
         #expect(try await store.session(kept.tokenHash, at: now)?.user.profile[.name] == nil)
         #expect(try await edited(in: kept.id)?.profile[.name] == "Jane")

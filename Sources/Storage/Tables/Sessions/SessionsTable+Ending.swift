@@ -83,9 +83,10 @@ extension SQLStore {
     }
 
     package func revokeSession(
-        id: String, of user: UserID, recording event: AuditEvent
+        id: String, of user: UserID, in session: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
+            if let session, try !SessionsTable.holds(session, of: user, in: db) { return false }
             guard try !SessionsTable.end("user_id = ? AND id = ?", user, id, in: db).isEmpty else { return false }
             try AuditTable.insert(event, in: db)
             return true
@@ -94,8 +95,9 @@ extension SQLStore {
 
     package func revokeSessions(
         of user: UserID, except id: String, recording event: AuditEvent
-    ) async throws(StorageError) -> Int {
+    ) async throws(StorageError) -> Int? {
         try await writes.submit { db in
+            guard try SessionsTable.holds(id, of: user, in: db) else { return nil }
             let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }
             return count
