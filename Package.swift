@@ -28,6 +28,7 @@ let package = Package(
         .target(name: "CLatchkeySystem"),
         .target(name: "CLatchkeyCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLatchkeyZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CLatchkeySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLatchkeyPostgres", linkerSettings: [.linkedLibrary("pq")]),
         .target(name: "CLatchkeyOpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
@@ -65,7 +66,7 @@ let package = Package(
         .target(
             name: "Storage",
             dependencies: [
-                "CLatchkeyPostgres", "Primitives", "StorageModel",
+                "CLatchkeyPostgres", "CLatchkeySQLite", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

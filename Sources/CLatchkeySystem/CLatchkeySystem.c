@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,14 +87,60 @@ int csystem_open_beneath(int folder, const char *path) {
 #endif
 }
 
-void csystem_limit_heaps(int count, int largest) {
-#if defined(M_ARENA_MAX) && defined(M_MMAP_THRESHOLD)
+void csystem_limit_heaps(int count, int largest, int kept) {
+#if defined(M_ARENA_MAX) && defined(M_MMAP_THRESHOLD) && defined(M_TRIM_THRESHOLD)
     mallopt(M_ARENA_MAX, count);
     mallopt(M_MMAP_THRESHOLD, largest);
+    mallopt(M_TRIM_THRESHOLD, kept);
 #else
     (void)count;
     (void)largest;
+    (void)kept;
 #endif
+}
+
+struct thread_start {
+    void (*body)(void *context);
+    void *context;
+};
+
+static void *run_thread(void *argument) {
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
+    start.body(start.context);
+    return NULL;
+}
+
+int csystem_start_thread(const char *name, void (*body)(void *context), void *context) {
+    struct thread_start *start = malloc(sizeof *start);
+    if (!start) return ENOMEM;
+    start->body = body;
+    start->context = context;
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error) {
+        free(start);
+        return error;
+    }
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // A thread inherits the mask of its creator. Synchronous faults stay unblocked: blocked, they would end the process
+    // without a backtrace.
+    sigset_t blocked, previous;
+    sigfillset(&blocked);
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
+    for (size_t index = 0; index < sizeof faults / sizeof *faults; index++) sigdelset(&blocked, faults[index]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+    pthread_t thread;
+    error = pthread_create(&thread, &attributes, run_thread, start);
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) free(start);
+#if defined(__linux__)
+    else pthread_setname_np(thread, name);
+#else
+    (void)name;
+#endif
+    return error;
 }
 
 int csystem_random(void *buffer, size_t count) {

@@ -10,6 +10,9 @@ public struct RandomSource: Sendable {
     /// `count` random bytes.
     public func bytes(_ count: Int) -> [UInt8] { make(count) }
 
+    /// The length of a ``token(bytes:)`` of 32 bytes.
+    package static let tokenCharacters = 43
+
     /// `count` random bytes as unpadded base64url text (RFC 4648 section 5): 32 bytes make 43 characters.
     public func token(bytes count: Int = 32) -> String { Base64URL.encode(make(count)) }
 

@@ -8,4 +8,8 @@
 #include <postgresql/libpq-fe.h>
 #endif
 
+#ifndef LIBPQ_HAS_PIPELINING
+#error "libpq 14 or later is needed, for its pipeline mode"
+#endif
+
 #endif

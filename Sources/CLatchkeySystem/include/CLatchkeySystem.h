@@ -12,8 +12,14 @@
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
-/// Limits the heaps of the C library's allocator, and the size of the blocks in them; does nothing without such limits.
-void csystem_limit_heaps(int count, int largest);
+/// Limits the heaps of the C library's allocator and the size of the blocks in them, and sets how many free bytes at
+/// the end of a heap are kept; does nothing without such limits.
+void csystem_limit_heaps(int count, int largest, int kept);
+
+/// Runs a function on a detached thread that takes no signals.
+/// - Parameter name: At most 15 bytes, for the system's lists of threads.
+/// - Returns: 0, or an errno.
+int csystem_start_thread(const char *name, void (*body)(void *context), void *context);
 
 /// Opens a file for reading, close-on-exec and non-blocking, by a path that must end below a folder: neither `..` nor a
 /// symbolic link leads out of it. Without kernel support for that, a path with any symbolic link is refused.

@@ -45,7 +45,7 @@ struct BrowserCookies: Sendable {
                 + (isSecure ? "; Secure" : ""))
     }
 
-    /// The value of a cookie; nil if it is repeated, or malformed: 43 characters of base64url, or two such texts with a
+    /// The value of a cookie; nil if it is repeated, or malformed: a token in base64url, or two such texts with a
     /// dot between them.
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
@@ -58,7 +58,8 @@ struct BrowserCookies: Sendable {
         }
         guard let found else { return nil }
         let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.contains(texts.count), texts.allSatisfy({ $0.count == 43 && $0.allSatisfy(Self.isBase64URL) })
+        guard parts.contains(texts.count),
+            texts.allSatisfy({ (43...48).contains($0.count) && $0.allSatisfy(Self.isBase64URL) })
         else { return nil }
         return Secret(String(found))
     }

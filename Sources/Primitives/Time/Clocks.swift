@@ -18,6 +18,13 @@ public struct WallClock: Sendable {
 
     /// The system's clock.
     public static let system = WallClock { Timestamp(secondsSinceEpoch: Int64(time(nil))) }
+
+    /// The part of the current second that has passed, in 1/65536, by the system's clock.
+    package static func systemFraction() -> UInt16 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UInt16(truncatingIfNeeded: (UInt64(time.tv_nsec) << 16) / 1_000_000_000)
+    }
 }
 
 /// The time since some start, by a clock that is never set. Injected into everything that limits rates, so that tests

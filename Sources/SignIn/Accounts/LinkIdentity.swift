@@ -82,7 +82,7 @@ package struct LinkIdentity: Sendable {
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
         let link = IdentityLink(
-            verified.identity, to: holder.user.id, holding: TokenHash(sha256Of: token.exposed), at: clock.now(),
+            verified.identity, to: holder.user.id, holding: TokenHash(ofSessionToken: token.exposed), at: clock.now(),
             limit: Self.limit, requestID: correlationID.text,
             tokens: verified.tokens.map {
                 signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)

@@ -14,7 +14,7 @@ extension BackchannelAuthentication {
     /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
     package func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
-        guard token.exposed.utf8.count == SessionTokens.characters else { throw .notificationTokenUnknown }
+        guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
         let token = NotificationToken(token)
         let now = clock.now()
         let record = try await stored(await store.backchannelAuthentication(notification: token.hash, at: now))

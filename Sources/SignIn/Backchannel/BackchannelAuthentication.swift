@@ -141,7 +141,7 @@ package struct BackchannelAuthentication: Sendable {
 
     /// Finds the sign-in of a handle, if it belongs to the caller.
     private func find(_ handle: Secret, _ caller: Caller) async throws(SignInError) -> BackchannelAuthenticationRecord {
-        guard handle.exposed.utf8.count == SessionTokens.characters else { throw .backchannelUnknown }
+        guard handle.exposed.utf8.count == RandomSource.tokenCharacters else { throw .backchannelUnknown }
         let record = try await record(of: TokenHash(sha256Of: handle.exposed))
         // Unknown for another caller, so that guesses learn nothing.
         guard record.caller == caller.hash else { throw .backchannelUnknown }

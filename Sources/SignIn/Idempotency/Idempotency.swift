@@ -5,8 +5,9 @@ import StorageModel
 /// request, and its code is spent by then.
 ///
 /// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the
-/// outcome. What this process did is in memory. What another instance did, or this one before a restart, is in the
-/// store. Both forget it after the retry window (``SignInConfiguration/Lifetimes/retryWindow``).
+/// outcome. What this process did is in memory; what it did before a restart, it reads from the store at its first
+/// sign-in. What another instance did is looked up in the store. All is forgotten after the retry window
+/// (``SignInConfiguration/Lifetimes/retryWindow``).
 struct Idempotency: Sendable {
     /// What a code brought, as far as a retry depends on it.
     enum Outcome: Sendable {
@@ -47,6 +48,9 @@ struct Idempotency: Sendable {
     private let window: Int64
     private let startedAt: Timestamp
     private let table: IdempotencyTable
+    /// Reads what was done before the start.
+    private let reading = SingleFlight<Bool, SignInError?>()
+    private let hasRead: SharedFlag
 
     /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
     init(store: any SignInStore & IdentityStore, clock: WallClock, window: Int64) {
@@ -55,6 +59,7 @@ struct Idempotency: Sendable {
         self.window = window
         startedAt = clock.now()
         table = IdempotencyTable(window: window)
+        hasRead = SharedFlag(store.isShared)
     }
 
     /// Starts a run, after any run of the same request that is under way.
@@ -64,13 +69,14 @@ struct Idempotency: Sendable {
     func begin(
         _ request: SignInRequest, linkedTo session: String? = nil, _ log: inout SignInLog
     ) async throws(SignInError) -> Start {
+        if !hasRead.isSet { try await readEarlier(&log) }
         var turn = Turn(
             key: IdempotencyKey(request, linkedTo: session), window: window, isStored: session == nil)
         switch await table.begin(turn.key, at: clock.now()) {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
             // The browser's `state` is good once, so that a redirect has no retry.
-            guard turn.isStored, storeMayKnowMore, !request.wasStartedHere else { return .proceed(turn) }
+            guard turn.isStored, store.isShared, !request.wasStartedHere else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
                 recalled = try await recall(turn, &log)
@@ -107,7 +113,7 @@ struct Idempotency: Sendable {
         _ turn: Turn, _ failure: SignInError, _ log: inout SignInLog
     ) async throws(SignInError) -> (Outcome, Turn) {
         var reason = failure
-        if turn.isStored, failure.codeMayBeSpent || failure == .nonceNotIssued {
+        if turn.isStored, store.isShared, failure.codeMayBeSpent || failure == .nonceNotIssued {
             var recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
                 recalled = try await recall(turn, &log)
@@ -130,8 +136,33 @@ struct Idempotency: Sendable {
     /// How many requests wait for the same one under way.
     var waiterCount: Int { table.waiterCount }
 
-    /// Without other instances, the store knows more than memory only within a retry window of the start.
-    private var storeMayKnowMore: Bool { store.isShared || clock.now() <= startedAt.advanced(bySeconds: window) }
+    /// Reads this process's sign-ins of before the start, once for all requests. A sign-in waits for it: otherwise a
+    /// code could be posted again.
+    private func readEarlier(_ log: inout SignInLog) async throws(SignInError) {
+        log.begin(.recall)
+        let failure = await reading.value(for: true, unless: { _ in hasRead.isSet ? .some(nil) : nil }) {
+            let now = clock.now()
+            // Nothing of before the start is still in its window.
+            guard now <= startedAt.advanced(bySeconds: window) else {
+                hasRead.set()
+                return nil
+            }
+            do throws(SignInError) {
+                let found = try await stored(await store.recentSignIns(at: now, limit: table.capacity))
+                for earlier in found { table.add(earlier, since: since(earlier, at: now), at: now) }
+                hasRead.set()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// When an earlier sign-in was done. The clock of the instance that recorded it may be ahead.
+    private func since(_ earlier: RecentSignIn, at now: Timestamp) -> Timestamp {
+        min(now, earlier.endsAt.advanced(bySeconds: -(window + 1)))
+    }
 
     /// The outcome of an earlier run, unless it is an error or the user's session was ended since.
     private func stillValid(
@@ -140,7 +171,7 @@ struct Idempotency: Sendable {
         switch result {
         case .failure(let error):
             // The instance that spent the code may have been at work still when this one was refused.
-            guard turn.isStored, error.codeMayBeSpent, storeMayKnowMore, let recalled = try await recall(turn, &log)
+            guard turn.isStored, error.codeMayBeSpent, store.isShared, let recalled = try await recall(turn, &log)
             else { throw error }
             return try recalled.get()
         case .success(.verified(let verified, _)) where turn.isStored:
@@ -164,9 +195,7 @@ struct Idempotency: Sendable {
         let found = try await stored(await store.recentSignIn(turn.key.bytes, at: now))
         guard let found else { return nil }
         log.foundEarlierOne()
-        // The clock of the instance that recorded it may be ahead.
-        let since = min(now, found.endsAt.advanced(bySeconds: -(window + 1)))
-        return table.end(turn.key, with: found.session, since: since, at: clock.now())
+        return table.end(turn.key, with: found.session, since: since(found, at: now), at: clock.now())
     }
 
     /// A failure is remembered if the code may be spent. Otherwise the requests that wait share it, unless the task was

@@ -12,6 +12,14 @@ package struct IdempotencyKey: Sendable, Hashable {
     /// The 16 bytes in the store.
     var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
 
+    /// The key in the store; nil unless there are 16 bytes.
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        (high, low) = bytes.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+
     /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
         var fields = Fields()

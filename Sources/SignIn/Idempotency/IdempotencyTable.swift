@@ -97,12 +97,15 @@ final class IdempotencyTable: Sendable {
     static let maximumRepeats = 16
 
     private let state: Mutex<State>
+    /// The most sessions kept.
+    let capacity: Int
 
     /// - Parameters:
     ///   - window: How long an outcome is kept, in seconds.
     ///   - capacity: The most sessions kept, at about 150 bytes each; of the other results, which are larger and fewer,
     ///     an eighth of that.
     init(window: Int64, capacity: Int = 32_768) {
+        self.capacity = capacity
         state = Mutex(
             State(
                 sessions: BoundedCache(capacity: capacity, age: .insertion, lifetime: window),
@@ -146,6 +149,15 @@ final class IdempotencyTable: Sendable {
                 return true
             }
             if !mustWait { waiter.resume(returning: nil) }
+        }
+    }
+
+    /// Adds a sign-in that was done before this process started.
+    func add(_ earlier: RecentSignIn, since: Timestamp, at now: Timestamp) {
+        guard let key = IdempotencyKey(bytes: earlier.key) else { return }
+        state.withLock { state in
+            state.count += 1
+            state.sessions.put(Entry(value: earlier.session, count: state.count), for: key, at: since)
         }
     }
 

@@ -2,8 +2,8 @@ import Crypto
 import Primitives
 import StorageModel
 
-/// A refresh token as an app presents it. The first one of a session is 43 characters of base64url. All later ones have
-/// the same family in front, 43 characters derived from the first token, and a dot.
+/// A refresh token as an app presents it. The first one of a session is 48 characters of base64url. All later ones have
+/// the same family in front, 43 characters derived from the first token, and a dot. (``SessionTokenFormat``)
 ///
 /// So every refresh token identifies its session. However often a thief exchanges tokens, the server still recognises
 /// the one that the owner holds.
@@ -16,15 +16,15 @@ struct PresentedRefreshToken {
     init?(_ token: Secret) {
         text = token.exposed
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), parts.allSatisfy({ $0.count == SessionTokens.characters }) else {
-            return nil
-        }
+        guard (1...2).contains(parts.count), let last = parts.last, SessionTokenFormat.isLength(last.count),
+            parts.count == 1 || parts[0].count == SessionTokenFormat.untimedCharacters
+        else { return nil }
         family = parts.count == 2 ? String(Substring(parts[0])) : Self.family(ofFirst: text)
     }
 
     var hashes: RefreshTokenHashes {
         // No token has a space, so that no token has a family's hash.
-        RefreshTokenHashes(token: TokenHash(sha256Of: text), family: TokenHash(sha256Of: "family " + family))
+        RefreshTokenHashes(token: TokenHash(ofSessionToken: text), family: TokenHash(sha256Of: "family " + family))
     }
 
     /// HKDF-SHA-256 (RFC 5869), which does not reveal the token.

@@ -94,13 +94,13 @@ package struct Refresh: Sendable {
         let lifetimes = sessions.lifetimes.of(found.session.clientID)
         let ends = lifetimes.ends(ofSessionMadeAt: found.session.createdAt, at: now)
         guard ends.refresh > now else { throw .refreshTokenInvalid }
-        let salt = random.bytes(32)
+        let salt = SuccessorTokens.salt(at: now, random)
         let successor = SuccessorTokens(of: shown, salt: salt)
         let rotation = RefreshTokenRotation(
             presented: presented,
             successor: .init(
-                tokenHash: TokenHash(sha256Of: successor.token),
-                refreshTokenHash: TokenHash(sha256Of: successor.refreshToken), expiresAt: ends.access,
+                tokenHash: TokenHash(ofSessionToken: successor.token),
+                refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
                 refreshExpiresAt: ends.refresh), last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         // The cache must not keep the old token longer than its grace period.

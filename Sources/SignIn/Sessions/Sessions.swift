@@ -19,9 +19,9 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        guard token.exposed.utf8.count == SessionTokens.characters else { return nil }
+        guard SessionTokenFormat.isLength(token.exposed.utf8.count) else { return nil }
         // Looked up by its hash, so that the time taken reveals nothing about existing tokens.
-        let hash = TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(ofSessionToken: token.exposed)
         let now = clock.now()
         switch cache.look(hash, at: now) {
         case .hit(let found): return found
@@ -44,7 +44,7 @@ package struct Sessions: Sendable {
     /// Ends the session of a token that was looked up before.
     /// - Throws: `temporarily_unavailable`.
     package func signOut(_ token: Secret, of holder: SessionAndUser) async throws(SignInError) {
-        let hash = TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(ofSessionToken: token.exposed)
         // Also if the store fails, because the session may have been revoked before the failure. For all of the user's
         // sessions, because this one may also be cached under its token before the last refresh.
         defer { forget(holder.user.id) }

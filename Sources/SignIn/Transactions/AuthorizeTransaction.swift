@@ -106,7 +106,7 @@ package struct AuthorizeTransaction: Sendable {
             code: TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request)),
             expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
-        let hash = TokenHash(sha256Of: token.exposed)
+        let hash = TokenHash(ofSessionToken: token.exposed)
         let admission: ReceiptAdmission
         do throws(StorageError) {
             admission = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)

@@ -4,30 +4,32 @@ import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
 ///
-/// Values are bound and columns read through the C functions of SQLite or libpq: a sign-in runs several statements, and
-/// GRDB's arguments and rows would cost more than SQLite's work. Statements that change the schema, or open a
-/// transaction that GRDB has to know of, do not belong here.
+/// Values are bound and columns read through the C functions of SQLite or libpq. Statements that change the schema do
+/// not belong here.
 ///
 /// Most code runs statements through ``SQLSession/run(_:_:)`` and its siblings.
 struct CachedStatement: ~Copyable {
+    private let sql: SQL
     /// Nil on PostgreSQL.
-    private let statement: Statement?
+    private let sqlite: SQLiteDatabase?
     private let handle: OpaquePointer?
     /// Nil on SQLite.
     private let postgres: PostgresRun?
     private var bound: CInt = 0
     private var bindingResult = SQLITE_OK
 
-    init(_ session: SQLSession, _ sql: String) throws {
+    init(_ session: SQLSession, _ sql: SQL) throws {
+        self.sql = sql
         switch session {
-        case .sqlite(let db):
-            statement = try db.cachedStatement(sql: sql)
+        case .sqlite(let connection):
+            handle = try connection.statement(sql)
+            sqlite = connection
             postgres = nil
         case .postgres(let connection):
-            statement = nil
-            postgres = PostgresRun(connection, sql)
+            handle = nil
+            sqlite = nil
+            postgres = PostgresRun(connection, sql.text)
         }
-        handle = statement?.sqliteStatement
     }
 
     // A statement that is left between two rows would hold its snapshot, and with it the write-ahead log.
@@ -104,10 +106,14 @@ struct CachedStatement: ~Copyable {
         while try next() {}
     }
 
+    /// Runs a statement whose result is not needed: see ``SQLSession/perform(_:_:)``.
+    func perform() throws {
+        if let postgres { return try postgres.perform() }
+        try run()
+    }
+
     private func failure(_ result: CInt) -> DatabaseError {
-        DatabaseError(
-            resultCode: ResultCode(rawValue: result),
-            message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))), sql: statement?.sql)
+        sqlite?.failure(result, of: sql.text) ?? DatabaseError(resultCode: ResultCode(rawValue: result))
     }
 
     // MARK: Reading the current row, by column from 0
@@ -154,8 +160,7 @@ struct CachedStatement: ~Copyable {
 
     private func required<Value>(_ value: Value?, _ kind: StaticString) throws -> Value {
         if let value { return value }
-        throw StorageError(
-            .corrupt, reason: "a required \(kind) is missing in: \(statement?.sql ?? postgres?.sql ?? "")")
+        throw StorageError(.corrupt, reason: "a required \(kind) is missing in: \(sql.text)")
     }
 }
 

@@ -1,4 +1,3 @@
-package import GRDB
 import StorageModel
 
 /// A connection during callers' work, as the tables' code sees it: the same code runs on every engine.
@@ -7,11 +6,11 @@ import StorageModel
 /// `IS NOT DISTINCT FROM` where they are compared, a name for every subquery that is selected from.
 ///
 /// ```swift
-/// try db.run("DELETE FROM users WHERE id = ?", user)
+/// let count = try db.run("DELETE FROM users WHERE id = ?", user)
 /// let name = try db.first("SELECT name FROM users WHERE id = ?", user) { row in try row.text(0) }
 /// ```
 package enum SQLSession {
-    case sqlite(Database)
+    case sqlite(SQLiteDatabase)
     case postgres(PostgresConnection)
 
     /// For statements that the engines cannot share.
@@ -25,14 +24,25 @@ package enum SQLSession {
     /// How many rows the last statement changed.
     private var changesCount: Int {
         switch self {
-        case .sqlite(let db): db.changesCount
+        case .sqlite(let connection): connection.changesCount
         case .postgres(let connection): connection.changesCount
         }
     }
 
+    /// Runs a statement that a caller needs no result of.
+    ///
+    /// PostgreSQL gets it with the next statement that has a result, or with the commit, and its failure is thrown
+    /// there. So a failure cannot be caught to act on it: it undoes the transaction. SQLite runs it at once.
+    @inline(__always)
+    func perform<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws {
+        var statement = try CachedStatement(self, sql)
+        statement.bind(repeat each values)
+        try statement.perform()
+    }
+
     /// Runs a statement to its end; returns how many rows it changed.
-    @discardableResult @inline(__always)
-    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+    @inline(__always)
+    func run<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         try statement.run()
@@ -41,23 +51,23 @@ package enum SQLSession {
 
     /// Runs an INSERT of one row; returns the number that the database gave to a column of it.
     func insert<each Value: SQLValue>(
-        _ sql: String, _ values: repeat each Value, numbering column: StaticString
+        _ sql: SQL, _ values: repeat each Value, numbering column: StaticString
     ) throws -> Int64 {
         switch self {
-        case .sqlite(let db):
-            try run(sql, repeat each values)
-            return db.lastInsertedRowID
+        case .sqlite(let connection):
+            try perform(sql, repeat each values)
+            return connection.lastInsertedNumber
         case .postgres:
-            let number = try first("\(sql) RETURNING \(column)", repeat each values) { $0.number(0) }
+            let number = try first("\(sql.text) RETURNING \(column)", repeat each values) { $0.number(0) }
             if let number { return number }
-            throw StorageError(.corrupt, reason: "no number was given by: \(sql)")
+            throw StorageError(.corrupt, reason: "no number was given by: \(sql.text)")
         }
     }
 
     /// Reads the first row of a statement; nil if it has none.
     @inline(__always)
     func first<each Value: SQLValue, Row>(
-        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+        _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> Row? {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
@@ -69,7 +79,7 @@ package enum SQLSession {
     /// SQLite returns the row before the statement has ended.
     @inline(__always)
     func returned<each Value: SQLValue, Row>(
-        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+        _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> Row? {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
@@ -81,7 +91,7 @@ package enum SQLSession {
 
     /// Reads all rows of a statement.
     func all<each Value: SQLValue, Row>(
-        _ sql: String, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
+        _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> [Row] {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
@@ -92,12 +102,12 @@ package enum SQLSession {
 
     /// Whether a query has a row.
     @inline(__always)
-    func exists<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Bool {
+    func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {
         try first(sql, repeat each values) { _ in true } ?? false
     }
 
     /// The number in the first column of a query's only row, such as a count; 0 if there is no row.
-    func number<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int64 {
+    func number<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int64 {
         try first(sql, repeat each values) { $0.number(0) } ?? 0
     }
 }

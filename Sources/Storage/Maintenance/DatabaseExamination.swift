@@ -40,7 +40,7 @@ package struct DatabaseExamination: Sendable, Hashable {
                 let holdsTokens = try db.tableExists("provider_tokens")
                 return (
                     try Schema.migrator.appliedMigrations(db).count,
-                    try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(db)) : [:]
+                    try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(SQLiteDatabase(db))) : [:]
                 )
             }
         } catch {

@@ -62,7 +62,7 @@ package enum DatabaseLocation: Sendable {
                 throw inUse(name)
             }
             do {
-                let value = try body(.sqlite(db))
+                let value = try body(.sqlite(SQLiteDatabase(db)))
                 try db.execute(sql: "COMMIT")
                 return value
             } catch {
@@ -91,7 +91,7 @@ package enum DatabaseLocation: Sendable {
                     throw StorageError(.unavailable, reason: "the PostgreSQL server rolled the transaction back")
                 }
                 outcome = .success(value)
-            } catch let error as PostgresError where error.endsConnection {
+            } catch let error as PostgresError where error.mayBeCommitted {
                 outcome = .failure(UnknownOutcome(reason: error.reason))
             }
         }

@@ -114,7 +114,7 @@ extension TableShape {
             }
             guard let sequence = sequence ?? nil else { return highest }
             let given = "SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM \(sequence)"
-            return max(highest, try db.number(given))
+            return max(highest, try db.number(SQL(given)))
         }
     }
 
@@ -124,8 +124,8 @@ extension TableShape {
         switch db {
         case .sqlite:
             guard remembersNumbers else { return }
-            try db.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
-            try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", name, last)
+            try db.perform("DELETE FROM sqlite_sequence WHERE name = ?", name)
+            try db.perform("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", name, last)
         case .postgres(let connection):
             // Unlike setval(), this is rolled back with its transaction.
             try connection.script("ALTER TABLE \(name) ALTER COLUMN \(numbered) RESTART WITH \(last + 1)")

@@ -13,7 +13,7 @@ enum PostgresCommit {
         case notBegun(StorageError)
         /// Nothing of it was stored.
         case undone(any Error)
-        /// The connection was lost during the commit.
+        /// The connection was lost after the commit was sent.
         case unknown(StorageError)
     }
 
@@ -49,37 +49,35 @@ enum PostgresCommit {
         } catch {
             return .notBegun(StorageError(error))
         }
-        do throws(PostgresError) {
-            try connection.script("BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE")
-        } catch {
-            // A server that has become a standby refuses writes: a new connection may reach the primary.
-            connection.close()
-            return error.isLoss ? .undone(error) : .notBegun(StorageError(error))
-        }
         do {
+            try connection.begin()
             for work in batch { try work.run(on: .postgres(connection)) }
-        } catch {
-            // If that fails, the connection is closed and the server rolls back by itself.
-            try? connection.script("ROLLBACK")
-            return .undone(error)
-        }
-        return commit(on: connection)
-    }
-
-    private static func commit(on connection: PostgresConnection) -> Outcome {
-        do throws(PostgresError) {
             guard try connection.commit() else {
                 return .undone(StorageError(.unavailable, reason: "the PostgreSQL server rolled a transaction back"))
             }
             return .stored
         } catch {
-            guard error.endsConnection else { return .undone(error) }
-            return .unknown(
-                StorageError(
-                    .unavailable,
-                    reason: "it is unknown whether a transaction was stored, because its commit was not confirmed: "
-                        + error.reason))
+            return outcome(of: error, on: connection)
         }
+    }
+
+    private static func outcome(of failure: any Error, on connection: PostgresConnection) -> Outcome {
+        if let error = failure as? PostgresError {
+            if error.mayBeCommitted {
+                return .unknown(
+                    StorageError(
+                        .unavailable,
+                        reason: "it is unknown whether a transaction was stored, because its commit was not confirmed: "
+                            + error.reason))
+            }
+            if error.isOfBegin {
+                // A server that has become a standby refuses writes: a new connection may reach the primary.
+                connection.close()
+                return error.isLoss ? .undone(error) : .notBegun(StorageError(error))
+            }
+        }
+        connection.rollBack()
+        return .undone(failure)
     }
 
     /// How often a transaction is retried.

@@ -9,11 +9,12 @@ import Primitives
 package final class PostgresConnection {
     let configuration: PostgresConfiguration
     private let gate: ReconnectGate
-    private var handle: OpaquePointer?
-    /// The names of the statements that the server has prepared for this connection, by their text.
-    private var prepared: [String: String] = [:]
-    /// How many rows the last statement changed.
-    private(set) var changesCount = 0
+    private(set) var handle: OpaquePointer?
+    var pipeline = PostgresPipeline()
+    /// How many rows the last statement changed that was waited for.
+    var changesCount = 0
+    /// Memory for the values of the next statement.
+    var spareParameters = PostgresParameters()
 
     init(_ configuration: PostgresConfiguration, gate: ReconnectGate) {
         self.configuration = configuration
@@ -25,7 +26,7 @@ package final class PostgresConnection {
     func close() {
         PQfinish(handle)
         handle = nil
-        prepared = [:]
+        pipeline = PostgresPipeline()
     }
 
     /// The connection's file descriptor, to wait on; nil if there is none.
@@ -111,99 +112,9 @@ package final class PostgresConnection {
         return lines.isEmpty ? "for an unknown reason" : lines.joined(separator: " ")
     }
 
-    // MARK: Statements
+    // MARK: Waiting
 
-    /// Runs statements without values, and discards their results.
-    func script(_ sql: String) throws(PostgresError) {
-        _ = try run(sql) { handle in PQsendQuery(handle, sql) }
-    }
-
-    /// Commits a transaction; false if the server rolled it back instead.
-    func commit() throws(PostgresError) -> Bool {
-        let result = try run("COMMIT") { handle in PQsendQuery(handle, "COMMIT") }
-        return result.command == "COMMIT"
-    }
-
-    /// Runs a statement; the server keeps it prepared.
-    func run(
-        _ sql: String, _ parameters: PostgresParameters = PostgresParameters()
-    ) throws(PostgresError) -> PostgresResult {
-        let name = try prepare(sql, parameters.types)
-        let result = try run(sql) { handle in
-            parameters.withPointers { pointers, lengths, formats in
-                PQsendQueryPrepared(handle, name, CInt(lengths.count), pointers, lengths, formats, 1)
-            }
-        }
-        changesCount = result.changesCount
-        return result
-    }
-
-    private func prepare(_ sql: String, _ types: [UInt32]) throws(PostgresError) -> String {
-        if let name = prepared[sql] { return name }
-        let name = "s\(prepared.count)"
-        let text = PostgresStatementText.translate(sql)
-        _ = try run(sql) { handle in PQsendPrepare(handle, name, text, CInt(types.count), types) }
-        prepared[sql] = name
-        return name
-    }
-
-    private func run(_ sql: String, _ send: (OpaquePointer) -> CInt) throws(PostgresError) -> PostgresResult {
-        guard let handle, PQstatus(handle) == CONNECTION_OK else {
-            throw PostgresError(
-                state: nil, reason: "there is no connection to the PostgreSQL server", endsConnection: true)
-        }
-        // The server's own time limit ends first, so that the connection survives.
-        let deadline = ContinuousClock.now + configuration.statementTimeout + .seconds(1)
-        do throws(PostgresError) {
-            guard send(handle) == 1 else { throw lost(handle) }
-            try flush(handle, until: deadline)
-            return try lastResult(handle, of: sql, until: deadline)
-        } catch {
-            if error.endsConnection { close() }
-            throw error
-        }
-    }
-
-    private func flush(_ handle: OpaquePointer, until deadline: ContinuousClock.Instant) throws(PostgresError) {
-        while true {
-            switch PQflush(handle) {
-            case 0: return
-            case 1:
-                // The server may need its output read before it reads.
-                let events = try wait(POLLIN | POLLOUT, until: deadline, "for the server to take a statement")
-                if events & POLLIN != 0, PQconsumeInput(handle) != 1 { throw lost(handle) }
-            default: throw lost(handle)
-            }
-        }
-    }
-
-    /// The last result of the statements sent, or the first failure.
-    private func lastResult(
-        _ handle: OpaquePointer, of sql: String, until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> PostgresResult {
-        var last: PostgresResult?
-        var failure: PostgresError?
-        while true {
-            while PQisBusy(handle) == 1 {
-                try wait(POLLIN, until: deadline, "for the response to: \(sql)")
-                guard PQconsumeInput(handle) == 1 else { throw failure ?? lost(handle) }
-            }
-            guard let pointer = PQgetResult(handle) else { break }
-            let result = PostgresResult(pointer)
-            if failure == nil { failure = result.failure(of: sql) }
-            last = result
-        }
-        if let failure {
-            guard PQstatus(handle) == CONNECTION_OK else {
-                throw PostgresError(state: failure.state, reason: failure.reason, endsConnection: true)
-            }
-            throw failure
-        }
-        guard let last else { throw lost(handle) }
-        return last
-    }
-
-    private func lost(_ handle: OpaquePointer) -> PostgresError {
+    func lost(_ handle: OpaquePointer) -> PostgresError {
         PostgresError(
             state: nil, reason: "the connection to the PostgreSQL server was lost: \(message(of: handle))",
             endsConnection: true)
@@ -224,8 +135,8 @@ package final class PostgresConnection {
     }
 
     @discardableResult
-    private func wait(
-        _ events: CInt, until deadline: ContinuousClock.Instant, _ purpose: String
+    func wait(
+        _ events: CInt, until deadline: ContinuousClock.Instant, _ purpose: @autoclosure () -> String
     ) throws(PostgresError) -> CInt {
         guard let descriptor else { return POLLERR }
         var waiting = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
@@ -233,7 +144,7 @@ package final class PostgresConnection {
             let left = (deadline - ContinuousClock.now).milliseconds
             guard left > 0 else {
                 throw PostgresError(
-                    state: nil, reason: "the PostgreSQL server did not respond in time (waited \(purpose))",
+                    state: nil, reason: "the PostgreSQL server did not respond in time (waited \(purpose()))",
                     endsConnection: true, isSilence: true)
             }
             let ready = poll(&waiting, 1, CInt(clamping: left))

@@ -52,12 +52,16 @@ enum PostgresRead {
 
     /// The loss of an idle connection shows only when it is used: the read is retried on a new one.
     private static func read(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
-        try connection.connect()
         do {
-            try work.run(on: .postgres(connection))
+            try attempt(work, on: connection)
         } catch let error as PostgresError where error.isLoss {
-            try connection.connect()
-            try work.run(on: .postgres(connection))
+            try attempt(work, on: connection)
         }
+    }
+
+    private static func attempt(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
+        try connection.connect()
+        try work.run(on: .postgres(connection))
+        try connection.synchronize()
     }
 }

@@ -13,6 +13,20 @@ struct PostgresError: Error {
     /// Whether the client's own deadline passed.
     var isSilence = false
 
+    /// Whether the transaction could not begin.
+    var isOfBegin = false
+
+    /// Whether the connection broke between the sending of a commit and its confirmation.
+    var mayBeCommitted = false
+
+    /// The same failure of a connection that has broken.
+    var endingConnection: PostgresError {
+        var error = PostgresError(state: state, reason: reason, endsConnection: true, isSilence: isSilence)
+        error.isOfBegin = isOfBegin
+        error.mayBeCommitted = mayBeCommitted
+        return error
+    }
+
     /// Whether the connection broke. Its work may be retried on another connection, unless that was a commit.
     var isLoss: Bool { endsConnection && !isSilence }
 

@@ -33,6 +33,7 @@ struct PostgresParameters {
     private(set) var lengths: [CInt] = []
     // One byte more than the values need, so that an empty value has an address, too.
     private var memory: [UInt8] = [0]
+    private static let keptBytes = 16_384
 
     init() {}
 
@@ -47,7 +48,18 @@ struct PostgresParameters {
 
     mutating func add(_ text: String) { add(.text) { PostgresText.encode(text, to: &$0) } }
 
-    mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.bytea) { $0.append(contentsOf: bytes) } }
+    mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.bytea) { $0.append(copying: bytes) } }
+
+    /// Removes the values and keeps the memory, unless it is much.
+    mutating func removeAll() {
+        guard memory.count <= Self.keptBytes else {
+            self = PostgresParameters()
+            return
+        }
+        types.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        memory.removeLast(memory.count - 1)
+    }
 
     /// A column of many rows as one value, in the binary format of arrays (`array_send` in PostgreSQL's arrayfuncs.c).
     mutating func add(array values: [TransferValue], of kind: TableShape.Kind) {
@@ -72,6 +84,7 @@ struct PostgresParameters {
         }
     }
 
+    @inline(__always)
     private mutating func add(_ kind: Kind, _ write: (inout [UInt8]) -> Void) {
         let start = memory.count
         write(&memory)
@@ -79,19 +92,27 @@ struct PostgresParameters {
         lengths.append(CInt(clamping: memory.count - start))
     }
 
-    /// Gives libpq the values' addresses, their lengths and their formats, for the length of a call.
+    /// Gives libpq the values' addresses, lengths and formats, for the length of a call.
     func withPointers<Value>(
-        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, [CInt], _ formats: [CInt]) -> Value
+        _ body: (
+            _ values: UnsafePointer<UnsafePointer<CChar>?>?, _ lengths: UnsafePointer<CInt>?,
+            _ formats: UnsafePointer<CInt>?
+        ) -> Value
     ) -> Value {
         memory.withUnsafeBytes { memory in
-            var next = memory.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) + 1 }
-            let pointers = lengths.map { length -> UnsafePointer<CChar>? in
-                guard length >= 0 else { return nil }
-                defer { next = next.map { $0 + Int(length) } }
-                return next
-            }
-            return pointers.withUnsafeBufferPointer {
-                body($0.baseAddress, lengths, [CInt](repeating: 1, count: lengths.count))
+            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: lengths.count) { values in
+                withUnsafeTemporaryAllocation(of: CInt.self, capacity: lengths.count) { formats in
+                    var next = memory.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) + 1 }
+                    for (place, length) in lengths.enumerated() {
+                        values.initializeElement(at: place, to: length < 0 ? nil : next)
+                        // Binary.
+                        formats.initializeElement(at: place, to: 1)
+                        if length > 0 { next = next.map { $0 + Int(length) } }
+                    }
+                    return lengths.withUnsafeBufferPointer { lengths in
+                        body(values.baseAddress.map { UnsafePointer($0) }, lengths.baseAddress, formats.baseAddress)
+                    }
+                }
             }
         }
     }
@@ -99,6 +120,11 @@ struct PostgresParameters {
 
 extension [UInt8] {
     fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(copying: $0) }
+    }
+
+    /// Copies the bytes all at once.
+    fileprivate mutating func append(copying bytes: UnsafeRawBufferPointer) {
+        bytes.withMemoryRebound(to: UInt8.self) { append(contentsOf: $0) }
     }
 }

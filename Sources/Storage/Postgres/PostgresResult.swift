@@ -1,4 +1,5 @@
 import CLatchkeyPostgres
+import Glibc
 
 /// A statement's result: all its rows.
 final class PostgresResult {
@@ -10,7 +11,10 @@ final class PostgresResult {
 
     var rowCount: CInt { PQntuples(handle) }
 
-    var changesCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+    var changesCount: Int { strtol(PQcmdTuples(handle), nil, 10) }
+
+    /// Whether it follows the results of the last statement in a pipeline.
+    var endsPipeline: Bool { PQresultStatus(handle) == PGRES_PIPELINE_SYNC }
 
     /// The command's tag, such as `COMMIT`.
     var command: String { String(cString: PQcmdStatus(handle)) }

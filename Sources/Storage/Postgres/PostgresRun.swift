@@ -9,7 +9,16 @@ final class PostgresRun {
     init(_ connection: PostgresConnection, _ sql: String) {
         self.connection = connection
         self.sql = sql
+        swap(&parameters, &connection.spareParameters)
     }
+
+    deinit {
+        parameters.removeAll()
+        swap(&parameters, &connection.spareParameters)
+    }
+
+    /// Runs the statement with the next one that has a result.
+    func perform() throws { try connection.perform(sql, parameters) }
 
     func next() throws -> Bool {
         if result == nil { result = try connection.run(sql, parameters) }

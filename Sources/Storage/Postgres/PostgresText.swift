@@ -1,3 +1,5 @@
+import Glibc
+
 /// Texts in a form that PostgreSQL can store: it refuses NUL.
 ///
 /// NUL is stored as U+E000 and `0`. U+E000 itself (a private-use character) is stored as U+E000 and `1`, so that no two
@@ -6,7 +8,14 @@ enum PostgresText {
     private static let mark: [UInt8] = [0xEE, 0x80, 0x80]
 
     static func encode(_ text: String, to kept: inout [UInt8]) {
-        guard text.utf8.contains(where: { $0 == 0 || $0 == mark[0] }) else { return kept += text.utf8 }
+        var text = text
+        let isPlain = text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            let isPlain = memchr(start, 0, bytes.count) == nil && memchr(start, CInt(mark[0]), bytes.count) == nil
+            if isPlain { kept.append(contentsOf: bytes) }
+            return isPlain
+        }
+        guard !isPlain else { return }
         var rest = Array(text.utf8)[...]
         while let byte = rest.first {
             if byte == 0 {
@@ -23,7 +32,9 @@ enum PostgresText {
     }
 
     static func decode(_ bytes: UnsafeRawBufferPointer) -> String {
-        guard bytes.contains(mark[0]) else { return String(decoding: bytes, as: UTF8.self) }
+        guard let start = bytes.baseAddress, memchr(start, CInt(mark[0]), bytes.count) != nil else {
+            return String(decoding: bytes, as: UTF8.self)
+        }
         var text: [UInt8] = []
         var rest = Array(bytes)[...]
         while let byte = rest.first {

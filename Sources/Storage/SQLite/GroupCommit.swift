@@ -1,4 +1,3 @@
-import GRDB
 import StorageModel
 
 /// Writes the work of many callers in one transaction, and resumes them when it is on disk.
@@ -17,26 +16,26 @@ enum GroupCommit {
     ///
     /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
     /// only the cause fails.
-    static func run(_ batch: [any DatabaseWork], on db: Database) {
-        guard let failure = attempt(batch, on: db) else {
+    static func run(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {
+        guard let failure = attempt(batch, on: connection) else {
             for work in batch { work.succeed() }
             return
         }
         switch failure {
-        case .undone where batch.count > 1: runOneByOne(batch, on: db)
+        case .undone where batch.count > 1: runOneByOne(batch, on: connection)
         case .undone(let error), .notBegun(let error):
             for work in batch { work.fail(error) }
         }
     }
 
-    private static func runOneByOne(_ batch: [any DatabaseWork], on db: Database) {
+    private static func runOneByOne(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {
         var obstacle: StorageError?
         for work in batch {
             if let obstacle {
                 work.fail(obstacle)
                 continue
             }
-            switch attempt([work], on: db) {
+            switch attempt([work], on: connection) {
             case nil: work.succeed()
             case .undone(let error): work.fail(error)
             case .notBegun(let error):
@@ -46,24 +45,29 @@ enum GroupCommit {
         }
     }
 
-    private static func attempt(_ batch: [any DatabaseWork], on db: Database) -> Failure? {
+    private static func attempt(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) -> Failure? {
+        let db = SQLSession.sqlite(connection)
         do {
             // A failed rollback may have left a transaction open.
-            if db.isInsideTransaction { try CachedStatement(.sqlite(db), "ROLLBACK").run() }
+            if connection.isInTransaction { try CachedStatement(db, rollback).run() }
             // IMMEDIATE takes the write lock at once: a transaction that reads first could lose it to another process
             // later, when the busy timeout no longer helps.
-            try CachedStatement(.sqlite(db), "BEGIN IMMEDIATE").run()
+            try CachedStatement(db, begin).run()
         } catch {
             return .notBegun(StorageError(error))
         }
         do {
-            for work in batch { try work.run(on: .sqlite(db)) }
-            try CachedStatement(.sqlite(db), "COMMIT").run()
+            for work in batch { try work.run(on: db) }
+            try CachedStatement(db, commit).run()
             return nil
         } catch {
             // After some failures, such as a full disk, SQLite has rolled back by itself.
-            if db.isInsideTransaction { try? CachedStatement(.sqlite(db), "ROLLBACK").run() }
+            if connection.isInTransaction { try? CachedStatement(db, rollback).run() }
             return .undone(StorageError(error))
         }
     }
+
+    private static let begin = SQL.numbered("BEGIN IMMEDIATE")
+    private static let commit = SQL.numbered("COMMIT")
+    private static let rollback = SQL.numbered("ROLLBACK")
 }

@@ -1,3 +1,4 @@
+import CLatchkeySQLite
 import GRDB
 import Glibc
 import StorageModel
@@ -10,10 +11,14 @@ struct SQLiteConnections {
     let writer: DatabaseQueue
     let readers: [DatabaseQueue]
 
+    /// Once, before the first database is opened.
+    private static let forgoMemoryStatistics: Void = csqlite_forgo_memory_statistics()
+
     /// Opens the database and migrates its tables.
     init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let hasContent = try file.prepare()
+        Self.forgoMemoryStatistics
         do {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { try Self.read(file.path, configuration, Schema.validate) }
@@ -65,6 +70,10 @@ struct SQLiteConnections {
             try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
             // Erased content is overwritten.
             try db.execute(sql: "PRAGMA secure_delete = ON")
+            // With NORMAL, readers may look for a commit's frames in the log before it is synced.
+            if configuration.synchronous == .full, let handle = db.sqliteConnection {
+                _ = csqlite_coalesce_log_writes(UnsafeMutableRawPointer(handle))
+            }
         }
         return writer
     }

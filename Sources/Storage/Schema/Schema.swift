@@ -25,6 +25,7 @@ enum Schema {
         Migration("changes of accounts", AccountChangesTable.schema),
         Migration("server-initiated sign-ins by carrier", BackchannelAuthenticationsTable.byCarrier),
         Migration("recent sign-ins", RecentSignInsTable.schema),
+        Migration("retries in the rows of sessions", RecentSignInsTable.inSessions),
     ]
 
     static let migrator: DatabaseMigrator = {

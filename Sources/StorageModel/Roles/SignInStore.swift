@@ -12,9 +12,12 @@ package protocol SignInStore: Sendable {
     ///   the same sign-in came first. ``IdentityStore/statuses(of:)`` tells which.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
 
-    /// The session of an earlier sign-in with this idempotency key, whichever process did it, and when its record ends.
+    /// The earlier sign-in with this idempotency key, whichever process did it. Only for a shared store: in another one
+    /// the process that uses it knows, after it has called ``recentSignIns(at:limit:)``.
     /// - Returns: Nil if there was none, or if its record has ended at `now`.
-    func recentSignIn(
-        _ key: [UInt8], at now: Timestamp
-    ) async throws(StorageError) -> (session: GivenSession, endsAt: Timestamp)?
+    func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn?
+
+    /// The sign-ins whose records have not ended at `now`, the oldest first: at most the latest `limit`, and those of
+    /// them whose session has ended since. Only for a store that is not shared, once, at the start of its process.
+    func recentSignIns(at now: Timestamp, limit: Int) async throws(StorageError) -> [RecentSignIn]
 }

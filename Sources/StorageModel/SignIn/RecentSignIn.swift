@@ -17,6 +17,21 @@ package struct IdempotencyRecord: Sendable, Hashable {
     }
 }
 
+/// The result of a sign-in of the last minute.
+package struct RecentSignIn: Sendable, Hashable {
+    /// Of its ``IdempotencyRecord``.
+    package let key: [UInt8]
+    package let session: GivenSession
+    /// When the record ends.
+    package let endsAt: Timestamp
+
+    package init(key: [UInt8], session: GivenSession, endsAt: Timestamp) {
+        self.key = key
+        self.session = session
+        self.endsAt = endsAt
+    }
+}
+
 /// A session that a sign-in gave: a retry of the sign-in gives one more, as long as this session lives and no session
 /// of the user was ended.
 package struct GivenSession: Sendable, Hashable {

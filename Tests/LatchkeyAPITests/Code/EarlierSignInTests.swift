@@ -60,19 +60,48 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 3)
     }
 
-    @Test("is looked up in the store if there are other instances, and else in the first minute only")
+    @Test("is looked up in the store each time if there are other instances, and else read once, in the first minute")
     func looks() async throws {
-        for (isShared, count) in [(true, 2), (false, 1)] {
+        for (isShared, wait, lookUps, reads) in [(true, 60, 2, 0), (false, 60, 0, 1), (false, 61, 0, 0)] {
             let app = try TestApp(store: TestStore(isShared: isShared))
-            app.clock.advance(bySeconds: 60)
+            app.clock.advance(bySeconds: Int64(wait))
             _ = try await app.token()
             // From memory.
             _ = try await app.token()
-            #expect(app.storeScript.count(of: .recentSignIn) == 1)
-            app.clock.advance(bySeconds: 1)
             _ = try await app.token(SignInBody().code("CODE-2"))
-            #expect(app.storeScript.count(of: .recentSignIn) == count)
+            #expect(app.storeScript.count(of: .recentSignIn) == lookUps)
+            #expect(app.storeScript.count(of: .recentSignIns) == reads)
         }
+    }
+
+    @Test("starts no session after a restart if one of the user's was ended", arguments: RetryTests.endings.indices)
+    func restartAfterEnding(_ index: Int) async throws {
+        let app = try TestApp(store: TestStore())
+        let tokens = try await app.tokens()
+        #expect(try await RetryTests.endings[index](app, tokens).status == 200)
+        let restarted = try TestApp(beside: app)
+        for _ in 0..<2 {
+            let answer = try await restarted.signIn()
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+            #expect(answer.description.contains("signed out since"))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+        #expect(try await restarted.signIn(SignInBody().code("CODE-2")).status == 200)
+    }
+
+    @Test("waits for what was done before a restart, and posts nothing while that cannot be read")
+    func unreadable() async throws {
+        let app = try TestApp(store: TestStore())
+        _ = try await app.token()
+        let restarted = try TestApp(beside: app)
+        app.storeScript.fail(.recentSignIns, with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await restarted.signIn().error == "temporarily_unavailable")
+        #expect(try await restarted.signIn(SignInBody().code("CODE-2")).error == "temporarily_unavailable")
+        #expect(app.carrier.tokenPosts == 1)
+        app.storeScript.fail(.recentSignIns, with: nil)
+        #expect(try await restarted.signIn().status == 200)
+        #expect(app.carrier.tokenPosts == 1)
     }
 
     @Test("starts at most sixteen more sessions on each instance")

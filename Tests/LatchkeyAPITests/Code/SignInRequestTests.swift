@@ -163,7 +163,7 @@ struct SignInRequestTests {
             "correlation_id":"1B2C","context":"Pay 10 dollars","client_id":"client-1"}
             """)
         let token = try #require(signedIn.text("token"))
-        #expect(signedIn.text("refresh_token")?.count == 43)
+        #expect(signedIn.text("refresh_token")?.count == 48)
         let headers: HTTPFields = [.authorization: "Bearer \(token)", .contentType: "application/json"]
         let me = try await app.send(.get, "/users/me", headers)
         #expect(me.status == 200)

@@ -1,10 +1,11 @@
 import HTTPTypes
 import Logging
 import Primitives
-import SignIn
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import SignIn
 
 /// `POST /auth/token`, for users and for thieves.
 @Suite("A refresh")
@@ -24,12 +25,44 @@ struct RefreshTests {
         #expect(answer.json?["new_user"]?.bool == false)
         let new = try #require(Tokens(answer))
         #expect(Set([old.token, old.refreshToken, new.token, new.refreshToken]).count == 4)
-        #expect(new.token.utf8.count == 43 && old.refreshToken.utf8.count == 43 && new.refreshToken.utf8.count == 87)
+        #expect(new.token.utf8.count == 48 && old.refreshToken.utf8.count == 48 && new.refreshToken.utf8.count == 92)
         let reads = app.storeScript.count(of: .session)
         #expect(try await app.me(new.token).status == 200)
         #expect(app.storeScript.count(of: .session) == reads)
         let third = try #require(Tokens(try await app.refresh(new.refreshToken)))
-        #expect(third.refreshToken.utf8.count == 87)
+        #expect(third.refreshToken.utf8.count == 92)
+    }
+
+    @Test("exchanges a token of an earlier version, of 43 characters, and its repetition gets the same tokens")
+    func untimed() async throws {
+        let app = try TestApp()
+        _ = try await app.token()
+        let old = (token: RandomSource.system.token(), refresh: RandomSource.system.token())
+        let now = app.clock.now
+        let session = NewSession(
+            id: "old", tokenHash: TokenHash(sha256Of: old.token), refreshTokenHash: TokenHash(sha256Of: old.refresh),
+            clientID: "client-1", createdAt: now, expiresAt: now.advanced(bySeconds: 3_600),
+            refreshExpiresAt: now.advanced(bySeconds: 86_400))
+        let identity = Identity(issuer: "https://issuer.example", subject: "of-an-earlier-version")
+        _ = try await app.store.signIn(
+            SignInRecord(identity: identity, profile: nil, session: session, newcomers: .welcome(publicID: "p")))
+        #expect(try await app.me(old.token).status == 200)
+        let new = try #require(Tokens(try await app.refresh(old.refresh)))
+        #expect(try #require(Tokens(try await app.refresh(old.refresh))) == new)
+        #expect(try await app.me(new.token).status == 200)
+        let third = try #require(Tokens(try await app.refresh(new.refreshToken)))
+        #expect(try await app.me(third.token).status == 200)
+        try await expectRevoked(app, try await app.refresh(old.refresh), [new, third])
+    }
+
+    @Test("repeats an exchange of an earlier version with the tokens of that version", arguments: [32, 38])
+    func salts(count: Int) throws {
+        let shown = try #require(PresentedRefreshToken(Secret(String(repeating: "a", count: 43))))
+        let salt = (0..<count).map { UInt8($0) }
+        let tokens = SuccessorTokens(of: shown, salt: salt)
+        let length = count == 32 ? 43 : 48
+        #expect(tokens.token.utf8.count == length && tokens.refreshToken.utf8.count == 44 + length)
+        #expect(tokens.token.hasPrefix("AAECAwQF") == (count == 38))
     }
 
     @Test("can be JSON or a form, in either spelling, with or without its client")

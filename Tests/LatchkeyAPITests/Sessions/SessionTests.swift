@@ -77,7 +77,7 @@ struct SessionTests {
     func revokedElsewhere() async throws {
         let app = try TestApp()
         let token = try await app.token()
-        let hash = TokenHash(sha256Of: token)
+        let hash = TokenHash(ofSessionToken: token)
         #expect(try await app.store.revokeSession(hash))
         app.clock.advance(bySeconds: 5)
         #expect(try await app.me(token).status == 401)

@@ -37,6 +37,7 @@ final class StoreScript: Sendable {
         case apiKeys = "apiKeys(limit:)"
         case check = "check()"
         case recentSignIn = "recentSignIn(_:at:)"
+        case recentSignIns = "recentSignIns(at:limit:)"
         case refreshToken = "refreshToken(_:at:)"
         case rotate = "rotate(_:)"
         case session = "session(_:at:)"

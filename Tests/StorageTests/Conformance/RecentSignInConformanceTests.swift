@@ -180,7 +180,7 @@ private struct Event: Sendable, CustomTestStringConvertible {
 struct RecentSignInConformanceTests {
     @Test(
         "A recent sign-in is found by its key in every store on the database, until it ends",
-        arguments: StoreKind.engines)
+        arguments: StoreKind.shared)
     func found(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = try (0..<2).map { _ in try open() }
@@ -206,7 +206,7 @@ struct RecentSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A sign-in that gave no session is not found", arguments: StoreKind.engines)
+    @Test("A sign-in that gave no session is not found", arguments: StoreKind.shared)
     func gaveNothing(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let records = (0..<2).map { _ in Records.idempotency() }
@@ -222,7 +222,7 @@ struct RecentSignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A sign-in that was done twice is found with its later result", arguments: StoreKind.engines)
+    @Test("A sign-in that was done twice is found with its later result", arguments: StoreKind.shared)
     func twice(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (identity, record) = (Records.identity(), Records.idempotency())
@@ -237,7 +237,7 @@ struct RecentSignInConformanceTests {
 
     @Test(
         "A repeated sign-in gives no session if a session was ended in between",
-        arguments: StoreKind.engines)
+        arguments: StoreKind.shared)
     func twiceWithAnEnding(kind: StoreKind) async throws {
         let stage = try await Stage(kind)
         #expect(try await stage.store.revokeSession(stage.other.tokenHash))
@@ -251,7 +251,7 @@ struct RecentSignInConformanceTests {
 
     @Test(
         "A sign-in that began before its user was stored gives no session if one of the user's was ended since",
-        arguments: StoreKind.engines, [true, false])
+        arguments: StoreKind.engines + StoreKind.shared, [true, false])
     func cameBefore(kind: StoreKind, isEnded: Bool) async throws {
         let (store, holding) = try kind.open()
         let (identity, first, again) = (Records.identity(), try Records.session(), try Records.session())
@@ -262,11 +262,15 @@ struct RecentSignInConformanceTests {
         let signedIn = try await store.signIn(Records.signIn(identity, session: again, idempotency: record))
         #expect((signedIn == nil) == isEnded)
         #expect((try await store.session(again.tokenHash, at: Records.now) == nil) == isEnded)
-        #expect((try await store.recentSignIn(record.key, at: Records.now) == nil) == isEnded)
+        if store.isShared {
+            #expect((try await store.recentSignIn(record.key, at: Records.now) == nil) == isEnded)
+        } else {
+            #expect(try await store.recentSignIns(at: Records.now, limit: 9).isEmpty == isEnded)
+        }
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The rows are removed when they have ended, and not earlier", arguments: StoreKind.engines)
+    @Test("The rows are removed when they have ended, and not earlier", arguments: StoreKind.shared)
     func purge(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let records = (0..<3).map { _ in Records.idempotency() }
@@ -308,5 +312,56 @@ struct RecentSignInConformanceTests {
         let stage = try await Stage(kind)
         try await event.happen(stage)
         #expect(try await stage.again() == .added(stage.user))
+    }
+
+    @Test("A process that restarts reads the sign-ins of the last minute, the oldest first")
+    func restart() async throws {
+        let (open, holding) = try StoreKind.unshared.make()
+        var store = try open()
+        var expected: [RecentSignIn] = []
+        for index in 0..<4 {
+            let record = IdempotencyRecord(
+                key: Records.idempotency().key, endsAt: Records.now.advanced(bySeconds: 61 + Int64(index)))
+            let signedIn = try await store.signIn(Records.signIn(idempotency: record))
+            expected.append(
+                RecentSignIn(key: record.key, session: try #require(signedIn?.given), endsAt: record.endsAt))
+        }
+        // No retry of it is possible.
+        _ = try await store.signIn(Records.signIn())
+        try await store.close()
+        store = try open()
+        #expect(try await store.recentSignIns(at: Records.now, limit: 9) == expected)
+        #expect(try await store.recentSignIns(at: Records.now, limit: 3) == expected.suffix(2))
+        #expect(try await store.recentSignIns(at: expected[1].endsAt, limit: 9) == expected.suffix(2))
+        #expect(try await store.recentSignIns(at: expected[3].endsAt, limit: 9) == [])
+        try await store.close()
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A process that restarts reads a sign-in whose session was ended in any way, so that its code is not posted",
+        arguments: Event.endings + Event.erasures)
+    private func restartAfter(ending: Event) async throws {
+        let stage = try await Stage(StoreKind.unshared)
+        try await ending.happen(stage)
+        let read = try await stage.store.recentSignIns(at: Records.now, limit: 9)
+        #expect(read.count { $0.key == stage.record.key } == 1)
+        #expect(
+            read.contains(RecentSignIn(key: stage.record.key, session: stage.given, endsAt: stage.record.endsAt)))
+        _ = try await stage.store.purgeExpired(at: stage.record.endsAt, limit: 100)
+        #expect(try await stage.store.recentSignIns(at: stage.record.endsAt, limit: 9) == [])
+    }
+
+    @Test("A record that has ended is not kept with its session's end")
+    func oldEnding() async throws {
+        let (store, holding) = try StoreKind.unshared.open()
+        let (record, session) = (Records.idempotency(), try Records.session())
+        _ = try await store.signIn(Records.signIn(session: session, idempotency: record))
+        // A later sign-in shows what time it is.
+        let later = try Records.session(at: record.endsAt)
+        _ = try await store.signIn(Records.signIn(session: later))
+        #expect(try await store.revokeSession(session.tokenHash))
+        #expect(try await store.recentSignIns(at: Records.now, limit: 9) == [])
+        withExtendedLifetime(holding) {}
     }
 }

@@ -21,6 +21,44 @@ struct TokenHashTests {
         }
     }
 
+    @Test(
+        "of a session token begins with the token's time, and is that of its text otherwise",
+        arguments: [
+            // A first token, and one after a family.
+            ("AAECAwQF", "", [0, 1, 2, 3, 4, 5]), ("-_-_-_-_", "", [251, 255, 191, 251, 255, 191]),
+            ("AAECAwQF", String(repeating: "f", count: 43) + ".", [0, 1, 2, 3, 4, 5]),
+        ] as [(String, String, [UInt8])])
+    func time(begin: String, family: String, time: [UInt8]) {
+        let token = family + begin + String(repeating: "x", count: 40)
+        let plain = TokenHash(sha256Of: token)
+        #expect(TokenHash(ofSessionToken: token).bytes == time + plain.bytes.dropFirst(6))
+        #expect(TokenHash(ofSessionToken: token).number == plain.number)
+    }
+
+    @Test(
+        "of a session token without a time is the plain SHA-256",
+        arguments: [
+            "", "x", String(repeating: "a", count: 43),
+            String(repeating: "a", count: 43) + "."
+                + String(repeating: "a", count: 43), String(repeating: "a", count: 47),
+            String(repeating: "a", count: 49), "AAECAwQ+" + String(repeating: "x", count: 40),
+            "AAECAwQ\u{E9}" + String(repeating: "x", count: 39),
+        ])
+    func noTime(token: String) { #expect(TokenHash(ofSessionToken: token) == TokenHash(sha256Of: token)) }
+
+    @Test("of a later token is greater, as the database compares them")
+    func order() {
+        var last: [UInt8] = []
+        for (second, fraction) in [(0, 0), (0, 1), (0, 65_535), (1, 0), (1_800_000_000, 7), (4_294_967_295, 0)] {
+            let time = SessionTokenFormat.time(at: Int64(second), fraction: UInt16(fraction))
+            let token = Base64URL.encode(time + RandomSource.system.bytes(SessionTokenFormat.randomBytes))
+            #expect(token.utf8.count == SessionTokenFormat.characters)
+            let hash = TokenHash(ofSessionToken: token).bytes
+            #expect(last.lexicographicallyPrecedes(hash))
+            last = hash
+        }
+    }
+
     @Test("of issuer and subject is an identity's fingerprint")
     func fingerprint() {
         let identity = Identity(issuer: "https://issuer.example", subject: "s")

@@ -299,6 +299,27 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
+    @Test("A standby is read, but refuses each write with its reason, until it is the primary")
+    func standby() async throws {
+        let cluster = try PostgresCluster()
+        let store = try open(cluster.makeSchema())
+        let session = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: session))
+        try await Self.offThread {
+            try cluster.stop(.fast)
+            try cluster.startAsStandby()
+        }
+        for _ in 0..<2 {
+            let refusal = try await #require(throws: StorageError.self) { try await store.signIn(Records.signIn()) }
+            #expect(refusal.code == .unavailable)
+            #expect(refusal.reason.contains("hot standby in: BEGIN"), "\(refusal.reason)")
+        }
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        try await Self.offThread { try cluster.promote() }
+        try await until { (try? await store.signIn(Records.signIn())) != nil }
+        try await store.close()
+    }
+
     /// Waits for programs on a thread of its own.
     private static func offThread(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Primitives
 import Storage
@@ -36,9 +37,69 @@ struct SQLiteDurabilityTests {
         try await store.writes.submit { _ in }
     }
 
-    @Test("The write-ahead log is moved into the database while the store is open, and used again")
-    func checkpoints() async throws {
-        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
+    /// What a crash right now would leave.
+    private func filesNow() throws -> SQLiteConfiguration {
+        let copy = directory.file("copy.db")
+        for end in ["", "-wal"] {
+            try? FileManager.default.removeItem(atPath: copy + end)
+            try FileManager.default.copyItem(atPath: path + end, toPath: copy + end)
+        }
+        return SQLiteConfiguration(path: copy)
+    }
+
+    @Test("What a call has stored is in the files when it returns, however large", arguments: Synchronous.allCases)
+    func commits(synchronous: Synchronous) async throws {
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
+        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        // Around the capacity of the collected writes, 128 KiB.
+        for count in [1, 100_000, 119_000, 123_000, 127_000, 140_000, 1_000_000, 1] {
+            let session = try Records.session()
+            _ = try await store.signIn(Records.signIn(session: session))
+            try await store.onSQLite { db in
+                try db.execute(sql: "INSERT INTO bulk VALUES (randomblob(\(count)))")
+            }
+            let copy = try SQLStore(configuration: filesNow())
+            #expect(try await copy.session(session.tokenHash, at: Records.now) != nil)
+            let last = try await copy.onSQLite { db in
+                try Int.fetchOne(db, sql: "SELECT length(content) FROM bulk ORDER BY rowid DESC")
+            }
+            #expect(last == count)
+            try await copy.close()
+        }
+        try await store.close()
+    }
+
+    @Test("A transaction reads and changes pages that it has moved to the log", arguments: Synchronous.allCases)
+    func spills(synchronous: Synchronous) async throws {
+        let configuration = SQLiteConfiguration(path: path, synchronous: synchronous, pageCacheKiB: 64)
+        let store = try SQLStore(configuration: configuration)
+        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)") }
+        try await store.onSQLite { db in
+            for id in 0..<2_000 {
+                try db.execute(sql: "INSERT INTO bulk VALUES (\(id), zeroblob(1000))")
+            }
+            // Pages of the beginning, which the small cache does not hold any more.
+            #expect(try Int.fetchOne(db, sql: "SELECT sum(length(content)) FROM bulk") == 2_000_000)
+            try db.execute(sql: "UPDATE bulk SET content = randomblob(900) WHERE id % 7 = 0")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk WHERE length(content) = 900") == 286)
+        }
+        let copy = try SQLStore(configuration: filesNow())
+        let found = try await copy.onSQLite { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk WHERE length(content) = 900"),
+                try String.fetchOne(db, sql: "PRAGMA integrity_check")
+            )
+        }
+        #expect(found == (286, "ok"))
+        try await copy.close()
+        try await store.close()
+    }
+
+    @Test(
+        "The write-ahead log is moved into the database while the store is open, and used again",
+        arguments: Synchronous.allCases)
+    func checkpoints(synchronous: Synchronous) async throws {
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
         try await writeMuch(store)
         #expect(try directory.size("store.db") > 16_000_000)

@@ -11,7 +11,8 @@ enum Records {
     static func hash() -> TokenHash { TokenHash(sha256Of: RandomSource.system.token()) }
 
     static func session(
-        token: TokenHash? = nil, refresh: TokenHash? = nil, lifetime: Int64 = 3_600, refreshLifetime: Int64 = 86_400
+        token: TokenHash? = nil, refresh: TokenHash? = nil, at now: Timestamp = now, lifetime: Int64 = 3_600,
+        refreshLifetime: Int64 = 86_400
     ) throws -> NewSession {
         NewSession(
             id: RandomSource.system.token(bytes: 16), tokenHash: token ?? hash(),

@@ -1,6 +1,7 @@
 import GRDB
-import Storage
 import StorageModel
+
+@testable import Storage
 
 extension SQLStore {
     /// Runs `body` on the writing connection, in a transaction.
@@ -9,7 +10,7 @@ extension SQLStore {
     ) async throws(StorageError) -> Value {
         try await writes.submit { session in
             switch session {
-            case .sqlite(let db): try body(db)
+            case .sqlite(let connection): try body(connection.db)
             case .postgres: throw StorageError(.unavailable, reason: "this is PostgreSQL")
             }
         }

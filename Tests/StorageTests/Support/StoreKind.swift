@@ -13,6 +13,10 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     static let all = [sqlite(.full), sqlite(.normal), postgres]
     /// One of each engine.
     static let engines = [sqlite(.full), postgres]
+    /// Those that several processes use, or that claim so.
+    static let shared = [sharedSQLite, postgres]
+    /// One that a single process uses.
+    static let unshared = sqlite(.full)
 
     /// An empty store.
     func open() throws -> (store: SQLStore, holding: any Sendable) {
@@ -26,6 +30,12 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
             let configuration = SQLiteConfiguration(path: directory.file("store.db"), synchronous: synchronous)
             return ({ try SQLStore(configuration: configuration) }, directory)
         }
+    }
+
+    private static let sharedSQLite = StoreKind(testDescription: "SQLite as a shared store") {
+        let directory = try TemporaryDirectory()
+        let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        return ({ try SQLStore(configuration: configuration, isShared: true) { _, _, _ in } }, directory)
     }
 
     private static let postgres = StoreKind(testDescription: "PostgreSQL") {

@@ -7,7 +7,7 @@ extension RawHTTPPeer {
     public final class Connection: Sendable {
         /// 1 for the peer's first connection.
         public let number: Int
-        private let descriptor: Int32
+        let descriptor: Int32
         private let peer: RawHTTPPeer
         private let isHeld = Mutex(false)
 

@@ -139,6 +139,15 @@ public final class PostgresCluster: Sendable {
         try run("pg_ctl", ["-D", folder + "/data", "-w", "-l", folder + "/log", "-o", options, "start"])
     }
 
+    /// Starts a stopped server as a standby, which can be read only.
+    public func startAsStandby() throws {
+        try Data().write(to: URL(fileURLWithPath: folder + "/data/standby.signal"))
+        try start()
+    }
+
+    /// Makes a standby the primary.
+    public func promote() throws { try run("pg_ctl", ["-D", folder + "/data", "-w", "promote"]) }
+
     // MARK: Running the programs
 
     private func destroy() {

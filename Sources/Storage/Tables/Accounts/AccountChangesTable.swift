@@ -20,7 +20,7 @@ extension SQLStore {
         try await writes.submit { db in
             func keep(_ wholeAt: Int64) throws {
                 // A user who was erased meanwhile gets no row.
-                try db.run(
+                try db.perform(
                     """
                     INSERT INTO account_changes (user_id, whole_at) SELECT id, ?2 FROM users WHERE id = ?1 \
                     ON CONFLICT (user_id) DO UPDATE SET whole_at = excluded.whole_at

@@ -88,7 +88,7 @@ extension SQLStore {
             else { return false }
             let identities = try IdentitiesTable.rows(of: other, in: db).count
             for table in ["identities", "identity_moves"] {
-                try db.run("UPDATE \(table) SET user_id = ? WHERE user_id = ?", user, other)
+                try db.perform("UPDATE \(table) SET user_id = ? WHERE user_id = ?", user, other)
             }
             _ = try UsersTable.fill(kept, with: gone.profile, in: db)
             let sessions = try SessionsTable.endAll(of: other, in: db)

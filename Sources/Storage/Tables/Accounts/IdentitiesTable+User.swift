@@ -9,7 +9,7 @@ extension IdentitiesTable {
     ) throws -> [LinkedIdentity] {
         // The ids are not secret: they are looked up among the user's own only.
         let id = db.isPostgres ? "replace(gen_random_uuid()::text, '-', '')" : "lower(hex(randomblob(16)))"
-        try db.run("UPDATE identities SET id = \(id) WHERE \(live) AND id IS NULL", user)
+        try db.perform("UPDATE identities SET id = \(id) WHERE \(live) AND id IS NULL", user)
         let select = "SELECT id, issuer, created_at FROM identities WHERE \(live)"
         func linked(in row: borrowing CachedStatement) throws -> LinkedIdentity {
             LinkedIdentity(id: try row.text(0), issuer: try row.text(1), createdAt: row.time(2))

@@ -43,7 +43,7 @@ enum IdentitiesTable {
     static func insert(
         _ identity: Identity, of user: UserID, by move: Int64? = nil, at now: Timestamp, in db: SQLSession
     ) throws {
-        try db.run(
+        try db.perform(
             "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)",
             identity, user, now, move)
     }
@@ -52,13 +52,13 @@ enum IdentitiesTable {
     static func update(
         _ identity: Identity, movedBy: Int64?, arrivedBy: Int64?, restoredAt: Timestamp?, in db: SQLSession
     ) throws {
-        try db.run(
+        try db.perform(
             "UPDATE identities SET moved_by = ?, arrived_by = ?, restored_at = ? WHERE issuer = ? AND subject = ?",
             movedBy, arrivedBy, restoredAt, identity)
     }
 
     static func delete(_ identity: Identity, in db: SQLSession) throws {
-        try db.run("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
+        try db.perform("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
     }
 
     private static let select =

@@ -45,7 +45,7 @@ enum IdentityMovesTable {
     }
 
     static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
-        try db.run("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
+        try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
     }
 
     private static let select =

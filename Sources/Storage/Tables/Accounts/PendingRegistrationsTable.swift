@@ -16,17 +16,19 @@ private enum PendingRegistrationsTable {
     private static let columns =
         (["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"])
         .joined(separator: ", ")
-    static let insert = """
+    static let insert = SQL.numbered(
+        """
         INSERT INTO pending_registrations (handle_hash, \(columns)) \
         VALUES (?, ?, ?, ?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?, ?)
-        """
-    private static let select = "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?"
+        """)
+    private static let select = SQL.numbered(
+        "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?")
 }
 
 extension SQLStore {
     package func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
         try await writes.submit { db in
-            _ = try db.run(
+            try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
                 registration.profile, registration.expiresAt, registration.providerSession)
         }
@@ -46,7 +48,7 @@ extension SQLStore {
             guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else {
                 return .unknownHandle
             }
-            try db.run("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
+            try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
             let waiting = try tokens.flatMap {
                 try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
             }

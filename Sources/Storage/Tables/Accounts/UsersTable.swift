@@ -13,9 +13,28 @@ enum UsersTable {
             createdAt: row.time(first + 9))
     }
 
+    /// The holder of an identity.
+    enum Holder {
+        /// The identity signs this user in. With the number of times that sessions of the user were ended.
+        case user(User, endings: Int64)
+        /// The account of this user was moved away from the identity.
+        case formerUser(UserID)
+        case nobody
+    }
+
+    static func holder(of identity: Identity, in db: SQLSession) throws -> Holder {
+        try db.first(holderOfIdentity, identity) { try holder(in: $0) } ?? .nobody
+    }
+
+    /// Reads the ``columns``, `moved_by` and `sessions_ended`.
+    static func holder(in row: borrowing CachedStatement) throws -> Holder {
+        row.isNull(10) ? .user(try user(in: row), endings: row.number(11)) : .formerUser(row.user(0))
+    }
+
     /// The user whom an identity signs in; nil also for an identity that the account was moved away from.
     static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
-        try db.first(userByIdentity, identity) { try user(in: $0) }
+        guard case .user(let user, _) = try holder(of: identity, in: db) else { return nil }
+        return user
     }
 
     static func user(_ id: UserID, in db: SQLSession) throws -> User? {
@@ -41,32 +60,38 @@ enum UsersTable {
         guard profile != user.profile else { return user }
         var user = user
         user.profile = profile
-        try db.run(updateProfile, profile, user.id)
+        try db.perform(updateProfile, profile, user.id)
         return user
     }
 
     /// Erases the user, with all rows that refer to it, and the pending registrations of its identities.
     static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
-        try db.run(deletePendingRegistrations, id)
+        try db.perform(deletePendingRegistrations, id)
+        try RecentSignInsTable.keep("user_id = ?", id, in: db)
         return try db.run("DELETE FROM users WHERE id = ?", id) > 0
     }
 
-    private static let userByIdentity = """
-        SELECT \(columns) FROM identities JOIN users ON users.id = identities.user_id \
-        WHERE identities.issuer = ? AND identities.subject = ? AND identities.moved_by IS NULL
+    private static let holderOfIdentity = SQL.numbered(
         """
-    private static let userByID = "SELECT \(columns) FROM users WHERE id = ?"
-    private static let insertUser = """
+        SELECT \(columns), identities.moved_by, users.sessions_ended \
+        FROM identities JOIN users ON users.id = identities.user_id \
+        WHERE identities.issuer = ? AND identities.subject = ?
+        """)
+    private static let userByID = SQL.numbered("SELECT \(columns) FROM users WHERE id = ?")
+    private static let insertUser = SQL.numbered(
+        """
         INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
         VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
+        """)
+    private static let updateProfile = SQL.numbered(
         """
-    private static let updateProfile = """
         UPDATE users SET \(UserAttribute.columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?
+        """)
+    private static let deletePendingRegistrations = SQL.numbered(
         """
-    private static let deletePendingRegistrations = """
         DELETE FROM pending_registrations WHERE (issuer, subject) IN \
         (SELECT issuer, subject FROM identities WHERE user_id = ?)
-        """
+        """)
 }
 
 extension SQLStore {

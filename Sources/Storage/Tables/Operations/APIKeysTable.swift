@@ -66,7 +66,7 @@ extension SQLStore {
             }
             let count = try db.number("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL")
             guard count < limit else { return .tooMany }
-            try db.run(
+            try db.perform(
                 "INSERT INTO api_keys (name, key_hash, scope, created_at) VALUES (?, ?, ?, ?)",
                 key.name, key.hash, APIKeysTable.scope(of: key), key.createdAt)
             try AuditTable.insert(event, in: db)

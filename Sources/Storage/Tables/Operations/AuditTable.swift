@@ -7,7 +7,7 @@ package import StorageModel
 /// without its change.
 enum AuditTable {
     static func insert(_ event: AuditEvent, in db: SQLSession) throws {
-        try db.run(
+        try db.perform(
             "INSERT INTO audit_events (time, kind, user_id, actor, request_id, details) VALUES (?, ?, ?, ?, ?, ?)",
             event.time, event.kind.name, event.user, event.actor.name, event.requestID, event.details.json)
     }
@@ -23,8 +23,10 @@ enum AuditTable {
         let filter = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) "
         var statement = try CachedStatement(
             db,
-            "SELECT serial, time, kind, user_id, actor, request_id, details FROM audit_events \(filter)"
-                + "ORDER BY serial DESC LIMIT ?")
+            """
+            SELECT serial, time, kind, user_id, actor, request_id, details FROM audit_events \(filter)\
+            ORDER BY serial DESC LIMIT ?
+            """)
         if let user = query.user { statement.bind(user.number) }
         if let kind = query.kind { statement.bind(kind.name) }
         for time in [query.since, query.until] { if let time { statement.bind(time.secondsSinceEpoch) } }

@@ -29,44 +29,49 @@ private enum RefreshTokensTable {
             (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
         }
         guard let old else { return false }
-        try db.run(
+        try db.perform(
             updateTokens, successor.tokenHash, successor.refreshTokenHash, successor.expiresAt,
             successor.refreshExpiresAt, old.serial)
-        try db.run(
+        try db.perform(
             replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller, rotation.graceEndsAt,
             old.token, min(old.expiresAt, rotation.graceEndsAt))
         // Has an effect at a session's first rotation only.
-        try db.run(insertFamily, presented.family, old.serial, old.rotations + 1)
+        try db.perform(insertFamily, presented.family, old.serial, old.rotations + 1)
         return true
     }
 
     private static let columns = """
         sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)
         """
-    private static let selectLive = """
+    private static let selectLive = SQL.numbered(
+        """
         SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.refresh_hash = ? AND sessions.refresh_expires_at > ?
+        """)
+    private static let selectSpent = SQL.numbered(
         """
-    private static let selectSpent = """
         SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
         FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
         JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
         ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \
         WHERE spent.refresh_hash IN (?1, ?2) AND sessions.refresh_expires_at > ?3
+        """)
+    private static let updateTokens = SQL.numbered(
         """
-    private static let updateTokens = """
         UPDATE sessions SET token_hash = ?, refresh_hash = ?, expires_at = ?, refresh_expires_at = ?, \
         rotations = rotations + 1 WHERE serial = ?
+        """)
+    private static let replaceLast = SQL.numbered(
         """
-    private static let replaceLast = """
         INSERT INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, token_expires_at) \
         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET refresh_hash = excluded.refresh_hash, \
         salt = excluded.salt, caller = excluded.caller, grace_ends_at = excluded.grace_ends_at, \
         token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
+        """)
+    private static let insertFamily = SQL.numbered(
         """
-    private static let insertFamily = """
         INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
-        """
+        """)
 }
 
 extension SQLStore {

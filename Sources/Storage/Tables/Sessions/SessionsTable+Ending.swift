@@ -7,6 +7,7 @@ extension SessionsTable {
     /// Ends a user's sessions but one; returns how many there were. Counts even if there were none: no one else shall
     /// get one by a retry.
     static func endAll(of user: UserID, except id: String = "", in db: SQLSession) throws -> Int {
+        try RecentSignInsTable.keep("user_id = ? AND id <> ?", user, id, in: db)
         let count = try db.run("DELETE FROM sessions WHERE user_id = ? AND id <> ?", user, id)
         try countEnding(of: user, in: db)
         return count
@@ -17,9 +18,10 @@ extension SessionsTable {
     static func endAll(
         of user: UserID, signedInBy identity: Identity, except id: String?, in db: SQLSession
     ) throws -> Int {
+        let ofIdentity = "user_id = ? AND identity_hash = ? AND id <> ?"
+        try RecentSignInsTable.keep(ofIdentity, user, OriginHash.of(identity), id ?? "", in: db)
         let count = try db.run(
-            "DELETE FROM sessions WHERE user_id = ? AND identity_hash = ? AND id <> ?",
-            user, OriginHash.of(identity), id ?? "")
+            "DELETE FROM sessions WHERE \(ofIdentity)", user, OriginHash.of(identity), id ?? "")
         try countEnding(of: user, in: db)
         return count
     }
@@ -28,7 +30,7 @@ extension SessionsTable {
     fileprivate static func end(_ scope: ProviderLogout.Scope, in db: SQLSession) throws -> [UserID: Int] {
         switch scope {
         case .identity(let identity):
-            try db.run("DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?", identity)
+            try db.perform("DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?", identity)
             // Found through the user, so that sign-ins need no further index.
             guard let user = try UsersTable.user(identity, in: db)?.id else { return [:] }
             let count = try endAll(of: user, signedInBy: identity, except: nil, in: db)
@@ -36,7 +38,7 @@ extension SessionsTable {
         case .session(let session, let identity):
             let (hash, ofAny) = (OriginHash.of(session), identity == nil ? 1 : 0 as Int64)
             // There are few of any one issuer.
-            try db.run(
+            try db.perform(
                 """
                 DELETE FROM pending_registrations \
                 WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
@@ -51,6 +53,7 @@ extension SessionsTable {
     fileprivate static func end<each Value: SQLValue>(
         _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> [UserID: Int] {
+        try RecentSignInsTable.keep(condition, repeat each values, in: db)
         let users = try db.all("DELETE FROM sessions WHERE \(condition) RETURNING user_id", repeat each values) {
             $0.user(0)
         }
@@ -68,7 +71,7 @@ extension SessionsTable {
     /// Counts that sessions of a user were ended, or would have been: earlier sign-ins give no more of them. Expiry
     /// does not count.
     private static func countEnding(of user: UserID, in db: SQLSession) throws {
-        try db.run("UPDATE users SET sessions_ended = sessions_ended + 1 WHERE id = ?", user)
+        try db.perform("UPDATE users SET sessions_ended = sessions_ended + 1 WHERE id = ?", user)
     }
 }
 

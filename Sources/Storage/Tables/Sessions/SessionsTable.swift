@@ -3,16 +3,24 @@ package import StorageModel
 
 /// The table `sessions`: each row is a session and its refresh token.
 enum SessionsTable {
+    /// What a retry of the sign-in that made a session needs after a restart; see ``RecentSignInsTable``.
+    struct Retry {
+        let record: IdempotencyRecord
+        /// How often sessions of the user had been ended.
+        let endings: Int64
+    }
+
     /// - Parameters:
     ///   - identity: The identity that signed in.
     ///   - providerSession: The session at the identity's provider.
     static func insert(
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
-        in db: SQLSession
+        _ retry: Retry? = nil, in db: SQLSession
     ) throws {
-        try db.run(
+        try db.perform(
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
-            session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession)
+            session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
+            retry?.record.key, retry?.endings, retry?.record.endsAt)
     }
 
     /// The session of a token: the present one, or the one before until the rotation's grace ends.
@@ -30,21 +38,25 @@ enum SessionsTable {
         return SessionAndUser(session: session, user: user)
     }
 
-    private static let insert = """
-        INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
-        refresh_expires_at, device, identity_hash, provider_session_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    private static let insert = SQL.numbered(
         """
-    private static let sessionByToken = """
+        INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
+        refresh_expires_at, device, identity_hash, provider_session_hash, retry_key, retry_endings, retry_ends_at) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    private static let sessionByToken = SQL.numbered(
+        """
         SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \
         FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.token_hash = ? AND sessions.expires_at > ?
+        """)
+    private static let sessionByLastToken = SQL.numbered(
         """
-    private static let sessionByLastToken = """
         SELECT sessions.id, sessions.client_id, sessions.created_at, last_rotations.token_expires_at, \
         \(UsersTable.columns) FROM last_rotations JOIN sessions ON sessions.serial = last_rotations.session \
         JOIN users ON users.id = sessions.user_id \
         WHERE last_rotations.token_hash = ? AND last_rotations.token_expires_at > ?
-        """
+        """)
 
     /// The origin of a session: the identity that signed in, and the session at its provider, each as half of a
     /// SHA-256.
@@ -82,7 +94,7 @@ extension SQLStore {
             guard isLive else { return .earlierEnded }
             try SessionsTable.insert(session, for: user.id, by: nil, in: db)
             // The new session has the origin of the earlier one.
-            try db.run(
+            try db.perform(
                 """
                 UPDATE sessions SET (identity_hash, provider_session_hash) = \
                 (SELECT identity_hash, provider_session_hash FROM sessions WHERE user_id = ?1 AND id = ?2) \
@@ -120,7 +132,7 @@ extension SQLStore {
             rest = rest.dropFirst(128)
             try await writes.submit { db in
                 for session in step {
-                    try db.run(
+                    try db.perform(
                         """
                         UPDATE sessions SET seen_at = ?1 \
                         WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1

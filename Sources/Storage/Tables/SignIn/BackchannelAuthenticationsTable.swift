@@ -31,7 +31,7 @@ enum BackchannelAuthenticationsTable {
         {
             return .tooManyAtCarrier
         }
-        try db.run(
+        try db.perform(
             insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network, terms.redirectURI,
             terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt, terms.options,
             terms.correlationID, State(record))
@@ -96,22 +96,25 @@ enum BackchannelAuthenticationsTable {
             "acr_values", "context", "prompt", "options", "correlation_id",
         ] + state
 
-    private static let insert = """
+    private static let insert = SQL.numbered(
+        """
         INSERT INTO async_sign_ins (\(columns.joined(separator: ", ")), revision) \
         VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")), 0)
+        """)
+    private static let update = SQL.numbered(
         """
-    private static let update = """
         UPDATE async_sign_ins SET \(state.map { "\($0) = ?" }.joined(separator: ", ")), revision = revision + 1 \
         WHERE handle_hash = ? AND revision = ?
-        """
+        """)
     private static let select = "SELECT \(columns.joined(separator: ", ")), revision FROM async_sign_ins"
     // Rows from before ended sessions were counted have no count; for these the session itself tells.
-    fileprivate static let selectEndedSession = """
+    fileprivate static let selectEndedSession = SQL.numbered(
+        """
         SELECT 1 FROM async_sign_ins AS sign_in JOIN identities USING (issuer, subject) \
         JOIN users ON users.id = identities.user_id WHERE handle_hash = ? AND session_id IS NOT NULL \
         AND (users.sessions_ended <> sign_in.sessions_ended OR NOT EXISTS (SELECT 1 FROM sessions \
         WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id))
-        """
+        """)
 
     static let byCarrier = """
         CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
@@ -196,14 +199,15 @@ extension SQLStore {
     ) async throws(StorageError) -> BackchannelAuthenticationEnding {
         try await writes.submit { db in
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
-            guard let signedIn = try Self.user(for: signIn, in: db) else { return .unknownUser }
+            let holder = try UsersTable.holder(of: signIn.identity, in: db)
+            guard let (signedIn, _) = try Self.user(for: signIn, holder, in: db) else { return .unknownUser }
             guard try !db.exists(BackchannelAuthenticationsTable.selectEndedSession, record.handle) else {
                 return .sessionEnded
             }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
             // The session of the first response.
-            try db.run(
+            try db.perform(
                 """
                 UPDATE async_sign_ins SET session_id = ?, \
                 sessions_ended = (SELECT sessions_ended FROM users WHERE id = ?) \

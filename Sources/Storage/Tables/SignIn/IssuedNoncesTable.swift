@@ -5,7 +5,7 @@ package import StorageModel
 extension SQLStore {
     package func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError) {
         try await writes.submit { db in
-            _ = try db.run(
+            try db.perform(
                 "INSERT INTO sign_in_attempts (nonce_hash, provider, expires_at) VALUES (?, ?, ?)",
                 nonce.nonce, nonce.provider, nonce.expiresAt)
         }

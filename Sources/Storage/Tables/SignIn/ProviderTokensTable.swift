@@ -39,13 +39,13 @@ enum ProviderTokensTable {
         // The earlier tokens can be opened for their own user only.
         let sealed = try tokens.seal(binding, earlier?.binding == binding ? earlier : nil)
         if let earlier {
-            try db.run(
+            try db.perform(
                 """
                 UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, stored_at = ?, user_id = ?, \
                 version = version + 1, claimed_until = NULL WHERE serial = ?
                 """, sealed.keyID, sealed.content, sealed.expiresAt, now, user, earlier.serial)
         } else {
-            try db.run(
+            try db.perform(
                 """
                 INSERT INTO provider_tokens (key_id, content, expires_at, stored_at, user_id, issuer, subject, \
                 provider, client_id, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
@@ -67,7 +67,7 @@ enum ProviderTokensTable {
         FROM provider_tokens
         """
     private static let selectByIdentity =
-        "\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?"
+        SQL.numbered("\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?")
 }
 
 extension ProviderTokenRecord {
@@ -109,7 +109,7 @@ extension SQLStore {
 
     package func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) {
         try await writes.submit { db in
-            _ = try db.run(
+            try db.perform(
                 "UPDATE provider_tokens SET claimed_until = NULL WHERE serial = ? AND version = ?", serial, version)
         }
     }

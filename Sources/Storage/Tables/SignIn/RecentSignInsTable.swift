@@ -2,27 +2,73 @@ package import Primitives
 package import StorageModel
 
 /// The table `recent_sign_ins`: the results of the last minute's sign-ins, for retries of them.
+///
+/// In a shared store, each sign-in has a row here, by which the other processes find it. Otherwise the process has them
+/// in memory, and only a restart reads them from the store: then the session's row has the record in its columns
+/// `retry_key`, `retry_endings` and `retry_ends_at`, at a fraction of the cost, and goes here when the session ends.
 enum RecentSignInsTable {
-    /// Stores a sign-in's result in its transaction. Nil, and nothing is stored, if there is no such user, or if one of
-    /// the user's sessions was ended since the same sign-in first began or completed.
-    static func put(
-        _ record: IdempotencyRecord, _ user: UserID, session: String, in db: SQLSession
-    ) throws -> GivenSession? {
-        try db.returned(put, user, record.key, session, record.endsAt, record.endings) {
-            GivenSession(id: session, user: user, endings: $0.number(0))
+    /// Stores a sign-in's result in its transaction. False, and nothing is stored, if one of the user's sessions was
+    /// ended since the same sign-in first completed.
+    static func put(_ record: IdempotencyRecord, _ given: GivenSession, in db: SQLSession) throws -> Bool {
+        try db.run(put, record.key, given.user, given.id, given.endings, record.endsAt) > 0
+    }
+
+    /// The same for a new user, of whom no session can have been ended.
+    static func putFirst(_ record: IdempotencyRecord, _ given: GivenSession, in db: SQLSession) throws {
+        try db.perform(put, record.key, given.user, given.id, given.endings, record.endsAt)
+    }
+
+    /// Looks the holder of an identity up and stores the record of a sign-in, in one statement. The session is nil in
+    /// the case of ``put(_:_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if there
+    /// is no user. PostgreSQL only.
+    static func putIfKnown(
+        _ record: IdempotencyRecord, _ identity: Identity, session: String, in db: SQLSession
+    ) throws -> (UsersTable.Holder, GivenSession?) {
+        let found = try db.first(putIfKnown, identity, record.key, session, record.endsAt, record.endings) { row in
+            let given = row.optionalNumber(12).map { GivenSession(id: session, user: row.user(0), endings: $0) }
+            return (try UsersTable.holder(in: row), given)
         }
+        return found ?? (.nobody, nil)
+    }
+
+    /// Keeps the records of sessions that are about to be removed, so that a restart does not forget that a sign-in was
+    /// done. Those that ended before the latest sign-in are left out.
+    /// - Parameter condition: Selects the sessions.
+    static func keep<each Value: SQLValue>(
+        _ condition: String, _ values: repeat each Value, in db: SQLSession
+    ) throws {
+        // Processes on PostgreSQL share it.
+        guard !db.isPostgres else { return }
+        try db.perform(
+            """
+            INSERT OR REPLACE INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at) \
+            SELECT retry_key, user_id, id, retry_endings, retry_ends_at FROM sessions WHERE \(condition) \
+            AND retry_key IS NOT NULL \
+            AND retry_ends_at > (SELECT created_at FROM sessions ORDER BY serial DESC LIMIT 1)
+            """, repeat each values)
     }
 
     // The row may exist: two instances may have done the same sign-in at the same moment, where a carrier takes a code
     // twice; or this one did, and could not tell whether the row was stored.
-    private static let put = """
-        INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at) \
-        SELECT ?2, id, ?3, sessions_ended, ?4 FROM users \
-        WHERE id = ?1 AND sessions_ended = COALESCE(?5, sessions_ended) \
+    private static let put = SQL.numbered("\(insert) VALUES (?, ?, ?, ?, ?) \(replace)")
+    // recent_sign_ins must not be searched: in a serializable transaction a search collides with the insertions of
+    // other transactions on the same page.
+    private static let putIfKnown = SQL.numbered(
+        """
+        WITH known AS (SELECT \(UsersTable.columns), identities.moved_by, users.sessions_ended \
+        FROM identities JOIN users ON users.id = identities.user_id \
+        WHERE identities.issuer = ?1 AND identities.subject = ?2), \
+        given AS (\(insert) SELECT ?3, id, ?4, sessions_ended, ?5 FROM known \
+        WHERE moved_by IS NULL AND sessions_ended = COALESCE(?6, sessions_ended) \(replace) RETURNING sessions_ended) \
+        SELECT \(UsersTable.columns), users.moved_by, users.sessions_ended, given.sessions_ended \
+        FROM known AS users LEFT JOIN given ON 1 = 1
+        """)
+    private static let insert =
+        "INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at)"
+    private static let replace = """
         ON CONFLICT (fingerprint) DO UPDATE SET user_id = excluded.user_id, session_id = excluded.session_id, \
         sessions_ended = excluded.sessions_ended, expires_at = excluded.expires_at \
-        WHERE recent_sign_ins.user_id <> excluded.user_id OR recent_sign_ins.sessions_ended = excluded.sessions_ended \
-        RETURNING sessions_ended
+        WHERE recent_sign_ins.user_id <> excluded.user_id OR recent_sign_ins.sessions_ended = excluded.sessions_ended
         """
 
     // user_id refers to nothing and has no index, which would cost each sign-in more than the row is worth: the rows of
@@ -41,21 +87,50 @@ enum RecentSignInsTable {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX recent_sign_ins_by_end ON recent_sign_ins (expires_at);
         """
+
+    // NULL in a shared store, and for sessions that no sign-in can be repeated for. No index: they are read in the
+    // order of the rows.
+    static let inSessions = """
+        ALTER TABLE sessions ADD COLUMN retry_key BLOB;
+        ALTER TABLE sessions ADD COLUMN retry_endings INTEGER;
+        ALTER TABLE sessions ADD COLUMN retry_ends_at INTEGER;
+        """
 }
 
 extension SQLStore {
-    package func recentSignIn(
-        _ key: [UInt8], at now: Timestamp
-    ) async throws(StorageError) -> (session: GivenSession, endsAt: Timestamp)? {
+    package func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
         try await reads.submit { db in
             try db.first(
                 """
-                SELECT user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins \
+                SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins \
                 WHERE fingerprint = ? AND expires_at > ?
-                """, key, now
-            ) { row in
-                (GivenSession(id: try row.text(1), user: row.user(0), endings: row.number(2)), row.time(3))
-            }
+                """, key, now, read: RecentSignIn.init)
         }
+    }
+
+    package func recentSignIns(at now: Timestamp, limit: Int) async throws(StorageError) -> [RecentSignIn] {
+        try await reads.submit { db in
+            let ended = try db.all(
+                """
+                SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins \
+                WHERE expires_at > ? ORDER BY expires_at DESC LIMIT ?
+                """, now, Int64(limit), read: RecentSignIn.init)
+            // The latest rows, whatever they are, so that a large table is not read to its end.
+            let live = try db.all(
+                """
+                SELECT retry_key, user_id, id, retry_endings, retry_ends_at FROM \
+                (SELECT * FROM sessions ORDER BY serial DESC LIMIT ?2) AS latest \
+                WHERE retry_key IS NOT NULL AND retry_ends_at > ?1
+                """, now, Int64(limit), read: RecentSignIn.init)
+            return ended.reversed() + live.reversed()
+        }
+    }
+}
+
+extension RecentSignIn {
+    fileprivate init(_ row: borrowing CachedStatement) throws {
+        self.init(
+            key: row.blob(0),
+            session: GivenSession(id: try row.text(2), user: row.user(1), endings: row.number(3)), endsAt: row.time(4))
     }
 }

@@ -3,15 +3,10 @@ package import StorageModel
 
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
-        try await writes.submit { db in
-            guard var signedIn = try Self.user(for: signIn, in: db) else { return nil }
-            if let record = signIn.idempotency {
-                let given = try RecentSignInsTable.put(record, signedIn.user.id, session: signIn.session.id, in: db)
-                guard let given else { return nil }
-                signedIn.given = given
-            }
+        try await writes.submit { [isShared] db in
+            guard let (signedIn, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else { return nil }
             try SessionsTable.insert(
-                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry, in: db)
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
@@ -20,17 +15,56 @@ extension SQLStore {
         }
     }
 
-    static func user(for signIn: SignInRecord, in db: SQLSession) throws -> SignedInUser? {
-        if let user = try UsersTable.user(signIn.identity, in: db) {
-            guard let profile = signIn.profile else { return SignedInUser(user: user, isNew: false) }
-            return SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false)
+    /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of its
+    /// own. Nil if the sign-in is refused.
+    private static func signedIn(
+        by signIn: SignInRecord, isShared: Bool, in db: SQLSession
+    ) throws -> (SignedInUser, SessionsTable.Retry?)? {
+        let record = signIn.idempotency
+        let holder: UsersTable.Holder
+        var stored: GivenSession?
+        if let record, db.isPostgres {
+            // One statement, because each one whose result is needed costs a round trip.
+            (holder, stored) = try RecentSignInsTable.putIfKnown(
+                record, signIn.identity, session: signIn.session.id, in: db)
+            if case .user = holder, stored == nil { return nil }
+        } else {
+            holder = try UsersTable.holder(of: signIn.identity, in: db)
         }
-        if let moved = try AccountMove.move(for: signIn, in: db), let user = try UsersTable.user(moved, in: db) {
-            return SignedInUser(
-                user: try UsersTable.fill(user, with: signIn.profile ?? Profile(), in: db), isNew: false, wasMoved: true
+        guard let (user, endings) = try user(for: signIn, holder, in: db) else { return nil }
+        guard let record else { return (user, nil) }
+        if let known = record.endings, known != endings { return nil }
+        var signedIn = user
+        let given = GivenSession(id: signIn.session.id, user: user.user.id, endings: endings)
+        signedIn.given = given
+        guard isShared else { return (signedIn, SessionsTable.Retry(record: record, endings: endings)) }
+        if user.isNew {
+            try RecentSignInsTable.putFirst(record, given, in: db)
+        } else if stored == nil {
+            guard try RecentSignInsTable.put(record, given, in: db) else { return nil }
+        }
+        return (signedIn, nil)
+    }
+
+    /// The user of an identity that signs in, whom the sign-in may create or move; nil if it is refused. With the
+    /// number of times that sessions of the user were ended.
+    /// - Parameter holder: The holder of the identity.
+    static func user(
+        for signIn: SignInRecord, _ holder: UsersTable.Holder, in db: SQLSession
+    ) throws -> (SignedInUser, endings: Int64)? {
+        if case .user(let user, let endings) = holder {
+            guard let profile = signIn.profile else { return (SignedInUser(user: user, isNew: false), endings) }
+            return (
+                SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false), endings
             )
         }
-        if case .moved(let owner) = try IdentitiesTable.status(of: signIn.identity, in: db) {
+        if let moved = try AccountMove.move(for: signIn, in: db),
+            case .user(let user, let endings) = try UsersTable.holder(of: signIn.identity, in: db), user.id == moved
+        {
+            let filled = try UsersTable.fill(user, with: signIn.profile ?? Profile(), in: db)
+            return (SignedInUser(user: filled, isNew: false, wasMoved: true), endings)
+        }
+        if case .formerUser(let owner) = holder {
             try AuditTable.insert(refusal(of: signIn, owner), in: db)
             return nil
         }
@@ -38,7 +72,7 @@ extension SQLStore {
         let user = try UsersTable.insert(
             signIn.identity, publicID: publicID, profile: signIn.profile ?? Profile(), at: signIn.session.createdAt,
             in: db)
-        return SignedInUser(user: user, isNew: true)
+        return (SignedInUser(user: user, isNew: true), 0)
     }
 
     private static func refusal(of signIn: SignInRecord, _ owner: UserID) -> AuditEvent {

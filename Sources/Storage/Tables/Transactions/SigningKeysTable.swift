@@ -28,7 +28,7 @@ extension SQLStore {
 
     package func removeSigningKeys(_ ids: [String]) async throws(StorageError) {
         try await writes.submit { db in
-            for id in ids { try db.run("DELETE FROM signing_keys WHERE kid = ?", id) }
+            for id in ids { try db.perform("DELETE FROM signing_keys WHERE kid = ?", id) }
         }
     }
 }

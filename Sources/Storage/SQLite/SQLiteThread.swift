@@ -1,0 +1,86 @@
+import CLatchkeySystem
+import Dispatch
+import GRDB
+import StorageModel
+import Synchronization
+
+/// A thread that runs the work of one connection.
+///
+/// With a Dispatch queue instead, each batch would cost the work of waking and retiring one of Dispatch's threads.
+final class SQLiteThread: ConnectionExecutor {
+    typealias Batch = @Sendable ([any DatabaseWork], SQLiteDatabase) -> Void
+    private typealias Call = @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void
+
+    /// What the thread shares with its owner. The thread does not keep its owner alive.
+    private final class Shared: Sendable {
+        let call = Mutex<Call?>(nil)
+        let isEnding = Atomic(false)
+        /// Signalled for each call, and to end.
+        let wake = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        let queue: DatabaseQueue
+        let run: Batch
+
+        init(_ queue: DatabaseQueue, _ run: @escaping Batch) {
+            self.queue = queue
+            self.run = run
+        }
+
+        /// The thread's body. It holds the connection's queue throughout, so that GRDB knows where its connection is
+        /// used.
+        func serve() {
+            queue.writeWithoutTransaction { db in
+                let connection = SQLiteDatabase(db)
+                while true {
+                    wake.wait()
+                    if let call = call.withLock({ $0.take() }) {
+                        call { batch in run(batch, connection) }
+                    } else if isEnding.load(ordering: .acquiring) {
+                        break
+                    }
+                }
+                connection.finalizeStatements()
+            }
+            hasEnded.signal()
+        }
+    }
+
+    private let shared: Shared
+
+    /// - Parameter name: At most 15 characters.
+    init(named name: String, _ queue: DatabaseQueue, run: @escaping Batch) throws(StorageError) {
+        shared = Shared(queue, run)
+        let context = Unmanaged.passRetained(shared)
+        let error = csystem_start_thread(
+            name,
+            { context in
+                guard let context else { return }
+                Unmanaged<Shared>.fromOpaque(context).takeRetainedValue().serve()
+            }, context.toOpaque())
+        guard error == 0 else {
+            context.release()
+            throw StorageError(.unavailable, reason: "no thread for a connection (error \(error))")
+        }
+    }
+
+    deinit { beginEnd() }
+
+    /// The previous call has returned, as ``WorkQueue`` demands of an executor before it is used again.
+    func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void) {
+        shared.call.withLock { $0 = body }
+        shared.wake.signal()
+    }
+
+    /// Ends the thread after its last call. Blocks.
+    func end() {
+        beginEnd()
+        shared.hasEnded.wait()
+        // Another call returns, too.
+        shared.hasEnded.signal()
+    }
+
+    private func beginEnd() {
+        guard !shared.isEnding.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        shared.wake.signal()
+    }
+}

@@ -1,0 +1,49 @@
+/// The form of session tokens and refresh tokens: base64url of a time of issue and of random bytes.
+///
+/// The time orders the tokens' hashes in the database. It has no other meaning, and 240 random bits remain. It is 6
+/// bytes: 4 for the second since 1970, and 2 for the part of it, most significant first.
+///
+/// A refresh token that replaced another one has 43 characters and a dot in front, the family. Tokens that were issued
+/// before this form have 43 characters instead of 48, all random.
+package enum SessionTokenFormat {
+    /// The length of the time and 30 random bytes in base64url.
+    package static let characters = 48
+    /// The length of a token without a time, and of a family: 32 bytes in base64url.
+    package static let untimedCharacters = 43
+    /// The number of random bytes in a token.
+    package static let randomBytes = 30
+
+    /// Whether a token, or the part of a refresh token after its family, can have so many characters.
+    package static func isLength(_ count: Int) -> Bool { count == characters || count == untimedCharacters }
+
+    /// The time's 6 bytes, for a new token.
+    package static func time(at second: Int64, fraction: UInt16) -> [UInt8] {
+        let time = UInt64(UInt32(truncatingIfNeeded: second)) << 16 | UInt64(fraction)
+        return (0..<6).map { UInt8(truncatingIfNeeded: time >> (40 - 8 * UInt64($0))) }
+    }
+
+    /// The time in a token, as a number of 48 bits; nil if it has none.
+    static func time(of token: String) -> UInt64? {
+        let text = token.utf8
+        let family = text.count - characters
+        guard family == 0 || family == untimedCharacters + 1 else { return nil }
+        var time: UInt64 = 0
+        for character in text.dropFirst(family).prefix(8) {
+            guard let value = value(of: character) else { return nil }
+            time = time << 6 | value
+        }
+        return time
+    }
+
+    /// The six bits of a character of base64url (RFC 4648 section 5).
+    private static func value(of character: UInt8) -> UInt64? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt64(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt64(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
