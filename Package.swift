@@ -35,11 +35,14 @@ let package = Package(
         // Values for all targets: strict JSON, base64url, secrets, time, randomness.
         .target(name: "Primitives", dependencies: ["CLatchkeySystem"]),
 
+        // epoll, one thread for each loop.
+        .target(name: "EventLoops", dependencies: ["CLatchkeySystem"]),
+
         // HTTP, independent of sign-in.
         .target(
             name: "HTTPServer",
             dependencies: [
-                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "Primitives",
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -163,10 +166,11 @@ let package = Package(
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
+        .testTarget(name: "EventLoopsTests", dependencies: ["EventLoops", "TestSupport"]),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "CLatchkeyZlib", "HTTPServer", "TestSupport", "Primitives",
+                "CLatchkeyZlib", "EventLoops", "HTTPServer", "TestSupport", "Primitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),

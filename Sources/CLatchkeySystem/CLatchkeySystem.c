@@ -11,6 +11,7 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #if __has_include(<linux/openat2.h>) && defined(SYS_openat2)
@@ -29,6 +30,16 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
         fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
     return descriptor;
+#endif
+}
+
+_Thread_local void *csystem_loop_of_thread;
+
+void csystem_name_thread(const char *name) {
+#if defined(__linux__)
+    prctl(PR_SET_NAME, name);
+#else
+    (void)name;
 #endif
 }
 

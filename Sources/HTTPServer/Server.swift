@@ -1,4 +1,5 @@
 import Dispatch
+import EventLoops
 import Glibc
 public import Logging
 import Synchronization
@@ -17,7 +18,7 @@ public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
 /// ```
 public final class Server: Sendable {
     private struct State {
-        var loops: [EventLoop] = []
+        var loops: [ServerLoop] = []
         var listeners: [Listener] = []
     }
 
@@ -52,12 +53,12 @@ public final class Server: Sendable {
             while let socket = sockets.last {
                 listeners.insert(
                     try Listener(
-                        descriptor: socket.descriptor, loop: loops[0], loops: loops, service: socket.service,
+                        descriptor: socket.descriptor, loop: loops[0].events, loops: loops, service: socket.service,
                         logger: logger), at: 0)
                 // The listener now owns the descriptor.
                 sockets.removeLast()
             }
-            for listener in listeners { loops[0].execute { listener.open() } }
+            for listener in listeners { loops[0].events.execute { listener.open() } }
             state.withLock { $0 = State(loops: loops, listeners: listeners) }
             return listeners.map(\.address)
         } catch {
@@ -77,7 +78,7 @@ public final class Server: Sendable {
         var delays: [Duration] = []
         for loop in state.withLock({ $0.loops }) {
             let given = ContinuousClock.now
-            await withCheckedContinuation { done in loop.execute { done.resume() } }
+            await withCheckedContinuation { done in loop.events.execute { done.resume() } }
             delays.append(ContinuousClock.now - given)
         }
         return delays
@@ -94,15 +95,15 @@ public final class Server: Sendable {
         }
         guard let first = loops.first else { return 0 }
         await withCheckedContinuation { done in
-            first.execute {
+            first.events.execute {
                 for listener in listeners { listener.close() }
                 done.resume()
             }
         }
-        for loop in loops { loop.execute { loop.drainMembers() } }
+        for loop in loops { loop.events.execute { loop.events.drainMembers() } }
         await waitUntilNoConnection(within: limit)
         let cut = connectionCount
-        for loop in loops { loop.execute { loop.abandonMembers() } }
+        for loop in loops { loop.events.execute { loop.events.abandonMembers() } }
         await waitUntilNoConnection(within: .seconds(1))
         return cut
     }
@@ -134,12 +135,12 @@ public final class Server: Sendable {
         }
     }
 
-    private func makeLoops() throws(SystemError) -> [EventLoop] {
+    private func makeLoops() throws(SystemError) -> [ServerLoop] {
         let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let count = configuration.loops > 0 ? configuration.loops : max(1, processors)
-        var loops: [EventLoop] = []
+        var loops: [ServerLoop] = []
         for number in 0..<count {
-            loops.append(try EventLoop(label: "http-loop-\(number)", tick: configuration.timeouts.tick))
+            loops.append(try ServerLoop(label: "http-loop-\(number)", tick: configuration.timeouts.tick))
         }
         return loops
     }

@@ -7,10 +7,20 @@
 #include <sys/socket.h>
 #if defined(__linux__)
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #endif
 
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
+
+extern _Thread_local void *csystem_loop_of_thread;
+
+/// The event loop that the calling thread runs, or NULL.
+static inline void *csystem_current_loop(void) { return csystem_loop_of_thread; }
+static inline void csystem_set_current_loop(void *loop) { csystem_loop_of_thread = loop; }
+
+/// Names the calling thread; the system keeps 15 bytes.
+void csystem_name_thread(const char *name);
 
 /// Limits the heaps of the C library's allocator and the size of the blocks in them, and sets how many free bytes at
 /// the end of a heap are kept; does nothing without such limits.

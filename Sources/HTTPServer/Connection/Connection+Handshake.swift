@@ -1,3 +1,4 @@
+import EventLoops
 import Glibc
 
 /// The TLS handshake of a connection.

@@ -1,3 +1,5 @@
+import EventLoops
+
 /// A response whose content is written in pieces.
 extension Connection {
     /// Sends the head, and starts the producer of the content. The stream is already counted.

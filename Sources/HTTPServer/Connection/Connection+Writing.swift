@@ -1,3 +1,4 @@
+import EventLoops
 import Glibc
 
 /// The output of a connection.
@@ -9,23 +10,23 @@ extension Connection {
         machine.responseBegan(at: .now())
         progress = state
         closesAfterResponse = context.closes
-        let date = loop.date.line(at: time(nil))
+        let date = shared.date.line(at: time(nil))
         write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
     }
 
     /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.
     func write(_ append: (inout [UInt8]) -> Void) {
         guard isFlushed else { return append(&output) }
-        loop.writeBuffer.removeAll(keepingCapacity: true)
-        append(&loop.writeBuffer)
-        let sent = loop.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
+        shared.writeBuffer.removeAll(keepingCapacity: true)
+        append(&shared.writeBuffer)
+        let sent = shared.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
         switch sent {
-        case .bytes(let count) where count == loop.writeBuffer.count: responseWasSent()
-        case .bytes(let count): output = Array(loop.writeBuffer[count...])
-        case .wouldBlock: output = loop.writeBuffer
+        case .bytes(let count) where count == shared.writeBuffer.count: responseWasSent()
+        case .bytes(let count): output = Array(shared.writeBuffer[count...])
+        case .wouldBlock: output = shared.writeBuffer
         case .ended, .failed: close()
         }
-        if loop.writeBuffer.capacity > EventLoop.keptWriteCapacity { loop.writeBuffer = [] }
+        if shared.writeBuffer.capacity > ServerLoop.keptWriteCapacity { shared.writeBuffer = [] }
     }
 
     /// Sends more of the kept bytes.

@@ -1,4 +1,5 @@
 import CLatchkeySystem
+import EventLoops
 import Glibc
 import HTTPTypes
 
@@ -7,7 +8,7 @@ import HTTPTypes
 /// `Connection+Handshake.swift` has the TLS handshake, `Connection+Writing.swift` the output, and
 /// `Connection+Streaming.swift` the responses written in pieces.
 ///
-/// Sendable without the compiler's check: touched on its loop's queue only; the tasks of its handlers run there too.
+/// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
 final class Connection: LoopMember, @unchecked Sendable {
     /// How far the response to the current request has come.
     enum ResponseProgress {
@@ -25,6 +26,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     let descriptor: Int32
     private let peer: SocketAddress
     let loop: EventLoop
+    let shared: ServerLoop
     let service: ConnectionService
     var transport = Transport.plain
     /// Nil on a plain connection and after the handshake. Until then no request is read.
@@ -45,15 +47,16 @@ final class Connection: LoopMember, @unchecked Sendable {
     private(set) var isRunning = false
     private(set) var isOpen = true
 
-    init(descriptor: Int32, peer: SocketAddress, loop: EventLoop, service: ConnectionService) {
+    init(descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService) {
         self.descriptor = descriptor
         self.peer = peer
-        self.loop = loop
+        self.loop = loop.events
+        shared = loop
         self.service = service
         machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
     }
 
-    /// Begins to serve, or refuses beyond a limit. On the loop's queue.
+    /// Begins to serve, or refuses beyond a limit. On the loop's thread.
     func open(refusing refusal: RequestError?) {
         do {
             registration = try loop.register(self, descriptor: descriptor)
@@ -189,7 +192,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
         var request = Request(head: head, body: body, peer: peer)
         if case .tls(let session) = transport { request.clientCertificate = session.clientCertificate }
-        // Runs here until the handler first suspends, and on this loop's queue after that.
+        // Runs here until the handler first suspends, and on this loop's thread after that.
         Task.immediate(executorPreference: loop) { [request] in
             let response = await service.respond(to: request)
             finish(response, to: head)

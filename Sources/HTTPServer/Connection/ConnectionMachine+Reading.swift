@@ -1,3 +1,5 @@
+import EventLoops
+
 /// How a connection reads requests from its bytes.
 extension ConnectionMachine {
     mutating func advanceOverUnused(at now: MonotonicTime) -> Action {

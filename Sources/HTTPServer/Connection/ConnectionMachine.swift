@@ -1,3 +1,5 @@
+package import EventLoops
+
 /// The state machine of a connection: bytes, time and responses go in, the next action comes out. It owns no socket,
 /// reads no clock and calls no handler, so tests cover its rules with tables.
 ///

@@ -1,5 +1,7 @@
+import EventLoops
+
 /// A streamed response: the task that produces it, and the continuation that waits until the socket takes a piece. For
-/// its connection's queue only.
+/// its loop's thread only.
 struct ResponseBodyStream {
     /// Resumed with whether the socket has taken a piece.
     typealias Taken = CheckedContinuation<Bool, Never>

@@ -1,4 +1,5 @@
 import CLatchkeySystem
+import EventLoops
 import Glibc
 
 /// The transport of a connection. An enumeration, so that a plain connection pays only a comparison for each call.

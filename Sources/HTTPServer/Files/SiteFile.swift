@@ -1,4 +1,5 @@
 import CLatchkeySystem
+import EventLoops
 import Glibc
 
 /// An open regular file below a site's folder.

@@ -1,3 +1,4 @@
+package import EventLoops
 import Synchronization
 
 /// Counts the handshakes in progress on all loops. At the limit, the handshake that has waited longest for its client

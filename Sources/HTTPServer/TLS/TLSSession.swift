@@ -1,4 +1,5 @@
 import CLatchkeyOpenSSL
+import EventLoops
 import Primitives
 
 /// TLS on one connection. Used on the connection's loop only.

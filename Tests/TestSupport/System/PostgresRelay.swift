@@ -1,3 +1,4 @@
+import CLatchkeySystem
 import Dispatch
 import Foundation
 import Glibc

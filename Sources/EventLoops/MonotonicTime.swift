@@ -1,10 +1,10 @@
-import CLatchkeySystem
 import Glibc
 
 /// A time of the monotonic clock, in nanoseconds since an arbitrary start.
 package struct MonotonicTime: Sendable, Hashable, Comparable {
     package let nanoseconds: UInt64
 
+    @inlinable
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// No deadline.
@@ -16,6 +16,7 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
     }
 
+    @inlinable
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     package func advanced(by duration: Duration) -> MonotonicTime {

@@ -1,22 +1,26 @@
-import CLatchkeySystem
 import Glibc
 
 /// A system call that failed.
-public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name of the call.
-    public let call: String
+    package let call: String
     /// Its `errno`.
-    public let number: Int32
+    package let number: Int32
+
+    package init(call: String, number: Int32) {
+        self.call = call
+        self.number = number
+    }
 
     /// The call and the system's text for ``number``.
-    public var description: String { "\(call): \(String(cString: strerror(number)))" }
+    package var description: String { "\(call): \(String(cString: strerror(number)))" }
 
     /// The failure of the call just made.
-    static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
+    package static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 }
 
 /// The outcome of a call on a non-blocking descriptor.
-enum Transfer {
+package enum Transfer {
     case bytes(Int)
     /// Nothing now; the poller reports a change.
     case wouldBlock
@@ -26,8 +30,8 @@ enum Transfer {
 }
 
 /// The system calls of a connection, retried when a signal interrupts them.
-enum SystemCalls {
-    static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+package enum SystemCalls {
+    package static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .bytes(count) }
@@ -39,7 +43,7 @@ enum SystemCalls {
     }
 
     /// Without SIGPIPE if the peer is gone.
-    static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             if count >= 0 { return .bytes(count) }
@@ -49,7 +53,8 @@ enum SystemCalls {
         }
     }
 
-    static func setOption(_ descriptor: Int32, level: Int32, _ name: Int32, _ value: Int32) throws(SystemError) {
+    package static func setOption(_ descriptor: Int32, level: Int32, _ name: Int32, _ value: Int32) throws(SystemError)
+    {
         var value = value
         guard setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
             throw .last("setsockopt")
@@ -57,5 +62,5 @@ enum SystemCalls {
     }
 
     /// A failed close needs no handling: the descriptor is gone.
-    static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+    package static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 }

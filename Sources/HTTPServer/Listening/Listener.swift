@@ -1,10 +1,11 @@
 import CLatchkeySystem
+import EventLoops
 import Glibc
 import Logging
 
 /// Accepts connections and assigns them to the loops in turn.
 ///
-/// Sendable without the compiler's check: mutable state is used on its loop's queue only.
+/// Sendable without the compiler's check: mutable state is used on its loop's thread only.
 final class Listener: LoopMember, @unchecked Sendable {
     /// How many connections are accepted before the loop serves others.
     private static let acceptsPerTurn = 64
@@ -12,7 +13,7 @@ final class Listener: LoopMember, @unchecked Sendable {
     let address: SocketAddress
     private let descriptor: Int32
     private let loop: EventLoop
-    private let loops: [EventLoop]
+    private let loops: [ServerLoop]
     private let service: ConnectionService
     private let logger: Logger
     private var registration: EventLoop.Registration?
@@ -22,7 +23,7 @@ final class Listener: LoopMember, @unchecked Sendable {
     private var isPaused = false
 
     init(
-        descriptor: Int32, loop: EventLoop, loops: [EventLoop], service: ConnectionService, logger: Logger
+        descriptor: Int32, loop: EventLoop, loops: [ServerLoop], service: ConnectionService, logger: Logger
     ) throws(SystemError) {
         self.descriptor = descriptor
         self.loop = loop
@@ -40,7 +41,7 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     deinit { if isOpen { SystemCalls.closeDescriptor(descriptor) } }
 
-    /// Begins to accept. On the loop's queue.
+    /// Begins to accept. On the loop's thread.
     func open() {
         do {
             registration = try loop.register(self, descriptor: descriptor)
@@ -49,7 +50,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         }
     }
 
-    /// Accepts the connections that wait already, then no more. On the loop's queue.
+    /// Accepts the connections that wait already, then no more. On the loop's thread.
     func close() {
         guard isOpen else { return }
         while accept() {}
@@ -116,7 +117,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         }
         let target = loops[nextLoop]
         nextLoop = (nextLoop + 1) % loops.count
-        target.execute { [service] in
+        target.events.execute { [service] in
             Connection(descriptor: descriptor, peer: peer, loop: target, service: service).open(refusing: refusal)
         }
     }

@@ -1,0 +1,235 @@
+import CLatchkeySystem
+import Glibc
+import Synchronization
+
+/// A Dispatch queue with an epoll set and a list of work. It waits in `epoll_wait` for as long as it runs; one wait
+/// serves all ready descriptors. Members register once, edge-triggered, for reading and writing; no further system call
+/// is needed until they close.
+///
+/// A loop is also the executor of its requests' tasks: a handler that awaits resumes on its connection's loop, and the
+/// response is written without another hop.
+///
+/// A loop that nobody holds runs the work that it was given, and ends with its queue and its descriptors. Registered
+/// members are held, and usually hold their loop.
+///
+/// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only.
+package final class EventLoop: TaskExecutor, @unchecked Sendable {
+    /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
+    package struct Registration {
+        fileprivate let slot: Int
+        fileprivate let generation: UInt32
+    }
+
+    private struct Slot {
+        var member: (any LoopMember)?
+        var generation: UInt32 = 0
+    }
+
+    private enum Work {
+        case job(UnownedJob)
+        case call(@Sendable () -> Void)
+    }
+
+    /// What other threads submit.
+    private struct Inbox {
+        var work: [Work] = []
+        /// Whether a turn is running or will begin, which empties the inbox.
+        var isAttended = false
+        /// How often the thread was woken.
+        var wakeCount = 0
+        /// The loop until that turn begins, so that submitted work is run even if nobody else holds the loop.
+        var loop: EventLoop?
+    }
+
+    private static let endEvents = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
+    /// How much work is run before the loop looks for events again.
+    private static let workPerTurn = 256
+
+    /// The bytes of a read are used or copied before the next read.
+    package let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    private let poller: Poller
+    private let inbox = Mutex(Inbox())
+    private let tickInterval: Duration
+    private var nextTick: MonotonicTime
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+    /// Work to run, from `workStart` on. Work submitted on the loop's thread comes here without a lock.
+    private var work: [Work] = []
+    private var workStart = 0
+
+    /// The most loops of a process. Each takes a worker of Dispatch for as long as it lives, and with 255 of them in use
+    /// nothing else would run.
+    package static let maximumCount = 128
+    private static let count = Atomic(0)
+
+    /// Starts a loop.
+    /// - Throws: If the process has ``maximumCount`` loops or no descriptors.
+    /// - Parameters:
+    ///   - label: The name of its thread; the system shows the first 15 bytes.
+    ///   - tick: How often members are told that time has passed.
+    package init(label: String, tick: Duration) throws(SystemError) {
+        poller = try Poller()
+        guard EventLoop.count.add(1, ordering: .relaxed).newValue <= EventLoop.maximumCount else {
+            EventLoop.count.subtract(1, ordering: .relaxed)
+            throw SystemError(call: "start of an event loop", number: EAGAIN)
+        }
+        tickInterval = tick
+        nextTick = MonotonicTime.now().advanced(by: tick)
+        LoopQueue.start(self, poller: poller, label: label)
+    }
+
+    deinit {
+        EventLoop.count.subtract(1, ordering: .relaxed)
+        readBuffer.deallocate()
+        // The thread finds the loop gone.
+        poller.wake()
+    }
+
+    /// The loop whose thread runs the calling code.
+    package static var current: EventLoop? {
+        csystem_current_loop().map { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Whether the calling code runs on this loop's thread.
+    package var isCurrent: Bool { csystem_current_loop() == Unmanaged.passUnretained(self).toOpaque() }
+
+    // MARK: Members
+
+    /// Watches a descriptor for a member, edge-triggered: the member gets each event once, and reads, writes or accepts
+    /// until the call would block. On the loop's thread.
+    package func register(_ member: any LoopMember, descriptor: Int32) throws(SystemError) -> Registration {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(Slot()) }
+        let registration = Registration(slot: slot, generation: slots[slot].generation)
+        do throws(SystemError) {
+            try poller.add(descriptor, key: UInt64(slot) | UInt64(registration.generation) << 32)
+        } catch {
+            freeSlots.append(slot)
+            throw error
+        }
+        slots[slot].member = member
+        return registration
+    }
+
+    /// Removes a member. On the loop's thread.
+    package func unregister(_ registration: Registration, descriptor: Int32) {
+        guard slots[registration.slot].generation == registration.generation else { return }
+        poller.remove(descriptor)
+        slots[registration.slot].member = nil
+        slots[registration.slot].generation &+= 1
+        freeSlots.append(registration.slot)
+    }
+
+    /// Has all members finish their work. On the loop's thread.
+    package func drainMembers() { for index in slots.indices { slots[index].member?.drain() } }
+
+    /// Has all members stop now. On the loop's thread.
+    package func abandonMembers() { for index in slots.indices { slots[index].member?.abandon() } }
+
+    // MARK: Work
+
+    /// Runs something on the loop's thread, soon, after what was submitted before by the same thread.
+    package func execute(_ call: @escaping @Sendable () -> Void) { submit(.call(call)) }
+
+    package func enqueue(_ job: consuming ExecutorJob) { submit(.job(UnownedJob(job))) }
+
+    private func submit(_ item: Work) {
+        if isCurrent { return work.append(item) }
+        let mustWake = inbox.withLock { inbox in
+            inbox.work.append(item)
+            guard !inbox.isAttended else { return false }
+            inbox.isAttended = true
+            inbox.loop = self
+            inbox.wakeCount += 1
+            return true
+        }
+        if mustWake { poller.wake() }
+    }
+
+    /// How often another thread has woken the loop.
+    package var wakeCount: Int { inbox.withLock { $0.wakeCount } }
+
+    // MARK: Turns
+
+    /// Whether the last turn has left work.
+    var hasWork: Bool { workStart < work.count }
+
+    /// Serves events and work.
+    /// - Returns: For how many milliseconds to wait until the next turn, if no event comes; -1 for no limit.
+    func turn(events count: Int) -> Int32 {
+        takeInbox()
+        let now = MonotonicTime.now()
+        if count > 0 { deliver(count, at: now) }
+        runWork()
+        let later = MonotonicTime.now()
+        tickMembersIfDue(at: later)
+        return takeInbox(orRest: true) || hasWork ? 0 : timeout(at: later)
+    }
+
+    /// Takes what other threads have submitted.
+    /// - Parameter orRest: Whether others have to wake the loop if there is no work.
+    /// - Returns: Whether there was anything.
+    @discardableResult
+    private func takeInbox(orRest: Bool = false) -> Bool {
+        var taken: [Work] = []
+        let isResting = orRest && !hasWork
+        // The thread holds the loop during the turn: this is not the last reference.
+        inbox.withLock { inbox in
+            swap(&taken, &inbox.work)
+            inbox.isAttended = !(isResting && taken.isEmpty)
+            inbox.loop = nil
+        }
+        work.append(contentsOf: taken)
+        return !taken.isEmpty
+    }
+
+    private func runWork() {
+        var left = EventLoop.workPerTurn
+        while left > 0, workStart < work.count {
+            left -= 1
+            let item = work[workStart]
+            workStart += 1
+            switch item {
+            case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+            case .call(let call): call()
+            }
+        }
+        if workStart == work.count {
+            work.removeAll(keepingCapacity: work.capacity <= EventLoop.workPerTurn)
+            workStart = 0
+        } else {
+            work.removeSubrange(..<workStart)
+            workStart = 0
+        }
+    }
+
+    private func deliver(_ count: Int, at now: MonotonicTime) {
+        for index in 0..<count {
+            let key = poller.events[index].data.u64
+            let slot = Int(key & 0xFFFF_FFFF)
+            guard key != Poller.wakeKey, slots[slot].generation == UInt32(truncatingIfNeeded: key >> 32) else {
+                continue
+            }
+            let hasEnded = poller.events[index].events & EventLoop.endEvents != 0
+            slots[slot].member?.becameReady(peerHasEnded: hasEnded, at: now)
+        }
+    }
+
+    // MARK: Time
+
+    private func tickMembersIfDue(at now: MonotonicTime) {
+        guard now >= nextTick else { return }
+        nextTick = now.advanced(by: tickInterval)
+        for index in slots.indices { slots[index].member?.tick(at: now) }
+        runWork()
+    }
+
+    /// Until the next tick; without members there is none to wait for.
+    private func timeout(at now: MonotonicTime) -> Int32 {
+        guard freeSlots.count < slots.count else { return -1 }
+        guard nextTick > now else { return 0 }
+        // Rounded up, or the loop would turn in vain during the last millisecond.
+        return Int32(clamping: (nextTick.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
+    }
+}

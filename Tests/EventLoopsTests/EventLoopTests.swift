@@ -1,0 +1,169 @@
+import EventLoops
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Event loops")
+struct EventLoopTests {
+    @Test("Work of another thread is run on the loop's thread, in its order")
+    func order() async throws {
+        let loop = try EventLoop(label: "order", tick: .seconds(600))
+        let seen = Mutex([Int]())
+        for number in 0..<1000 {
+            loop.execute {
+                #expect(EventLoop.current === loop && loop.isCurrent)
+                seen.withLock { $0.append(number) }
+            }
+        }
+        await passed(loop)
+        #expect(seen.withLock { $0 } == Array(0..<1000))
+        #expect(EventLoop.current == nil && !loop.isCurrent)
+    }
+
+    @Test("Work that submits work is run to its end, and other threads are heard meanwhile")
+    func nested() async throws {
+        let loop = try EventLoop(label: "nested", tick: .seconds(600))
+        let count = Mutex(0)
+        let isOver = Mutex(false)
+        @Sendable func step() {
+            count.withLock { $0 += 1 }
+            if !isOver.withLock({ $0 }) { loop.execute { step() } }
+        }
+        loop.execute { step() }
+        await passed(loop)
+        isOver.withLock { $0 = true }
+        await passed(loop)
+        #expect(count.withLock { $0 } > 0)
+    }
+
+    @Test("A task of the loop resumes on it after each suspension")
+    func tasks() async throws {
+        let loop = try EventLoop(label: "tasks", tick: .seconds(600))
+        let gate = Gate()
+        let task = Task(executorPreference: loop) {
+            var places = [loop.isCurrent]
+            await gate.pass()
+            places.append(loop.isCurrent)
+            await Task.yield()
+            places.append(loop.isCurrent)
+            return places
+        }
+        await gate.untilWaiting()
+        gate.open()
+        #expect(await task.value == [true, true, true])
+    }
+
+    @Test("A member is told of bytes once for each arrival, and of the time")
+    func members() async throws {
+        let loop = try EventLoop(label: "members", tick: .milliseconds(1))
+        let pipe = try Pipe()
+        let member = Member(pipe.reading)
+        try await on(loop) { try member.begin(on: loop) }
+        for number in 1...100 {
+            pipe.write()
+            try await until { member.bytes == number }
+        }
+        try await until { member.ticks > 2 }
+        try await on(loop) { member.end(on: loop) }
+        let (bytes, ticks) = (member.bytes, member.ticks)
+        pipe.write()
+        for _ in 0..<100 { await passed(loop) }
+        #expect(member.bytes == bytes && member.ticks == ticks)
+    }
+
+    @Test("A slot that is used again gets no event of its former member")
+    func generations() async throws {
+        let loop = try EventLoop(label: "generations", tick: .seconds(600))
+        let (first, second) = (try Pipe(), try Pipe())
+        let (former, present) = (Member(first.reading), Member(second.reading))
+        // Both descriptors are ready in the same turn; the member that comes first replaces the other one.
+        try await on(loop) {
+            try former.begin(on: loop)
+            former.onReady = {
+                former.end(on: loop)
+                try? present.begin(on: loop)
+            }
+            first.write()
+        }
+        try await until { former.bytes == 1 }
+        first.write()
+        for _ in 0..<100 { await passed(loop) }
+        #expect(present.bytes == 0)
+        second.write()
+        try await until { present.bytes == 1 }
+        try await on(loop) { present.end(on: loop) }
+    }
+
+    @Test("A released loop runs its work, and leaves neither thread nor descriptor")
+    func released() async {
+        await #expect(processExitsWith: .success) {
+            try await EventLoopTests.openTimers()
+            let (threads, descriptors) = (try entries("/proc/self/task"), try entries("/proc/self/fd"))
+            for _ in 0..<20 { try await EventLoopTests.use(loops: 10) }
+            try await until { try entries("/proc/self/fd") <= descriptors }
+            // Some threads of the test's own may have begun meanwhile, but none of two hundred loops.
+            try await until { try entries("/proc/self/task") < threads + 20 }
+        }
+    }
+
+    @Test("A loop that is released on its own thread ends")
+    func releasedByItself() async {
+        await #expect(processExitsWith: .success) {
+            try await EventLoopTests.openTimers()
+            let before = try entries("/proc/self/fd")
+            for _ in 0..<100 {
+                let loop = try EventLoop(label: "own", tick: .seconds(600))
+                // The loop's last reference.
+                loop.execute { [loop] in loop.execute { [loop] in _ = loop } }
+            }
+            try await until { try entries("/proc/self/fd") <= before }
+        }
+    }
+
+    @Test("As many loops as a process may have run, and leave Dispatch its threads; another one is refused")
+    func many() async {
+        await #expect(processExitsWith: .success) {
+            let loops = try (0..<EventLoop.maximumCount).map { try EventLoop(label: "many-\($0)", tick: .seconds(600)) }
+            for loop in loops { await passed(loop) }
+            await EventLoopTests.passedByDispatch()
+            #expect(throws: SystemError(call: "start of an event loop", number: EAGAIN)) {
+                try EventLoop(label: "more", tick: .seconds(600))
+            }
+            for loop in loops { await passed(loop) }
+        }
+    }
+
+    @Test("An idle loop is woken once for what is submitted meanwhile, and not by its own work")
+    func coalesced() async throws {
+        await #expect(processExitsWith: .success) {
+            let loop = try EventLoop(label: "coalesced", tick: .seconds(600))
+            let rounds = 200
+            for _ in 0..<rounds {
+                await passed(loop)
+                let (entered, released) = (DispatchGate(), DispatchGate())
+                loop.execute {
+                    entered.open()
+                    released.pass()
+                    for _ in 0..<100 { loop.execute {} }
+                }
+                entered.pass()
+                for _ in 0..<100 { loop.execute {} }
+                released.open()
+                await passed(loop)
+            }
+            // Two or three submissions of a round find the loop asleep.
+            #expect(loop.wakeCount <= rounds * 3 + 1)
+        }
+    }
+
+    /// The first timer of a process opens descriptors, which stay open.
+    private static func openTimers() async throws { try await Task.sleep(for: .milliseconds(1)) }
+
+    private static func use(loops count: Int) async throws {
+        let loops = try (0..<count).map { try EventLoop(label: "used-\($0)", tick: .seconds(600)) }
+        let ran = Atomic(0)
+        for loop in loops { loop.execute { ran.add(1, ordering: .relaxed) } }
+        try await until { ran.load(ordering: .relaxed) == count }
+    }
+}

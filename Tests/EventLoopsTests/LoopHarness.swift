@@ -1,0 +1,101 @@
+import Dispatch
+import EventLoops
+import Glibc
+import Synchronization
+import TestSupport
+
+/// Runs something on a loop's thread.
+func on(_ loop: EventLoop, _ body: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+        loop.execute { done.resume(with: Result { try body() }) }
+    }
+}
+
+/// Waits until a loop has run what was submitted before.
+func passed(_ loop: EventLoop) async {
+    await withCheckedContinuation { done in loop.execute { done.resume() } }
+}
+
+/// The number of entries of a folder.
+func entries(_ path: String) throws -> Int {
+    guard let folder = opendir(path) else { throw SystemError(call: "opendir", number: errno) }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count
+}
+
+extension EventLoopTests {
+    /// Waits until each of fifty serial queues of Dispatch has run something while all others wait for it.
+    static func passedByDispatch() async {
+        let queues = (0..<50).map { DispatchQueue(label: "queue-\($0)") }
+        for queue in queues {
+            await withCheckedContinuation { done in queue.async { done.resume() } }
+        }
+    }
+}
+
+/// Blocks a thread until another one opens the gate.
+final class DispatchGate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func pass() { semaphore.wait() }
+    func open() { semaphore.signal() }
+}
+
+/// A pipe that does not block.
+final class Pipe: Sendable {
+    let reading: Int32
+    private let writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw SystemError(call: "pipe", number: errno) }
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func write() {
+        var byte: UInt8 = 1
+        _ = Glibc.write(writing, &byte, 1)
+    }
+}
+
+/// Counts what a loop tells it.
+///
+/// Sendable without the compiler's check: the registration and `onReady` are used on the loop's thread.
+final class Member: LoopMember, @unchecked Sendable {
+    private let descriptor: Int32
+    private let counts = Mutex((bytes: 0, ticks: 0))
+    private var registration: EventLoop.Registration?
+    var onReady: () -> Void = {}
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    var bytes: Int { counts.withLock { $0.bytes } }
+    var ticks: Int { counts.withLock { $0.ticks } }
+
+    func begin(on loop: EventLoop) throws { registration = try loop.register(self, descriptor: descriptor) }
+
+    func end(on loop: EventLoop) {
+        if let registration { loop.unregister(registration, descriptor: descriptor) }
+        registration = nil
+        onReady = {}
+    }
+
+    func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &buffer, buffer.count)
+        if count > 0 { counts.withLock { $0.bytes += count } }
+        onReady()
+    }
+
+    func tick(at now: MonotonicTime) { counts.withLock { $0.ticks += 1 } }
+    func drain() {}
+    func abandon() {}
+}
