@@ -75,49 +75,52 @@ struct EventLoopTests {
     @Test("A slot that is used again gets no event of its former member")
     func generations() async throws {
         let loop = try EventLoop(label: "generations", tick: .seconds(600))
-        let (first, second) = (try Pipe(), try Pipe())
-        let (former, present) = (Member(first.reading), Member(second.reading))
-        // Both descriptors are ready in the same turn; the member that comes first replaces the other one.
+        let (first, second, third) = (try Pipe(), try Pipe(), try Pipe())
+        let members = (Member(first.reading), Member(second.reading))
+        let successor = Member(third.reading)
+        // Both are ready in the same turn. The one that comes first replaces the other.
         try await on(loop) {
-            try former.begin(on: loop)
-            former.onReady = {
-                former.end(on: loop)
-                try? present.begin(on: loop)
+            members.0.onReady = {
+                members.1.end(on: loop)
+                try? successor.begin(on: loop)
             }
+            members.1.onReady = {
+                members.0.end(on: loop)
+                try? successor.begin(on: loop)
+            }
+            try members.0.begin(on: loop)
+            try members.1.begin(on: loop)
             first.write()
+            second.write()
         }
-        try await until { former.bytes == 1 }
-        first.write()
+        try await until { members.0.calls + members.1.calls > 0 }
         for _ in 0..<100 { await passed(loop) }
-        #expect(present.bytes == 0)
-        second.write()
-        try await until { present.bytes == 1 }
-        try await on(loop) { present.end(on: loop) }
+        #expect(members.0.calls + members.1.calls == 1)
+        #expect(successor.calls == 0)
+        third.write()
+        try await until { successor.bytes == 1 }
+        try await on(loop) { for member in [members.0, members.1, successor] { member.end(on: loop) } }
     }
 
     @Test("A released loop runs its work, and leaves neither thread nor descriptor")
     func released() async {
         await #expect(processExitsWith: .success) {
-            try await EventLoopTests.openTimers()
-            let (threads, descriptors) = (try entries("/proc/self/task"), try entries("/proc/self/fd"))
             for _ in 0..<20 { try await EventLoopTests.use(loops: 10) }
-            try await until { try entries("/proc/self/fd") <= descriptors }
-            // Some threads of the test's own may have begun meanwhile, but none of two hundred loops.
-            try await until { try entries("/proc/self/task") < threads + 20 }
+            try await until { try pollerDescriptors() <= ofDispatch }
+            try await until { try threads(named: "used-") == 0 }
         }
     }
 
     @Test("A loop that is released on its own thread ends")
     func releasedByItself() async {
         await #expect(processExitsWith: .success) {
-            try await EventLoopTests.openTimers()
-            let before = try entries("/proc/self/fd")
             for _ in 0..<100 {
                 let loop = try EventLoop(label: "own", tick: .seconds(600))
                 // The loop's last reference.
                 loop.execute { [loop] in loop.execute { [loop] in _ = loop } }
             }
-            try await until { try entries("/proc/self/fd") <= before }
+            try await until { try pollerDescriptors() <= ofDispatch }
+            try await until { try threads(named: "own") == 0 }
         }
     }
 
@@ -157,13 +160,12 @@ struct EventLoopTests {
         }
     }
 
-    /// The first timer of a process opens descriptors, which stay open.
-    private static func openTimers() async throws { try await Task.sleep(for: .milliseconds(1)) }
-
     private static func use(loops count: Int) async throws {
-        let loops = try (0..<count).map { try EventLoop(label: "used-\($0)", tick: .seconds(600)) }
-        let ran = Atomic(0)
-        for loop in loops { loop.execute { ran.add(1, ordering: .relaxed) } }
-        try await until { ran.load(ordering: .relaxed) == count }
+        let ran = Mutex(0)
+        for number in 0..<count {
+            // Held by nobody once the work is submitted.
+            try EventLoop(label: "used-\(number)", tick: .seconds(600)).execute { ran.withLock { $0 += 1 } }
+        }
+        try await until { ran.withLock { $0 } == count }
     }
 }

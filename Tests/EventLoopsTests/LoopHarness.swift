@@ -16,13 +16,45 @@ func passed(_ loop: EventLoop) async {
     await withCheckedContinuation { done in loop.execute { done.resume() } }
 }
 
-/// The number of entries of a folder.
-func entries(_ path: String) throws -> Int {
+/// Dispatch opens an epoll set and an eventfd for its first timer.
+let ofDispatch = 2
+
+/// The number of this process's descriptors of the kinds that a loop opens.
+func pollerDescriptors() throws -> Int {
+    try entries("/proc/self/fd").count { name in
+        var bytes = [CChar](repeating: 0, count: 64)
+        let count = readlink("/proc/self/fd/\(name)", &bytes, bytes.count)
+        let target = text(bytes, max(0, count))
+        return target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]"
+    }
+}
+
+/// The number of this process's threads whose name begins with a text.
+func threads(named prefix: String) throws -> Int {
+    try entries("/proc/self/task").count { number in
+        let file = open("/proc/self/task/\(number)/comm", O_RDONLY)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var bytes = [CChar](repeating: 0, count: 64)
+        let count = read(file, &bytes, bytes.count)
+        return text(bytes, max(0, count)).hasPrefix(prefix)
+    }
+}
+
+private func text(_ bytes: [CChar], _ count: Int) -> String {
+    String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// The names in a folder.
+private func entries(_ path: String) throws -> [String] {
     guard let folder = opendir(path) else { throw SystemError(call: "opendir", number: errno) }
     defer { closedir(folder) }
-    var count = 0
-    while readdir(folder) != nil { count += 1 }
-    return count
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        names.append(
+            withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    return names
 }
 
 extension EventLoopTests {
@@ -71,12 +103,13 @@ final class Pipe: Sendable {
 /// Sendable without the compiler's check: the registration and `onReady` are used on the loop's thread.
 final class Member: LoopMember, @unchecked Sendable {
     private let descriptor: Int32
-    private let counts = Mutex((bytes: 0, ticks: 0))
+    private let counts = Mutex((calls: 0, bytes: 0, ticks: 0))
     private var registration: EventLoop.Registration?
     var onReady: () -> Void = {}
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
+    var calls: Int { counts.withLock { $0.calls } }
     var bytes: Int { counts.withLock { $0.bytes } }
     var ticks: Int { counts.withLock { $0.ticks } }
 
@@ -91,7 +124,10 @@ final class Member: LoopMember, @unchecked Sendable {
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
         var buffer = [UInt8](repeating: 0, count: 64)
         let count = read(descriptor, &buffer, buffer.count)
-        if count > 0 { counts.withLock { $0.bytes += count } }
+        counts.withLock {
+            $0.calls += 1
+            $0.bytes += max(0, count)
+        }
         onReady()
     }
 
