@@ -165,7 +165,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
+        .testTarget(name: "PrimitivesTests", dependencies: ["CLatchkeySystem", "Primitives", "TestSupport"]),
         .testTarget(name: "EventLoopsTests", dependencies: ["EventLoops", "TestSupport"]),
         .testTarget(
             name: "HTTPServerTests",

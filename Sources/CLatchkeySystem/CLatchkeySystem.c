@@ -11,6 +11,7 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -113,11 +114,13 @@ void csystem_limit_heaps(int count, int largest, int kept) {
 struct thread_start {
     void (*body)(void *context);
     void *context;
+    char name[16];
 };
 
 static void *run_thread(void *argument) {
     struct thread_start start = *(struct thread_start *)argument;
     free(argument);
+    csystem_name_thread(start.name);
     start.body(start.context);
     return NULL;
 }
@@ -127,6 +130,8 @@ int csystem_start_thread(const char *name, void (*body)(void *context), void *co
     if (!start) return ENOMEM;
     start->body = body;
     start->context = context;
+    strncpy(start->name, name, sizeof start->name - 1);
+    start->name[sizeof start->name - 1] = 0;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error) {
@@ -146,17 +151,30 @@ int csystem_start_thread(const char *name, void (*body)(void *context), void *co
     pthread_sigmask(SIG_SETMASK, &previous, NULL);
     pthread_attr_destroy(&attributes);
     if (error) free(start);
-#if defined(__linux__)
-    else pthread_setname_np(thread, name);
-#else
-    (void)name;
-#endif
     return error;
 }
 
-int csystem_random(void *buffer, size_t count) {
 #if defined(__linux__)
-    unsigned char *next = buffer;
+enum { random_block = 1024, random_most = 256 };
+
+// Bytes drawn ahead for one thread; the last `left` of them were not handed out yet.
+static _Thread_local struct {
+    unsigned char bytes[random_block];
+    size_t left;
+    // The value of `forks` when they were drawn.
+    unsigned long forks;
+} drawn;
+
+// How often this process is the child of a fork: parent and child must not hand out the same bytes.
+static unsigned long forks;
+
+static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+static int forks_are_watched;
+
+static void count_fork(void) { forks++; }
+static void watch_forks(void) { forks_are_watched = pthread_atfork(NULL, NULL, count_fork) == 0; }
+
+static int draw(unsigned char *next, size_t count) {
     while (count > 0) {
         ssize_t filled = getrandom(next, count, 0);
         if (filled < 0) {
@@ -166,8 +184,34 @@ int csystem_random(void *buffer, size_t count) {
         next += filled;
         count -= (size_t)filled;
     }
-#else
-    arc4random_buf(buffer, count);
-#endif
     return 0;
 }
+
+int csystem_random(void *buffer, size_t count) {
+    pthread_once(&forks_once, watch_forks);
+    if (count > random_most || !forks_are_watched) return draw(buffer, count);
+    if (drawn.forks != forks) drawn.left = 0;
+    if (drawn.left < count) {
+        drawn.left = 0;
+        if (draw(drawn.bytes, random_block) != 0) return -1;
+        drawn.left = random_block;
+        drawn.forks = forks;
+    }
+    unsigned char *next = drawn.bytes + random_block - drawn.left;
+    memcpy(buffer, next, count);
+    explicit_bzero(next, count);
+    drawn.left -= count;
+    return 0;
+}
+
+const void *csystem_random_drawn(size_t *count, size_t *left) {
+    *count = random_block;
+    *left = drawn.left;
+    return drawn.bytes;
+}
+#else
+int csystem_random(void *buffer, size_t count) {
+    arc4random_buf(buffer, count);
+    return 0;
+}
+#endif

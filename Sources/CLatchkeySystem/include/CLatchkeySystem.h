@@ -40,6 +40,14 @@ int csystem_open_beneath(int folder, const char *path);
 int csystem_open_folder(const char *path);
 
 /// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
+///
+/// Small amounts are taken from a block that the thread has drawn before. Bytes are erased there as they are handed
+/// out, and a child of fork(2) draws anew.
 int csystem_random(void *buffer, size_t count);
+
+#if defined(__linux__)
+/// The block of the calling thread and its size; the last `left` bytes were not handed out yet. For tests.
+const void *csystem_random_drawn(size_t *count, size_t *left);
+#endif
 
 #endif
