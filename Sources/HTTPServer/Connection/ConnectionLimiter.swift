@@ -1,3 +1,4 @@
+import Primitives
 import Synchronization
 
 /// Counts the open connections, in total and by address, and reports when the last one is closed.
@@ -6,7 +7,8 @@ package final class ConnectionLimiter: Sendable {
         var total = 0
         var accepted: UInt64 = 0
         var refused: UInt64 = 0
-        var byGroup: [String: Int] = [:]
+        /// By network: an IPv4 address, or the /64 that one IPv6 user commonly has.
+        var byNetwork: [IPAddress?: Int] = [:]
         var waitingForNone: [@Sendable () -> Void] = []
     }
 
@@ -41,18 +43,18 @@ package final class ConnectionLimiter: Sendable {
         guard let perAddress = limits.connectionsPerAddress else {
             return counts.total > limits.connections ? .refuse(.tooManyConnections) : .accept
         }
-        let ofGroup = counts.byGroup[peer.group, default: 0] + 1
-        counts.byGroup[peer.group] = ofGroup
+        let ofNetwork = counts.byNetwork[peer.address?.network, default: 0] + 1
+        counts.byNetwork[peer.address?.network] = ofNetwork
         if counts.total > limits.connections { return .refuse(.tooManyConnections) }
-        return ofGroup > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .accept
+        return ofNetwork > perAddress ? .refuse(.tooManyConnectionsOfAddress) : .accept
     }
 
     package func remove(_ peer: SocketAddress) {
         let calls = counts.withLock { counts in
             counts.total -= 1
             if limits.connectionsPerAddress != nil {
-                let left = counts.byGroup[peer.group, default: 1] - 1
-                counts.byGroup[peer.group] = left > 0 ? left : nil
+                let left = counts.byNetwork[peer.address?.network, default: 1] - 1
+                counts.byNetwork[peer.address?.network] = left > 0 ? left : nil
             }
             guard counts.total == 0 else { return [@Sendable () -> Void]() }
             defer { counts.waitingForNone = [] }

@@ -1,5 +1,6 @@
 import CLatchkeySystem
 import Glibc
+package import Primitives
 
 /// An Internet address and port.
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
@@ -7,8 +8,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     /// The TCP port.
     public let port: UInt16
-    /// The unit of limits by address: an IPv4 address, or the /64 that one IPv6 user commonly has.
-    let group: String
+    /// ``host`` as a number, which no request has to read again; nil for other text.
+    package let address: IPAddress?
 
     /// `host:port`, or `[host]:port` for IPv6.
     public var description: String { host.utf8.contains(ASCII.colon) ? "[\(host)]:\(port)" : "\(host):\(port)" }
@@ -16,37 +17,36 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
 extension SocketAddress {
     /// An address from its text.
-    public init(host: String, port: UInt16) { self.init(host: host, port: port, group: host) }
+    public init(host: String, port: UInt16) { self.init(host: host, port: port, address: IPAddress(host)) }
 
     /// The address of a socket; an IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes IPv4.
     init(_ storage: sockaddr_storage) {
         self = withUnsafePointer(to: storage) { pointer in
             if Int32(storage.ss_family) == AF_INET6 {
-                return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) }
+                return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                    SocketAddress([UInt8](of: address.pointee.sin6_addr), port: address.pointee.sin6_port)
+                }
             }
             return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                let host = SocketAddress.text(AF_INET, [UInt8](of: address.pointee.sin_addr))
-                return SocketAddress(host: host, port: UInt16(bigEndian: address.pointee.sin_port))
+                SocketAddress([UInt8](of: address.pointee.sin_addr), port: address.pointee.sin_port)
             }
         }
     }
 
-    private init(_ address: sockaddr_in6) {
-        let bytes = [UInt8](of: address.sin6_addr)
-        let port = UInt16(bigEndian: address.sin6_port)
-        if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 255, bytes[11] == 255 {
-            let host = SocketAddress.text(AF_INET, Array(bytes[12...]))
-            self.init(host: host, port: port)
-        } else {
-            let network = SocketAddress.text(AF_INET6, bytes[..<8] + [UInt8](repeating: 0, count: 8))
-            self.init(host: SocketAddress.text(AF_INET6, bytes), port: port, group: network)
-        }
+    /// - Parameters:
+    ///   - octets: Four or sixteen octets in network order.
+    ///   - port: In network order.
+    private init(_ octets: [UInt8], port: in_port_t) {
+        let address = IPAddress(octets: octets)
+        let isIPv4 = address?.isIPv4 ?? false
+        let host = SocketAddress.text(isIPv4 ? AF_INET : AF_INET6, isIPv4 ? octets.suffix(4) : octets[...])
+        self.init(host: host, port: UInt16(bigEndian: port), address: address)
     }
 
-    private static func text(_ family: Int32, _ address: [UInt8]) -> String {
+    private static func text(_ family: Int32, _ address: ArraySlice<UInt8>) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
             guard let base = buffer.baseAddress,
-                inet_ntop(family, address, base, socklen_t(buffer.count)) != nil
+                address.withUnsafeBytes({ inet_ntop(family, $0.baseAddress, base, socklen_t(buffer.count)) }) != nil
             else { return "?" }
             return String(cString: base)
         }

@@ -28,7 +28,7 @@ public struct TrustedProxies: Sendable {
 
     /// The client's address as far as it can be trusted; nil without one. A malformed entry counts as the proxy itself.
     func client(of request: Request) -> IPAddress? {
-        guard var client = IPAddress(request.peer.host) else { return nil }
+        guard var client = request.peer.address else { return nil }
         guard !ranges.isEmpty, isTrusted(client) else { return client }
         for word in hops(of: request).reversed().prefix(Self.maximumHops) {
             guard let address = Self.address(word) else { break }
@@ -41,7 +41,7 @@ public struct TrustedProxies: Sendable {
     /// The address that trusted proxies forward for; nil unless the peer is one of them and all their entries are well
     /// formed.
     func forwardedClient(of request: Request) -> IPAddress? {
-        guard var client = IPAddress(request.peer.host), isTrusted(client) else { return nil }
+        guard var client = request.peer.address, isTrusted(client) else { return nil }
         let hops = hops(of: request)
         guard !hops.isEmpty else { return nil }
         for word in hops.reversed().prefix(Self.maximumHops) where isTrusted(client) {

@@ -1,0 +1,181 @@
+import Primitives
+import StorageModel
+
+/// Records in a ring of bytes, in the order in which they came, and a table of their places by token.
+///
+/// Both grow by doubling up to a maximum. Then, and once it is too old to be used, the oldest record gives way.
+struct SessionRing: ~Copyable {
+    private static let smallest = 4096
+    private static let fewestSlots = 32
+
+    private let maximumBytes: Int
+    private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    /// Where the oldest record begins, and where the next one will.
+    private var (head, tail) = (0, 0)
+    /// Set while the records go on at the start of `bytes`: where those before that end.
+    private var end: Int?
+    /// How many records there are, also of tokens that were put in again later.
+    private var recordCount = 0
+    /// Places of records plus one, 0 for none: a hash table with linear probing, at most three quarters full.
+    private var slots: [UInt32] = []
+    private var usedSlots = 0
+
+    /// - Parameter maximumBytes: Of records and table; a sixteenth is the table's.
+    init(maximumBytes: Int) {
+        self.maximumBytes = max(Self.smallest, min(maximumBytes, Int(UInt32.max) / 2) / 16 * 15)
+    }
+
+    deinit { bytes.deallocate() }
+
+    var allocatedBytes: Int { bytes.count + slots.capacity * MemoryLayout<UInt32>.stride }
+
+    /// The record that was last put in for a token. Valid until the ring changes.
+    func record(of token: TokenHash) -> SessionRecord? {
+        guard usedSlots > 0 else { return nil }
+        var slot = Self.home(of: token.number, slots.count)
+        while slots[slot] != 0 {
+            let record = record(at: Int(slots[slot]) - 1)
+            if record.isOf(token) { return record }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    mutating func put(_ found: SessionAndUser, for token: TokenHash, generation: UInt32, readAt: Timestamp) {
+        let draft = SessionRecord.Draft(found)
+        // A profile that is out of the ordinary must not push out all others.
+        guard draft.length <= maximumBytes / 4 else { return }
+        removeOld(at: readAt)
+        makeRoom(for: draft.length)
+        guard let base = bytes.baseAddress else { return }
+        draft.write(to: base + tail, for: token, generation: generation, readAt: readAt)
+        setPlace(tail, of: token)
+        tail += draft.length
+        recordCount += 1
+    }
+
+    mutating func removeAll() {
+        bytes.deallocate()
+        bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        (head, tail, end, recordCount) = (0, 0, nil, 0)
+        (slots, usedSlots) = ([], 0)
+    }
+
+    // MARK: The ring
+
+    private func record(at place: Int) -> SessionRecord {
+        SessionRecord(at: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + place))
+    }
+
+    private var usedBytes: Int { end.map { $0 - head + tail } ?? tail - head }
+
+    private mutating func removeOld(at now: Timestamp) {
+        while recordCount > 0, record(at: head).isOld(at: now) { removeOldest() }
+        if bytes.count > Self.smallest, usedBytes < bytes.count / 8 { resize(to: bytes.count / 4) }
+    }
+
+    /// Makes `tail` the place of `length` free bytes in one piece.
+    private mutating func makeRoom(for length: Int) {
+        while true {
+            if recordCount == 0 { (head, tail, end) = (0, 0, nil) }
+            if end == nil {
+                if bytes.count - tail >= length { return }
+                if head >= length {
+                    (end, tail) = (tail, 0)
+                    return
+                }
+            } else if head - tail >= length {
+                return
+            }
+            if bytes.count < maximumBytes {
+                resize(to: min(maximumBytes, max(Self.smallest, 2 * bytes.count, 4 * length)))
+            } else {
+                removeOldest()
+            }
+        }
+    }
+
+    private mutating func removeOldest() {
+        let oldest = record(at: head)
+        clearPlace(head, of: oldest)
+        head += oldest.length
+        recordCount -= 1
+        if head == end { (head, end) = (0, nil) }
+    }
+
+    /// Moves the records into a ring of another size, which has room for them.
+    private mutating func resize(to count: Int) {
+        let new = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+        let used = usedBytes
+        let first = UnsafeRawBufferPointer(rebasing: bytes[head..<(end ?? tail)])
+        new.copyMemory(from: first)
+        if end != nil {
+            UnsafeMutableRawBufferPointer(rebasing: new[first.count...])
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<tail]))
+        }
+        bytes.deallocate()
+        bytes = new
+        (head, tail, end) = (0, used, nil)
+        rebuildSlots()
+    }
+
+    // MARK: The table
+
+    /// A token's hash is uniform, and nobody can choose it for a token that is valid.
+    private static func home(of number: UInt64, _ count: Int) -> Int { Int(truncatingIfNeeded: number) & (count - 1) }
+
+    private func home(of record: SessionRecord) -> Int {
+        Self.home(of: record.tokenNumber, slots.count)
+    }
+
+    private mutating func rebuildSlots() {
+        (slots, usedSlots) = ([], 0)
+        var place = 0
+        for _ in 0..<recordCount {
+            let record = record(at: place)
+            if let token = TokenHash(record.token) { setPlace(place, of: token) }
+            place += record.length
+        }
+    }
+
+    private mutating func setPlace(_ place: Int, of token: TokenHash) {
+        if 4 * (usedSlots + 1) > 3 * slots.count { growSlots() }
+        var slot = Self.home(of: token.number, slots.count)
+        while slots[slot] != 0, !record(at: Int(slots[slot]) - 1).isOf(token) {
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        if slots[slot] == 0 { usedSlots += 1 }
+        slots[slot] = UInt32(place + 1)
+    }
+
+    private mutating func growSlots() {
+        let former = slots
+        slots = [UInt32](repeating: 0, count: max(Self.fewestSlots, 2 * former.count))
+        for place in former where place != 0 {
+            var slot = home(of: record(at: Int(place) - 1))
+            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = place
+        }
+    }
+
+    /// Removes a record's place, unless its token was put in again later.
+    private mutating func clearPlace(_ place: Int, of record: SessionRecord) {
+        var slot = home(of: record)
+        while slots[slot] != UInt32(place + 1) {
+            guard slots[slot] != 0 else { return }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        usedSlots -= 1
+        // Moves later entries of the same run into the gap unless their search begins behind it.
+        var gap = slot
+        while true {
+            slot = (slot + 1) & (slots.count - 1)
+            guard slots[slot] != 0 else { break }
+            let start = home(of: self.record(at: Int(slots[slot]) - 1))
+            guard (slot - start) & (slots.count - 1) >= (slot - gap) & (slots.count - 1) else { continue }
+            slots[gap] = slots[slot]
+            gap = slot
+        }
+        slots[gap] = 0
+    }
+}
