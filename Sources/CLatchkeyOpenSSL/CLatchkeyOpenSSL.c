@@ -8,11 +8,13 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #if OPENSSL_VERSION_NUMBER < 0x30000000L
 #error "OpenSSL 3.0 or later is needed"
@@ -282,6 +284,65 @@ int64_t copenssl_context_not_before(const copenssl_context *context) { return co
 
 int64_t copenssl_context_not_after(const copenssl_context *context) { return context->not_after; }
 
+// Contexts of clients
+
+// The bundles of systems whose OpenSSL has neither file nor directory of its own.
+static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                      "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
+// The system's authorities, whatever the environment says. Those of the directory are read when one is needed.
+static int trust_system(SSL_CTX *ssl) {
+    const char *file = X509_get_default_cert_file();
+    const char *directory = X509_get_default_cert_dir();
+    int found = 0;
+    if (access(file, R_OK) == 0) found |= SSL_CTX_load_verify_file(ssl, file) == 1;
+    if (access(directory, R_OK | X_OK) == 0) found |= SSL_CTX_load_verify_dir(ssl, directory) == 1;
+    for (size_t index = 0; !found && index < sizeof bundles / sizeof *bundles; index++) {
+        found = access(bundles[index], R_OK) == 0 && SSL_CTX_load_verify_file(ssl, bundles[index]) == 1;
+    }
+    ERR_clear_error();
+    // Without any authority each handshake fails, and says why.
+    return 1;
+}
+
+static int set_client_rules(SSL_CTX *ssl) {
+    // Security level and ciphers are the system's. An end without close_notify is an error: a body may be cut short.
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_read_ahead(ssl, 1);
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(ssl);
+    // An authority to trust need not be self-signed.
+    return X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST) == 1 &&
+           SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1 &&
+           SSL_CTX_set_alpn_protos(ssl, protocol, sizeof protocol - 1) == 0;
+}
+
+copenssl_context *copenssl_client_context_make(const char *authorities, copenssl_fault *fault, const char **reason) {
+    *fault = COPENSSL_NO_MEMORY;
+    *reason = NULL;
+    copenssl_context *context = calloc(1, sizeof *context);
+    if (context == NULL) return NULL;
+    ERR_clear_error();
+    context->ssl = SSL_CTX_new(TLS_client_method());
+    if (context->ssl != NULL && set_client_rules(context->ssl)) {
+        ERR_clear_error();
+        int trusted = authorities != NULL ? SSL_CTX_load_verify_file(context->ssl, authorities) == 1
+                                          : trust_system(context->ssl);
+        *fault = trusted ? COPENSSL_SOUND : COPENSSL_AUTHORITIES_UNREADABLE;
+    }
+    if (*fault == COPENSSL_SOUND) {
+        ERR_clear_error();
+        return context;
+    }
+    *reason = ERR_reason_error_string(ERR_peek_error());
+    ERR_clear_error();
+    copenssl_context_free(context);
+    return NULL;
+}
+
 // Sessions
 
 // More handshake messages in a row than any honest client sends after the handshake. Each KeyUpdate (RFC 8446 section
@@ -303,7 +364,7 @@ static void count_message(int sent, int version, int type, const void *message, 
     }
 }
 
-copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor) {
+static copenssl_session *make_session(copenssl_context *context, int descriptor) {
     pthread_once(&socket_method_once, make_socket_method);
     copenssl_session *session = calloc(1, sizeof *session);
     if (session == NULL) return NULL;
@@ -320,8 +381,42 @@ copenssl_session *copenssl_session_make(copenssl_context *context, int descripto
     SSL_set_bio(session->ssl, bio, bio);
     SSL_set_msg_callback(session->ssl, count_message);
     SSL_set_msg_callback_arg(session->ssl, session);
-    SSL_set_accept_state(session->ssl);
     return session;
+}
+
+copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor) {
+    copenssl_session *session = make_session(context, descriptor);
+    if (session != NULL) SSL_set_accept_state(session->ssl);
+    return session;
+}
+
+copenssl_session *copenssl_client_session_make(copenssl_context *context, int descriptor, const char *host,
+                                               int is_address) {
+    copenssl_session *session = make_session(context, descriptor);
+    if (session == NULL) return NULL;
+    SSL_set_connect_state(session->ssl);
+    ERR_clear_error();
+    int is_set;
+    if (is_address) {
+        is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session->ssl), host) == 1;
+    } else {
+        SSL_set_hostflags(session->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        is_set = SSL_set1_host(session->ssl, host) == 1 && SSL_set_tlsext_host_name(session->ssl, host) == 1;
+    }
+    ERR_clear_error();
+    if (is_set) return session;
+    copenssl_session_free(session);
+    return NULL;
+}
+
+const char *copenssl_certificate_fault(const copenssl_session *session) {
+    long result = SSL_get_verify_result(session->ssl);
+    return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
+}
+
+int64_t copenssl_server_not_after(const copenssl_session *session) {
+    X509 *certificate = SSL_get0_peer_certificate(session->ssl);
+    return certificate != NULL ? seconds(X509_get0_notAfter(certificate)) : 0;
 }
 
 void copenssl_session_free(copenssl_session *session) {

@@ -1,5 +1,5 @@
-// The server's side of TLS with OpenSSL: contexts made of PEM texts, and sessions on non-blocking sockets. It hides
-// OpenSSL's headers, which are largely macros.
+// TLS with OpenSSL: contexts of servers and clients, and sessions on non-blocking sockets. It hides OpenSSL's headers,
+// which are largely macros.
 #ifndef LATCHKEY_COPENSSL_H
 #define LATCHKEY_COPENSSL_H
 
@@ -58,6 +58,23 @@ int64_t copenssl_context_not_after(const copenssl_context *context);
 /// Begins a session on a non-blocking socket, which the caller keeps. Null without memory.
 copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor);
 void copenssl_session_free(copenssl_session *session);
+
+/// Makes a context for clients: TLS 1.2 and 1.3 with ALPN http/1.1, and servers' certificates are verified.
+/// - authorities: the path of a PEM file with the only authorities to trust; null for the system's.
+/// Returns null and the fault on failure; `reason` is then OpenSSL's text, or null.
+copenssl_context *copenssl_client_context_make(const char *authorities, copenssl_fault *fault, const char **reason);
+
+/// Begins a client's session on a connected non-blocking socket, which the caller keeps. The server's certificate must
+/// be valid for `host`: a DNS name, which is also sent (RFC 6066 section 3), or the text of an IP address. Null without
+/// memory.
+copenssl_session *copenssl_client_session_make(copenssl_context *context, int descriptor, const char *host,
+                                               int is_address);
+
+/// What is wrong with the server's certificate; null if that is not why the handshake failed.
+const char *copenssl_certificate_fault(const copenssl_session *session);
+
+/// When the server's certificate expires, in seconds since 1970; 0 if unknown.
+int64_t copenssl_server_not_after(const copenssl_session *session);
 
 /// The socket is ready. Avoids system calls before that.
 /// - ends: whether the peer has ended its side, so that the end can be read after all bytes.
