@@ -7,7 +7,7 @@
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libpq-dev libsqlite3-dev libssl-dev zlib1g-dev \
+    && apt-get install -y --no-install-recommends libpq-dev libsqlite3-dev libssl-dev zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 # A separate layer, so that a change of the sources does not fetch the dependencies again.
@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="Latchkey" \
       org.opencontainers.image.revision="$REVISION"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 libstdc++6 tzdata zlib1g \
+        ca-certificates libpq5 libsqlite3-0 libssl3 libstdc++6 tzdata zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 latchkey \
     && useradd --system --uid 10001 --gid latchkey --home-dir /var/lib/latchkey --shell /usr/sbin/nologin latchkey \

@@ -26,7 +26,6 @@ let package = Package(
     targets: [
         // Functions and macros of C libraries that Swift cannot import. C modules cannot be aliased, hence the prefix.
         .target(name: "CLatchkeySystem"),
-        .target(name: "CLatchkeyCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLatchkeyZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLatchkeySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLatchkeyPostgres", linkerSettings: [.linkedLibrary("pq")]),
@@ -57,8 +56,12 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
 
-        // Outbound requests with curl.
-        .target(name: "OutboundHTTP", dependencies: ["CLatchkeyCurl", "OpenIDConnect", "Primitives"]),
+        // Outbound requests.
+        .target(
+            name: "OutboundHTTP",
+            dependencies: [
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "OpenIDConnect", "Primitives",
+            ]),
 
         // The stored records and the store protocols of the use cases; no database.
         .target(
@@ -182,7 +185,10 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
-            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "OpenIDConnect", "Primitives", "TestSupport"]),
+            name: "OutboundHTTPTests",
+            dependencies: [
+                "CLatchkeyZlib", "EventLoops", "OutboundHTTP", "OpenIDConnect", "Primitives", "TestSupport",
+            ]),
         .testTarget(
             name: "StorageTests",
             dependencies: [
@@ -233,7 +239,7 @@ let package = Package(
 
 // C targets have no Swift settings.
 for target in package.targets
-where !["CLatchkeySystem", "CLatchkeyCurl", "CLatchkeyZlib", "CLatchkeyOpenSSL", "CLatchkeyPostgres"].contains(
+where !["CLatchkeySystem", "CLatchkeyZlib", "CLatchkeyOpenSSL", "CLatchkeyPostgres"].contains(
     target.name)
 {
     target.swiftSettings = [

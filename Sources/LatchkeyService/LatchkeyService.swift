@@ -23,7 +23,7 @@ public final class LatchkeyService: Sendable {
     let reloaded: Mutex<Configuration>
     let logThreshold: LogThreshold
     private let store: SQLStore
-    private let client: CurlHTTPClient
+    private let client: OutboundHTTPClient
     let api: LatchkeyAPI
     private let baseURL: BaseURL
     private let server: Server
@@ -223,9 +223,9 @@ public final class LatchkeyService: Sendable {
         }
     }
 
-    static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> CurlHTTPClient {
+    static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> OutboundHTTPClient {
         do throws(OutboundHTTPStartError) {
-            return try CurlHTTPClient(configuration)
+            return try OutboundHTTPClient(configuration)
         } catch {
             throw LatchkeyStartError(.outbound, "\(error)")
         }

@@ -1,6 +1,6 @@
-import CLatchkeyCurl
+import Glibc
 
-/// How a ``CurlHTTPClient`` reaches the network.
+/// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// How many exchanges with one host and port may be under way at once.
     public var perHostConnections = 64
@@ -20,12 +20,12 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var caBundle: String?
     /// The `User-Agent` field.
     public var userAgent = "latchkey/1"
-    /// The URL of a proxy for all requests; nil for none. `http_proxy` and other environment variables are ignored.
+    /// The `http://` URL of a proxy for all requests, with optional user information; nil for none. Https requests go
+    /// through a tunnel (CONNECT). `http_proxy` and other environment variables are ignored.
     public var proxy: String?
     /// For resolution, connection and TLS handshake together. A request's own deadline also counts.
     public var connectTimeout: Duration = .seconds(5)
-    /// Whether to find out when servers' certificates expire, and to say in errors what is wrong with one. It costs a
-    /// little for each connection.
+    /// Whether to find out when servers' certificates expire.
     public var inspectsCertificates = false
 
     /// The defaults.
@@ -37,22 +37,22 @@ extension OutboundHTTPConfiguration {
         for text in [userAgent, proxy ?? "", caBundle ?? ""] where !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
             throw OutboundHTTPStartError(.configuration, "user agent, proxy or CA bundle contains a control character")
         }
-        guard let caBundle, ccurl_can_read(caBundle) == 0 else { return }
+        guard let caBundle, access(caBundle, R_OK) != 0 else { return }
         throw OutboundHTTPStartError(.caBundle, caBundle)
     }
 }
 
-/// Why a ``CurlHTTPClient`` could not start.
+/// Why a ``OutboundHTTPClient`` could not start.
 public struct OutboundHTTPStartError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What failed.
     public enum Code: String, Sendable {
-        /// libcurl did not start, or does not support an option that the client needs.
-        case library = "curl_unavailable"
+        /// OpenSSL cannot be used.
+        case library = "tls_unavailable"
         /// The file of certificate authorities cannot be read.
         case caBundle = "ca_bundle_unreadable"
         /// The system could not start a thread.
         case thread = "thread_unavailable"
-        /// A text of the configuration contains a control character.
+        /// A text of the configuration contains a control character, or the proxy is none that can be used.
         case configuration = "configuration_invalid"
     }
 

@@ -8,6 +8,7 @@
 #if defined(__linux__)
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #endif
 
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).

@@ -273,7 +273,7 @@ enum Settings {
             "A file of PEM certificates to trust instead of the system's."),
         Setting(
             "outbound.proxy", .optional(.proxyURL), \.outbound.proxy, isSecret: true,
-            "The URL of a proxy for outbound requests; it may hold a user name and a password."),
+            "The http:// URL of a proxy for outbound requests; it may hold a user name and a password."),
     ]
 
     private static let metrics: [Setting<Configuration>] = [

@@ -34,14 +34,12 @@ enum RedirectURIText {
 
 /// The proxy for outbound requests.
 enum ProxyText {
-    private static let schemes = ["http://", "https://", "socks5://", "socks5h://"]
+    private static let scheme = "http://"
 
     /// The text as a secret, if it is a scheme, optional user information, a host and an optional port.
     static func check(_ text: String) throws(ValueRefusal) -> Secret {
         let example = "give one such as http://proxy.example.com:3128"
-        guard let scheme = schemes.first(where: text.hasPrefix) else {
-            throw ValueRefusal("is not the URL of an http, https or socks5 proxy", example)
-        }
+        guard text.hasPrefix(scheme) else { throw ValueRefusal("is not the URL of an http proxy", example) }
         var authority = text.dropFirst(scheme.count)
         if authority.hasSuffix("/") { authority = authority.dropLast() }
         guard text.utf8.count <= 1024, authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),

@@ -15,7 +15,7 @@ package enum HealthCheck {
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
         configuration.allowLoopbackHTTP = true
-        let client = try CurlHTTPClient(configuration)
+        let client = try OutboundHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)
         let result: Result<Int, Failure>
         do throws(OutboundError) {

@@ -36,7 +36,7 @@ extension Doctor {
         }
         // A host without a response is reported elsewhere.
         guard exchanges.contains(where: { $0.response != nil }) else { return nil }
-        return .ok(.certificates, host, "is valid; this libcurl does not report until when")
+        return .ok(.certificates, host, "is valid; the TLS library does not report until when")
     }
 
     /// The differences between this machine's clock and the hosts', by the `Date` of their responses.

@@ -45,7 +45,7 @@ package struct Doctor: Sendable {
         }
         var outbound = configuration.outboundHTTP
         outbound.inspectsCertificates = true
-        let client: CurlHTTPClient
+        let client: OutboundHTTPClient
         do {
             client = try LatchkeyService.makeClient(outbound)
         } catch let error as LatchkeyStartError {

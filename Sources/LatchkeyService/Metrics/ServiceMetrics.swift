@@ -39,7 +39,7 @@ final class ServiceMetrics: Sendable {
         await withCheckedContinuation { done in queue.async { done.resume(returning: status()) } }
     }
 
-    func add(_ client: CurlHTTPClient) {
+    func add(_ client: OutboundHTTPClient) {
         registry.add([
             SampledMetric(
                 "latchkey_outbound_transfers", .gauge,

@@ -1,38 +1,51 @@
+import EventLoops
 import OpenIDConnect
 
 /// A request on its way through the client, and the continuation that gets its response.
 ///
-/// It has one owner at a time: the inbox, then a host's queue, then a transfer. The last owner finishes it, once. A
-/// class, because a value with so many members would be copied member by member at each step.
-final class Exchange: Sendable {
+/// Sendable without the compiler's check: it has one owner at a time, its host's queue or its pool, on whose loop it is
+/// used. The owner finishes it, once.
+final class Exchange: @unchecked Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 
     /// The upper bound of timeouts, so that no sum of times can overflow.
     static let longestTimeout = Duration.seconds(3600)
 
     let request: OutboundRequest
-    let deadline: ContinuousClock.Instant
-    let continuation: CheckedContinuation<Outcome, Never>
+    let host: HostKey
+    let deadline: MonotonicTime
+    /// Whether a byte of the request may have been sent.
+    var wasSent = false
+    private var continuation: UnsafeContinuation<Outcome, Never>?
 
-    init(
-        _ request: OutboundRequest, deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Outcome, Never>
-    ) {
+    init(_ request: OutboundRequest, deadline: MonotonicTime, continuation: UnsafeContinuation<Outcome, Never>) {
         self.request = request
         self.deadline = deadline
         self.continuation = continuation
+        host = HostKey(
+            name: request.url.host, port: request.url.port, isEncrypted: request.url.scheme == .https,
+            carrier: request.destination?.carrier)
     }
 
-    var host: HostKey { HostKey(name: request.url.host, port: request.url.port, carrier: request.destination?.carrier) }
+    func error(_ code: OutboundError.Code, _ reason: String) -> OutboundError {
+        OutboundError(code, mayHaveBeenSent: wasSent, reason: "\(request.url.host): \(reason)")
+    }
 
-    func error(_ code: OutboundError.Code, mayHaveBeenSent: Bool = false, _ reason: String) -> OutboundError {
-        OutboundError(code, mayHaveBeenSent: mayHaveBeenSent, reason: "\(request.url.host): \(reason)")
+    /// Resumes the caller. Later calls do nothing.
+    func finish(_ outcome: Outcome) {
+        continuation?.resume(returning: outcome)
+        continuation = nil
     }
 }
 
-/// The exchanges of one key share a limit of connections.
+/// The exchanges of one key share a limit, and connections.
 struct HostKey: Hashable, Sendable {
     let name: String
     let port: UInt16
+    let isEncrypted: Bool
     /// Carriers on the same host have separate limits.
     let carrier: String?
+
+    /// Two keys rarely differ in the rest.
+    func hash(into hasher: inout Hasher) { hasher.combine(carrier ?? name) }
 }

@@ -180,7 +180,12 @@ struct ConfigurationProblemTests {
             ),
             (
                 "outbound: {proxy: 'proxy.example.com:3128'}",
-                "outbound.proxy: is not the URL of an http, https or socks5 proxy; give one such as "
+                "outbound.proxy: is not the URL of an http proxy; give one such as "
+                    + "http://proxy.example.com:3128 [test.yaml line 1]"
+            ),
+            (
+                "outbound: {proxy: 'socks5://proxy.example.com'}",
+                "outbound.proxy: is not the URL of an http proxy; give one such as "
                     + "http://proxy.example.com:3128 [test.yaml line 1]"
             ),
             (

@@ -73,6 +73,40 @@ struct TLSTests {
         }
     }
 
+    @Test(
+        "A wildcard is for one whole label; a name is not an address",
+        arguments: [
+            ("a.wide.example", true), ("b.wide.example", true), ("wide.example", false), ("a.b.wide.example", false),
+            ("partial.part.example", false), ("other.example", false), ("127.0.0.1", false),
+        ])
+    func names(host: String, isAccepted: Bool) async throws {
+        let resolver = Resolver { _ in [IPAddress("127.0.0.1")].compactMap(\.self) }
+        try await withTLSPeer(.wildcards) { peer, certificates in
+            try await withClient(resolvedBy: resolver) {
+                $0.caBundle = certificates.authority
+            } _: { client in
+                let error = await client.failure(try .post(peer.url(host)))
+                #expect(error?.code == (isAccepted ? nil : .tls), "\(error?.reason ?? "answered")")
+                #expect(error?.mayHaveBeenSent != true)
+                guard isAccepted else { return }
+                // RFC 6066 section 3.
+                let response = try await client.send(.post(peer.url(host, "/name")))
+                #expect(response.body == Array("'\(host)'".utf8))
+            }
+        }
+    }
+
+    @Test("No name is sent for an address")
+    func noName() async throws {
+        try await withTLSPeer(.valid) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: { client in
+                try await client.expect(.post(peer.url("127.0.0.1", "/name")), Array("None".utf8))
+            }
+        }
+    }
+
     // In a process of its own, where OpenSSL's configuration lets old versions pass: the client's own rule is what
     // counts.
     @Test("TLS older than 1.2 is refused, even if the system allows it")
@@ -117,14 +151,14 @@ struct TLSTests {
         var configuration = OutboundHTTPConfiguration()
         change(&configuration)
         do throws(OutboundHTTPStartError) {
-            _ = try CurlHTTPClient(configuration)
+            _ = try OutboundHTTPClient(configuration)
             return nil
         } catch {
             return error
         }
     }
 
-    fileprivate static func expectTLSFailure(_ client: CurlHTTPClient, _ peer: TLSPeer) async throws {
+    fileprivate static func expectTLSFailure(_ client: OutboundHTTPClient, _ peer: TLSPeer) async throws {
         let error = await client.failure(try .post(peer.url()))
         #expect(error?.code == .tls, "\(error?.reason ?? "answered")")
         #expect(error?.mayHaveBeenSent == false)

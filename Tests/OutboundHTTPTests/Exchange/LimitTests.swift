@@ -153,7 +153,7 @@ struct LimitTests {
             while connection.readRequest() != nil { connection.answer() }
         } _: { peer in
             do {
-                let client = try CurlHTTPClient(.loopback)
+                let client = try OutboundHTTPClient(.loopback)
                 #expect(try await client.send(.post(peer.url())).status == 200)
             }
             while peer.openConnectionCount > 0 { await Task.yield() }

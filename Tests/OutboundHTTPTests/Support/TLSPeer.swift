@@ -1,32 +1,17 @@
-import Foundation
-import Synchronization
-import Testing
-
-/// Python's HTTP server behind TLS: answers a POST with the request's body, and knows nothing of our code.
-final class TLSPeer: Sendable {
-    let port: Int
-    private let process: Mutex<Process>
+/// Python's HTTP server behind TLS: answers a POST with the request's body, or with the name that the client asked for
+/// in the handshake.
+struct TLSPeer {
+    private let server: PythonServer
 
     init(certificate: String, key: String, newestVersion: String = "TLSv1_3") async throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", Self.program, certificate, key, newestVersion]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let line = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: output.fileHandleForReading.availableData) }
-        }
-        self.process = Mutex(process)
-        let text = String(decoding: line, as: UTF8.self).split(separator: "\n").first
-        port = try #require(text.flatMap { Int($0) }, "python3 did not start a server")
+        server = try await PythonServer(Self.program, [certificate, key, newestVersion])
     }
 
-    /// By SIGKILL: what was started on one of Dispatch's threads has that thread's signal mask, and takes no SIGTERM.
-    func stop() { process.withLock { _ = kill($0.processIdentifier, SIGKILL) } }
+    var port: Int { server.port }
 
-    func url(_ host: String = "127.0.0.1") -> String { "https://\(host):\(port)/" }
+    func stop() { server.stop() }
+
+    func url(_ host: String = "127.0.0.1", _ path: String = "/") -> String { "https://\(host):\(port)\(path)" }
 
     private static let program = """
         import http.server, ssl, sys, warnings
@@ -36,6 +21,8 @@ final class TLSPeer: Sendable {
             protocol_version = "HTTP/1.1"
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path == "/name":
+                    body = repr(getattr(self.connection, "asked", None)).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("X-Peer-Port", str(self.client_address[1]))
@@ -48,7 +35,11 @@ final class TLSPeer: Sendable {
             def handle_error(self, request, address):
                 pass
 
+        def remember(connection, name, context):
+            connection.asked = name
+
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.sni_callback = remember
         context.load_cert_chain(sys.argv[1], sys.argv[2])
         if sys.argv[3] == "TLSv1_1":
             context.set_ciphers("ALL:@SECLEVEL=0")

@@ -4,6 +4,8 @@ import Foundation
 struct TestCertificates {
     enum Kind: String, CaseIterable {
         case valid, otherHost, expired
+        /// For `*.wide.example` and `par*.part.example`.
+        case wildcards
     }
 
     let directory: URL
@@ -48,7 +50,12 @@ struct TestCertificates {
     func remove() { try? FileManager.default.removeItem(at: directory) }
 
     private func sign(_ kind: Kind) async throws {
-        let name = kind == .otherHost ? "DNS:other.example" : "IP:127.0.0.1,DNS:localhost"
+        let name =
+            switch kind {
+            case .otherHost: "DNS:other.example"
+            case .wildcards: "DNS:*.wide.example,DNS:par*.part.example,DNS:127.0.0.1"
+            case .valid, .expired: "IP:127.0.0.1,DNS:localhost"
+            }
         let dates = kind == .expired ? "-startdate 20200101000000Z -enddate 20200201000000Z" : "-days 2"
         try await openssl("req -new -key key.pem -subj /CN=peer -addext subjectAltName=\(name) -out request.csr")
         try await openssl(

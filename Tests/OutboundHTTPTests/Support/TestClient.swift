@@ -15,12 +15,12 @@ extension OutboundHTTPConfiguration {
 
 /// A client that may speak plain http to loopback, shut down when the work is done.
 func withClient<Result>(
-    _ change: (inout OutboundHTTPConfiguration) -> Void = { _ in },
-    _ work: (CurlHTTPClient) async throws -> Result
+    resolvedBy resolver: Resolver = Resolver(), _ change: (inout OutboundHTTPConfiguration) -> Void = { _ in },
+    _ work: (OutboundHTTPClient) async throws -> Result
 ) async throws -> Result {
     var configuration = OutboundHTTPConfiguration.loopback
     change(&configuration)
-    let client = try CurlHTTPClient(configuration)
+    let client = try OutboundHTTPClient(configuration, resolver: resolver)
     do {
         let result = try await work(client)
         await client.shutdown()
@@ -61,7 +61,14 @@ extension OutboundRequest {
     }
 }
 
-extension CurlHTTPClient {
+extension OutboundHTTPClient {
+    /// Expects a response of status 200, with this body if one is given.
+    func expect(_ request: OutboundRequest, _ body: [UInt8]? = nil) async throws {
+        let response = try await send(request)
+        #expect(response.status == 200)
+        #expect(body == nil || response.body == body)
+    }
+
     /// The error a request ends with, or nil if it is answered.
     func failure(_ request: OutboundRequest) async -> OutboundError? {
         do throws(OutboundError) {

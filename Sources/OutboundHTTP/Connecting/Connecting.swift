@@ -1,0 +1,69 @@
+import EventLoops
+import Glibc
+import Primitives
+
+/// The system calls that begin a connection.
+enum Connecting {
+    /// Opens a socket and begins to connect it, without waiting. Nil if that fails at once.
+    static func begin(_ address: IPAddress, port: UInt16) -> Int32? {
+        let family = address.isIPv4 ? AF_INET : AF_INET6
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, kind, Int32(IPPROTO_TCP))
+        guard descriptor >= 0 else { return nil }
+        // Without it, requests would only be slower.
+        try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        let result = address.isIPv4 ? connectIPv4(descriptor, address, port) : connectIPv6(descriptor, address, port)
+        if result == 0 || errno == EINPROGRESS { return descriptor }
+        SystemCalls.closeDescriptor(descriptor)
+        return nil
+    }
+
+    private static func connectIPv4(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {
+        var target = sockaddr_in()
+        target.sin_family = sa_family_t(AF_INET)
+        target.sin_port = port.bigEndian
+        target.sin_addr.s_addr = UInt32(truncatingIfNeeded: address.low).bigEndian
+        return connect(descriptor, &target)
+    }
+
+    private static func connectIPv6(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {
+        var target = sockaddr_in6()
+        target.sin6_family = sa_family_t(AF_INET6)
+        target.sin6_port = port.bigEndian
+        withUnsafeMutableBytes(of: &target.sin6_addr) {
+            $0.storeBytes(of: address.high.bigEndian, as: UInt64.self)
+            $0.storeBytes(of: address.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
+        return connect(descriptor, &target)
+    }
+
+    private static func connect<Address>(_ descriptor: Int32, _ target: inout Address) -> Int32 {
+        withUnsafeMutableBytes(of: &target) { bytes in
+            guard let start = bytes.baseAddress else { return -1 }
+            return Glibc.connect(
+                descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+    }
+
+    /// Whether a connection that was begun is established.
+    enum Progress { case pending, established, failed }
+
+    static func progress(_ descriptor: Int32) -> Progress {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error == 0 else { return .failed }
+        var peer = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutableBytes(of: &peer) { bytes in
+            bytes.baseAddress.map { getpeername(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) } ?? -1
+        }
+        return result == 0 ? .established : errno == ENOTCONN ? .pending : .failed
+    }
+
+    /// Whether an idle connection is open and has nothing to read.
+    static func isQuiet(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0
+            && (errno == EAGAIN || errno == EWOULDBLOCK)
+    }
+}

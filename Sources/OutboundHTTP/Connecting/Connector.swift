@@ -1,0 +1,152 @@
+import EventLoops
+import OpenIDConnect
+import Primitives
+
+/// Makes the connection for one exchange: resolves the host, and tries its addresses until one accepts, the next one
+/// also while the last has not answered for a while (RFC 8305 section 5).
+///
+/// Sendable without the compiler's check: used on its pool's loop only.
+final class Connector: @unchecked Sendable {
+    /// One address that is being connected to.
+    private final class Attempt: LoopMember {
+        let descriptor: Int32
+        var registration: EventLoop.Registration?
+        private let connector: Connector
+
+        init(descriptor: Int32, connector: Connector) {
+            self.descriptor = descriptor
+            self.connector = connector
+        }
+
+        func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { connector.becameReady(self, at: now) }
+        func tick(at now: MonotonicTime) {}
+        func drain() {}
+        func abandon() { connector.pool.close() }
+    }
+
+    /// How long one address is waited for before the next one is tried, too.
+    private static let patience = Duration.milliseconds(250)
+
+    let exchange: Exchange
+    /// The end of the connect timeout.
+    let establishDeadline: MonotonicTime
+    /// Its index in the pool.
+    var slot = 0
+    private let pool: ConnectionPool
+    private let host: String
+    private let port: UInt16
+    private var addresses: ArraySlice<IPAddress> = []
+    private var attempts: [Attempt] = []
+    private var nextAttempt = MonotonicTime.never
+    private var wasRefused = false
+    private var isOver = false
+
+    init(_ exchange: Exchange, pool: ConnectionPool, at now: MonotonicTime) {
+        self.exchange = exchange
+        self.pool = pool
+        host = pool.shared.proxy?.host ?? exchange.request.url.host
+        port = pool.shared.proxy?.port ?? exchange.request.url.port
+        establishDeadline = now.advanced(by: pool.shared.configuration.connectTimeout)
+    }
+
+    /// When the next thing is due.
+    var deadline: MonotonicTime { min(min(establishDeadline, exchange.deadline), nextAttempt) }
+
+    func begin(at now: MonotonicTime) {
+        if let known = pool.shared.resolver.known(host, at: now) { return resolved(known, at: now) }
+        pool.shared.resolver.resolve(host) { [loop = pool.loop] addresses in
+            loop.execute { self.resolved(addresses, at: .now()) }
+        }
+    }
+
+    private func resolved(_ addresses: [IPAddress], at now: MonotonicTime) {
+        guard !isOver else { return }
+        guard !addresses.isEmpty else { return fail(.unreachable, "the name does not resolve") }
+        self.addresses = addresses[...]
+        tryNext(at: now)
+    }
+
+    private func tryNext(at now: MonotonicTime) {
+        nextAttempt = .never
+        while let address = addresses.popFirst() {
+            guard isPermitted(address) else {
+                wasRefused = true
+                continue
+            }
+            guard let descriptor = Connecting.begin(address, port: port) else { continue }
+            let attempt = Attempt(descriptor: descriptor, connector: self)
+            do {
+                attempt.registration = try pool.loop.register(attempt, descriptor: descriptor)
+            } catch {
+                SystemCalls.closeDescriptor(descriptor)
+                continue
+            }
+            attempts.append(attempt)
+            if !addresses.isEmpty {
+                nextAttempt = now.advanced(by: Self.patience)
+                pool.arm(nextAttempt)
+            }
+            return
+        }
+        guard attempts.isEmpty else { return }
+        pool.shared.resolver.forget(host)
+        if wasRefused { return fail(.addressRefused, "the address policy does not allow this address") }
+        fail(.unreachable, "no address accepted the connection")
+    }
+
+    /// Whether the policy allows the address, which is the one that is about to be connected to. Plain http is allowed
+    /// to loopback addresses only, whatever the host's name is. A proxy has its own policy.
+    private func isPermitted(_ address: IPAddress) -> Bool {
+        if pool.shared.proxy != nil { return true }
+        guard pool.shared.configuration.addressPolicy.permits(address) else { return false }
+        return exchange.request.url.scheme == .https || address.scope == .loopback
+    }
+
+    private func becameReady(_ attempt: Attempt, at now: MonotonicTime) {
+        guard !isOver else { return }
+        switch Connecting.progress(attempt.descriptor) {
+        case .pending: return
+        case .failed:
+            discard(attempt)
+            attempts.removeAll { $0 === attempt }
+            tryNext(at: now)
+        case .established:
+            attempts.removeAll { $0 === attempt }
+            unregister(attempt)
+            end()
+            pool.connected(attempt.descriptor, for: self, at: now)
+        }
+    }
+
+    /// What is due at ``deadline``.
+    func timePassed(at now: MonotonicTime) {
+        guard !isOver else { return }
+        if now >= exchange.deadline { return fail(.timedOut, "the timeout ended before there was a connection") }
+        if now >= establishDeadline { return fail(.unreachable, "no connection within the connect timeout") }
+        if now >= nextAttempt { tryNext(at: now) }
+    }
+
+    private func fail(_ code: OutboundError.Code, _ reason: String) {
+        end()
+        pool.failed(self, exchange.error(code, reason))
+    }
+
+    /// Closes what is being connected. The pool finishes the exchange.
+    func end() {
+        isOver = true
+        for attempt in attempts { discard(attempt) }
+        attempts = []
+    }
+
+    private func unregister(_ attempt: Attempt) {
+        if let registration = attempt.registration {
+            pool.loop.unregister(registration, descriptor: attempt.descriptor)
+        }
+        attempt.registration = nil
+    }
+
+    private func discard(_ attempt: Attempt) {
+        unregister(attempt)
+        SystemCalls.closeDescriptor(attempt.descriptor)
+    }
+}

@@ -1,0 +1,137 @@
+package import OpenIDConnect
+import Primitives
+
+/// Writes requests as bytes.
+package struct RequestWriter: Sendable {
+    /// Where requests are written to.
+    package enum Recipient: Sendable { case server, proxy }
+
+    /// Fields that decide on the framing or the connection, which are this client's.
+    private static let reserved: Set<String> = [
+        "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect",
+        "proxy-authorization", "proxy-connection", "keep-alive", "accept-encoding",
+    ]
+
+    private let userAgent: [UInt8]
+    /// `Proxy-Authorization` with its line end; empty for none.
+    private let proxyAuthorization: [UInt8]
+
+    /// - Parameter proxyAuthorization: The value of the field of this name, for a proxy that asks for credentials.
+    package init(userAgent: String, proxyAuthorization: String? = nil) {
+        self.userAgent = Array("User-Agent: \(userAgent)\r\n".utf8)
+        self.proxyAuthorization = Array(
+            (proxyAuthorization.map { "Proxy-Authorization: \($0)\r\n" } ?? "").utf8)
+    }
+
+    /// Whether the fields are valid (RFC 9110 sections 5.1 and 5.5), so that no value can add another field, and none
+    /// decides on the framing.
+    package static func isLegal(_ fields: [(name: String, value: String)]) -> Bool {
+        for (name, value) in fields {
+            guard !name.isEmpty, name.utf8.allSatisfy(FieldSyntax.isToken),
+                value.utf8.allSatisfy(FieldSyntax.isFieldValue), !isReserved(name)
+            else { return false }
+        }
+        return true
+    }
+
+    private static func isReserved(_ name: String) -> Bool {
+        // The usual fields are not looked up.
+        switch name.utf8.count {
+        case 13 where name == "Authorization": false
+        case 12 where name == "Content-Type": false
+        case 6 where name == "Accept": false
+        default: reserved.contains(name.lowercased())
+        }
+    }
+
+    /// Appends a whole request. Its fields must be legal.
+    package func append(_ request: OutboundRequest, to recipient: Recipient, _ bytes: inout [UInt8]) {
+        let hasBody = request.method == .post
+        bytes.reserveCapacity(bytes.count + 512 + (hasBody ? request.body.count : 0))
+        bytes += hasBody ? "POST " : "GET "
+        Self.appendTarget(of: request.url, to: recipient, &bytes)
+        bytes += " HTTP/1.1\r\nHost: "
+        Self.appendAuthority(request.url, isPortNeeded: false, &bytes)
+        bytes += "\r\n"
+        var (hasAgent, hasAccept) = (false, false)
+        for (name, value) in request.headers {
+            if name.isNamed("user-agent") { hasAgent = true }
+            if name.isNamed("accept") { hasAccept = true }
+            bytes += name.utf8
+            bytes += ": "
+            bytes += value.utf8
+            bytes += "\r\n"
+        }
+        if !hasAgent { bytes += userAgent }
+        if !hasAccept { bytes += "Accept: */*\r\n" }
+        if recipient == .proxy { bytes += proxyAuthorization }
+        bytes += "Accept-Encoding: gzip\r\n"
+        guard hasBody else {
+            bytes += "\r\n"
+            return
+        }
+        bytes += "Content-Length: "
+        Self.append(request.body.count, to: &bytes)
+        bytes += "\r\n\r\n"
+        bytes += request.body
+    }
+
+    /// Appends a request for a tunnel to the URL's host and port (RFC 9110 section 9.3.6).
+    package func appendConnect(to url: EndpointURL, _ bytes: inout [UInt8]) {
+        bytes += "CONNECT "
+        Self.appendAuthority(url, isPortNeeded: true, &bytes)
+        bytes += " HTTP/1.1\r\nHost: "
+        Self.appendAuthority(url, isPortNeeded: true, &bytes)
+        bytes += "\r\n"
+        bytes += userAgent
+        bytes += proxyAuthorization
+        bytes += "\r\n"
+    }
+
+    /// The path and the query as they are written; the whole URL for a proxy (RFC 9112 section 3.2).
+    private static func appendTarget(of url: EndpointURL, to recipient: Recipient, _ bytes: inout [UInt8]) {
+        if recipient == .proxy {
+            bytes += "http://"
+            appendAuthority(url, isPortNeeded: false, &bytes)
+        }
+        let text = url.text.utf8
+        // Past the scheme's "://".
+        let start = text.index(text.startIndex, offsetBy: url.scheme == .https ? 8 : 7)
+        let rest = text[start...]
+        guard let path = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+            bytes += "/"
+            return
+        }
+        if rest[path] == UInt8(ascii: "?") { bytes += "/" }
+        bytes += rest[path...]
+    }
+
+    private static func appendAuthority(_ url: EndpointURL, isPortNeeded: Bool, _ bytes: inout [UInt8]) {
+        let isIPv6 = url.host.utf8.contains(UInt8(ascii: ":"))
+        if isIPv6 { bytes += "[" }
+        bytes += url.host.utf8
+        if isIPv6 { bytes += "]" }
+        guard isPortNeeded || url.port != (url.scheme == .https ? 443 : 80) else { return }
+        bytes += ":"
+        append(Int(url.port), to: &bytes)
+    }
+
+    private static func append(_ number: Int, to bytes: inout [UInt8]) {
+        if number >= 10 { append(number / 10, to: &bytes) }
+        bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+}
+
+extension [UInt8] {
+    fileprivate static func += (bytes: inout [UInt8], text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+}
+
+extension String {
+    /// Compares without regard to case; `lowercase` must be in lower case.
+    fileprivate func isNamed(_ lowercase: StaticString) -> Bool {
+        guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
+        return lowercase.withUTF8Buffer { expected in zip(utf8, expected).allSatisfy { $0 | 0x20 == $1 } }
+    }
+}

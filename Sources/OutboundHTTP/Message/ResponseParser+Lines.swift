@@ -1,0 +1,152 @@
+import Primitives
+
+// The lines of a response: the status line, fields, chunk sizes and trailers.
+extension ResponseParser {
+    /// `HTTP/1.` at the beginning of the status line; of an unfinished one, as far as it has come.
+    func checkProtocol(_ line: Span<UInt8>, isWhole: Bool) throws(ResponseFault) {
+        let expected: StaticString = "HTTP/1."
+        let length = expected.utf8CodeUnitCount
+        guard !isWhole || line.count >= length else { throw .notHTTP }
+        let isSame = expected.withUTF8Buffer { expected in
+            for index in 0..<min(line.count, length) where line[index] != expected[index] { return false }
+            return true
+        }
+        guard isSame else { throw .notHTTP }
+    }
+
+    /// `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing (RFC 9112 section 4).
+    mutating func receiveStatusLine(_ line: Span<UInt8>) throws(ResponseFault) {
+        try checkProtocol(line, isWhole: true)
+        guard line.count >= 12, line[8] == 0x20 else { throw .statusLine }
+        let minor = line[7]
+        guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .notHTTP }
+        var status = 0
+        for index in 9..<12 {
+            guard FieldSyntax.isDigit(line[index]) else { throw .statusLine }
+            status = status * 10 + Int(line[index] - UInt8(ascii: "0"))
+        }
+        guard status >= 100, line.count == 12 || line[12] == 0x20 else { throw .statusLine }
+        for index in 12..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .statusLine }
+        head.minorVersion = Int(minor - UInt8(ascii: "0"))
+        head.status = status
+        state = .fields
+    }
+
+    mutating func receiveField(_ line: Span<UInt8>) throws(ResponseFault) {
+        if FieldSyntax.isWhitespace(line[0]) { return try receiveFolded(line) }
+        let (name, value) = try field(line)
+        lastField = .other
+        // The length excludes most names, so that few are compared. The first of several equal fields counts.
+        switch name.count {
+        case 4 where line.equals(name, "date"):
+            guard head.date == nil else { return }
+            head.date = line.text(value)
+            lastField = .date
+        case 10 where line.equals(name, "connection"):
+            receiveConnection(line, value)
+            lastField = .framing
+        case 11 where line.equals(name, "retry-after"):
+            guard head.retryAfter == nil else { return }
+            head.retryAfter = line.text(value)
+            lastField = .retryAfter
+        case 12 where line.equals(name, "content-type"):
+            guard head.contentType == nil else { return }
+            head.contentType = line.text(value)
+            lastField = .contentType
+        case 13 where line.equals(name, "cache-control"):
+            // Lines of one list-valued field are one list (RFC 9110 section 5.3).
+            let text = line.text(value)
+            head.cacheControl = head.cacheControl.map { "\($0), \(text)" } ?? text
+            lastField = .cacheControl
+        case 14 where line.equals(name, "content-length"):
+            try receiveContentLength(line, value)
+            lastField = .framing
+        case 16 where line.equals(name, "content-encoding"):
+            try receiveContentEncoding(line, value)
+            lastField = .framing
+        case 17 where line.equals(name, "transfer-encoding"):
+            guard line.equals(value, "chunked"), !head.isChunked else { throw .transferEncoding }
+            head.isChunked = true
+            lastField = .framing
+        default: break
+        }
+    }
+
+    /// A line that continues the value of the last field, as if it were on the same line (RFC 9112 section 5.2).
+    private mutating func receiveFolded(_ line: Span<UInt8>) throws(ResponseFault) {
+        for index in 0..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .field }
+        let text = line.text(line.trimmed(0..<line.count))
+        switch lastField {
+        case .none, .framing: throw .folding
+        case .other: break
+        case .contentType: head.contentType?.append(" " + text)
+        case .cacheControl: head.cacheControl?.append(" " + text)
+        case .retryAfter: head.retryAfter?.append(" " + text)
+        case .date: head.date?.append(" " + text)
+        }
+    }
+
+    /// The name, and the value without the white space around it (RFC 9112 section 5).
+    private func field(_ line: Span<UInt8>) throws(ResponseFault) -> (name: Range<Int>, value: Range<Int>) {
+        var colon = 0
+        while colon < line.count, FieldSyntax.isToken(line[colon]) { colon += 1 }
+        guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { throw .field }
+        for index in colon + 1..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .field }
+        return (0..<colon, line.trimmed(colon + 1..<line.count))
+    }
+
+    private mutating func receiveContentLength(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseFault) {
+        guard !value.isEmpty else { throw .contentLength }
+        var length = 0
+        for index in value {
+            guard FieldSyntax.isDigit(line[index]) else { throw .contentLength }
+            let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
+            let (sum, overflowOfSum) = tens.addingReportingOverflow(Int(line[index] - UInt8(ascii: "0")))
+            // Longer than anything that can be accepted; the digits that follow are checked, too.
+            length = overflow || overflowOfSum ? .max : sum
+        }
+        guard head.contentLength == nil || head.contentLength == length else { throw .contentLength }
+        head.contentLength = length
+    }
+
+    private mutating func receiveContentEncoding(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseFault) {
+        if value.isEmpty || line.equals(value, "identity") { return }
+        guard line.equals(value, "gzip") || line.equals(value, "x-gzip"), !head.isGzip else { throw .contentEncoding }
+        head.isGzip = true
+    }
+
+    private mutating func receiveConnection(_ line: Span<UInt8>, _ value: Range<Int>) {
+        var start = value.lowerBound
+        while start < value.upperBound {
+            var end = start
+            while end < value.upperBound, line[end] != UInt8(ascii: ",") { end += 1 }
+            let option = line.trimmed(start..<end)
+            if line.equals(option, "close") { head.saysClose = true }
+            if line.equals(option, "keep-alive") { head.saysKeepAlive = true }
+            start = end + 1
+        }
+    }
+
+    /// A size and extensions, which are ignored (RFC 9112 section 7.1).
+    mutating func receiveChunkSize(_ line: Span<UInt8>) throws(ResponseFault) {
+        var size = 0
+        var digits = 0
+        while digits < line.count, let value = line[digits].hexadecimalValue {
+            digits += 1
+            guard digits <= Self.maximumChunkSizeDigits else { throw .chunk }
+            let (shifted, overflow) = size.multipliedReportingOverflow(by: 16)
+            guard !overflow else { throw .chunk }
+            size = shifted + Int(value)
+        }
+        guard digits > 0 else { throw .chunk }
+        let rest = line.trimmed(digits..<line.count)
+        guard rest.isEmpty || line[rest.lowerBound] == UInt8(ascii: ";") else { throw .chunk }
+        for index in rest where !FieldSyntax.isFieldValue(line[index]) { throw .chunk }
+        try countHead(line.count - digits)
+        try checkAnnounced(size)
+        state = size > 0 ? .chunk(left: size) : .trailers
+    }
+
+    /// Trailers are checked, and ignored.
+    func checkTrailer(_ line: Span<UInt8>) throws(ResponseFault) { _ = try field(line) }
+}

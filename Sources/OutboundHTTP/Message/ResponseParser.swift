@@ -1,0 +1,215 @@
+/// Parses a response incrementally (RFC 9112), decodes its codings and limits its size.
+///
+/// A value without I/O: it gets the bytes as they come, in pieces of any size.
+///
+/// What is refused, beyond syntax errors: a version other than 1.0 and 1.1; a status above 999 or below 100; 101; NUL
+/// and other control characters in fields, white space before a colon; two lengths that differ, a length that is no
+/// number; a transfer coding other than chunked, or any in HTTP/1.0; a content coding other than gzip; chunk lines
+/// without CR LF; gzip data that end early, or that something follows.
+///
+/// What is accepted, because senders do it: a line feed alone as the end of a line of the head (section 2.2), a folded
+/// field that does not decide on the framing (section 5.2), and several equal lengths (section 6.3).
+package struct ResponseParser {
+    /// How large a response may be.
+    package struct Limits: Sendable {
+        /// For all lines of one response together: interim responses (1xx), chunk extensions and trailers included.
+        package static let maximumHeadBytes = 32 * 1024
+
+        package var headBytes = maximumHeadBytes
+        /// Bytes of the body, before and after decompression.
+        package var bodyBytes: Int
+
+        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
+    }
+
+    enum State {
+        case statusLine, fields
+        case sized(left: Int)
+        case untilEnd
+        case chunkSize
+        case chunk(left: Int)
+        case chunkEnd, trailers
+        case complete
+    }
+
+    /// The field whose value a folded line continues.
+    enum LastField { case none, contentType, cacheControl, retryAfter, date, other, framing }
+
+    /// No sender needs longer ones.
+    static let maximumChunkLineBytes = 1024
+    static let maximumChunkSizeDigits = 16
+    /// The announced length may be false: no more than this is reserved for it.
+    private static let reservedBytes = 64 * 1024
+
+    let limits: Limits
+    /// Whether a successful response has no body (RFC 9110 section 9.3.6).
+    let isOfConnect: Bool
+    var state = State.statusLine
+    /// The line that the bytes so far end within.
+    private var partial: [UInt8] = []
+    private var headBytes = 0
+    private var codedBytes = 0
+    var lastField = LastField.none
+    private var inflater: Inflater?
+    private var inflated = Inflater.Progress.more
+    package internal(set) var head = ResponseHead()
+    /// The decoded body so far.
+    package private(set) var body: [UInt8] = []
+
+    /// - Parameter isOfConnect: Whether the request was CONNECT.
+    package init(limits: Limits, isOfConnect: Bool = false) {
+        self.limits = limits
+        self.isOfConnect = isOfConnect
+    }
+
+    package var isComplete: Bool { if case .complete = state { true } else { false } }
+
+    /// Whether the connection can be used again, if nothing follows the response.
+    package var allowsReuse: Bool { isComplete && head.allowsReuse }
+
+    /// Takes bytes; returns how many of them belong to this response.
+    package mutating func receive(_ bytes: Span<UInt8>) throws(ResponseFault) -> Int {
+        var index = 0
+        while index < bytes.count {
+            switch state {
+            case .complete: return index
+            case .sized(let left):
+                let end = index + min(left, bytes.count - index)
+                try take(bytes.extracting(index..<end))
+                if end - index == left { try endBody() } else { state = .sized(left: left - (end - index)) }
+                index = end
+            case .untilEnd:
+                try take(bytes.extracting(index..<bytes.count))
+                index = bytes.count
+            case .chunk(let left):
+                let end = index + min(left, bytes.count - index)
+                try take(bytes.extracting(index..<end))
+                state = end - index == left ? .chunkEnd : .chunk(left: left - (end - index))
+                index = end
+            case .statusLine, .fields, .chunkSize, .chunkEnd, .trailers:
+                index = try receiveLine(bytes, from: index)
+            }
+        }
+        return index
+    }
+
+    /// The connection has ended.
+    package mutating func inputEnded() throws(ResponseFault) {
+        switch state {
+        case .untilEnd: try endBody()
+        case .complete: break
+        default: throw .incomplete
+        }
+    }
+
+    // MARK: Lines
+
+    private mutating func receiveLine(_ bytes: Span<UInt8>, from start: Int) throws(ResponseFault) -> Int {
+        guard let lineFeed = bytes.lineFeed(from: start) else {
+            let rest = bytes.extracting(start..<bytes.count)
+            try count(rest.count, unfinished: true)
+            rest.withUnsafeBufferPointer { partial.append(contentsOf: $0) }
+            if case .statusLine = state { try checkProtocol(partial.span, isWhole: false) }
+            return bytes.count
+        }
+        try count(lineFeed + 1 - start, unfinished: false)
+        if partial.isEmpty {
+            try receiveLine(bytes.extracting(start..<lineFeed))
+        } else {
+            var line: [UInt8] = []
+            swap(&line, &partial)
+            bytes.extracting(start..<lineFeed).withUnsafeBufferPointer { line.append(contentsOf: $0) }
+            try receiveLine(line.span)
+            line.removeAll(keepingCapacity: true)
+            partial = line
+        }
+        return lineFeed + 1
+    }
+
+    private mutating func count(_ bytes: Int, unfinished: Bool) throws(ResponseFault) {
+        switch state {
+        case .chunkSize, .chunkEnd:
+            guard partial.count + bytes <= Self.maximumChunkLineBytes else { throw .chunk }
+        default: try countHead(bytes)
+        }
+    }
+
+    /// Counts bytes of fields and chunk extensions.
+    mutating func countHead(_ bytes: Int) throws(ResponseFault) {
+        headBytes += bytes
+        guard headBytes <= limits.headBytes else { throw .headTooLarge }
+    }
+
+    /// Reads a line without its line feed.
+    private mutating func receiveLine(_ bytes: Span<UInt8>) throws(ResponseFault) {
+        let hasReturn = bytes.count > 0 && bytes[bytes.count - 1] == 0x0D
+        let line = hasReturn ? bytes.extracting(0..<bytes.count - 1) : bytes
+        switch state {
+        case .statusLine: try receiveStatusLine(line)
+        case .fields where line.isEmpty: try endHead()
+        case .fields: try receiveField(line)
+        case .chunkSize:
+            guard hasReturn else { throw .lineEnd }
+            try receiveChunkSize(line)
+        case .chunkEnd:
+            guard hasReturn, line.isEmpty else { throw .chunk }
+            state = .chunkSize
+        case .trailers where line.isEmpty: try endBody()
+        case .trailers: try checkTrailer(line)
+        case .sized, .untilEnd, .chunk, .complete: break
+        }
+    }
+
+    // MARK: Body
+
+    /// Decides on the framing of the body (RFC 9112 section 6.3).
+    private mutating func endHead() throws(ResponseFault) {
+        if head.status < 200 {
+            guard head.status != 101 else { throw .switchedProtocols }
+            head = ResponseHead()
+            lastField = .none
+            state = .statusLine
+            return
+        }
+        if head.hasNoBody || (isOfConnect && head.status < 300) {
+            state = .complete
+            return
+        }
+        if head.isChunked {
+            guard head.minorVersion == 1 else { throw .transferEncoding }
+            state = .chunkSize
+        } else if let length = head.contentLength {
+            guard length <= limits.bodyBytes else { throw .bodyTooLarge }
+            state = .sized(left: length)
+            if length == 0 { return state = .complete }
+            body.reserveCapacity(min(length, Self.reservedBytes))
+        } else {
+            state = .untilEnd
+        }
+        guard head.isGzip else { return }
+        guard let inflater = Inflater() else { throw .gzip }
+        self.inflater = inflater
+    }
+
+    func checkAnnounced(_ bytes: Int) throws(ResponseFault) {
+        guard bytes <= limits.bodyBytes - codedBytes else { throw .bodyTooLarge }
+    }
+
+    private mutating func take(_ bytes: Span<UInt8>) throws(ResponseFault) {
+        try checkAnnounced(bytes.count)
+        codedBytes += bytes.count
+        guard let inflater else {
+            bytes.withUnsafeBufferPointer { body.append(contentsOf: $0) }
+            return
+        }
+        guard case .more = inflated else { throw .gzip }
+        inflated = try inflater.inflate(bytes, into: &body, limit: limits.bodyBytes)
+    }
+
+    private mutating func endBody() throws(ResponseFault) {
+        // An empty body has no coding to end.
+        if inflater != nil, codedBytes > 0, case .more = inflated { throw .gzip }
+        inflater = nil
+        state = .complete
+    }
+}

@@ -1,0 +1,123 @@
+import EventLoops
+public import OpenIDConnect
+import Synchronization
+
+/// Sends requests to carriers, on the loop of the calling task if it runs on one, else on a loop of its own.
+///
+/// It fulfils the demands of ``HTTPClient``: certificates and host names are verified (TLS 1.2 at least), redirects are
+/// not followed, the deadline counts from the call of ``send(_:)`` and includes waiting, the limit on the body counts
+/// decompressed bytes, and a request is sent once, also if a reused connection breaks. Connections are reused.
+/// HTTP/1.1; no cookies, no credentials from files, no proxy but a configured one.
+///
+/// Cancelling the calling task does not end the exchange; its deadline does. The client runs until ``shutdown()`` or
+/// its last reference is gone.
+public final class OutboundHTTPClient: HTTPClient {
+    private struct Pools {
+        var byLoop: [ObjectIdentifier: ConnectionPool] = [:]
+        var isStopped = false
+    }
+
+    private let shared: ClientParts
+    /// For callers that run on no loop.
+    private let ownLoop: EventLoop
+    private let pools = Mutex(Pools())
+    private let inFlight = Atomic(0)
+
+    /// Starts a client.
+    /// - Throws: ``OutboundHTTPStartError`` if the CA bundle, the proxy or a thread cannot be used.
+    public convenience init(
+        _ configuration: OutboundHTTPConfiguration = OutboundHTTPConfiguration()
+    ) throws(OutboundHTTPStartError) {
+        try self.init(configuration, resolver: Resolver())
+    }
+
+    /// - Parameter resolver: Looks up host names.
+    package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
+        shared = try ClientParts(configuration, resolver: resolver)
+        do {
+            // Deadlines have a timer of their own.
+            ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))
+        } catch {
+            throw OutboundHTTPStartError(.thread, "\(error)")
+        }
+    }
+
+    deinit {
+        let pools = pools.withLock { $0.byLoop.values }
+        for pool in pools { pool.loop.execute { pool.close() } }
+    }
+
+    /// Sends one request and returns its whole response.
+    ///
+    /// - Throws: ``OutboundError``; see its codes.
+    public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        let timeout = min(max(request.timeout, .zero), Exchange.longestTimeout)
+        let deadline = MonotonicTime.now().advanced(by: timeout)
+        guard request.url.scheme == .https || shared.configuration.allowLoopbackHTTP else {
+            throw OutboundError(
+                .addressRefused, mayHaveBeenSent: false,
+                reason: "\(request.url.host): plain http is not allowed; use https")
+        }
+        inFlight.add(1, ordering: .relaxed)
+        defer { inFlight.subtract(1, ordering: .relaxed) }
+        let outcome = await withUnsafeContinuation { continuation in
+            submit(Exchange(request, deadline: deadline, continuation: continuation))
+        }
+        return try outcome.get()
+    }
+
+    /// How many exchanges are under way, including those that wait for a connection.
+    public var exchangesInFlight: Int { inFlight.load(ordering: .relaxed) }
+
+    /// Fails all exchanges, and all later ones, with `shutDown`; returns when all connections are closed. May be called
+    /// more than once.
+    public func shutdown() async {
+        let pools = pools.withLock { pools in
+            pools.isStopped = true
+            return Array(pools.byLoop.values)
+        }
+        for pool in pools {
+            await withCheckedContinuation { done in
+                pool.loop.execute {
+                    pool.close()
+                    done.resume()
+                }
+            }
+        }
+    }
+
+    private func submit(_ exchange: Exchange) {
+        if let loop = EventLoop.current {
+            return admit(exchange, on: loop)
+        }
+        ownLoop.execute { [self] in admit(exchange, on: ownLoop) }
+    }
+
+    /// On the loop's thread.
+    private func admit(_ exchange: Exchange, on loop: EventLoop) {
+        do throws(SystemError) {
+            guard let pool = try pool(on: loop) else {
+                return exchange.finish(.failure(exchange.error(.shutDown, "the client was shut down")))
+            }
+            pool.admit(exchange)
+        } catch {
+            exchange.finish(.failure(exchange.error(.overloaded, "\(error)")))
+        }
+    }
+
+    /// Nil after ``shutdown()``.
+    private func pool(on loop: EventLoop) throws(SystemError) -> ConnectionPool? {
+        let key = ObjectIdentifier(loop)
+        let (known, isStopped) = pools.withLock { ($0.byLoop[key], $0.isStopped) }
+        if isStopped { return nil }
+        if let known { return known }
+        let made = try ConnectionPool(loop: loop, shared: shared)
+        let isTooLate = pools.withLock { pools in
+            if !pools.isStopped { pools.byLoop[key] = made }
+            return pools.isStopped
+        }
+        guard isTooLate else { return made }
+        made.close()
+        return nil
+    }
+}

@@ -1,0 +1,189 @@
+import EventLoops
+import OpenIDConnect
+
+/// The connections of a client on one loop, and the exchanges under way on them.
+///
+/// Sendable without the compiler's check: everything but its constants is used on its loop's thread only.
+final class ConnectionPool: @unchecked Sendable {
+    let loop: EventLoop
+    let shared: ClientParts
+    /// For requests on their way to a socket.
+    var writeBuffer: [UInt8] = []
+    private var timer: DeadlineTimer?
+    private var connections: [OutboundConnection] = []
+    private var connectors: [Connector] = []
+    /// By host, the one that was used last at the end. Empty ones are removed now and then.
+    private var idle: [HostKey: [OutboundConnection]] = [:]
+    /// Hosts whose exchanges have ended, and whose waiting exchanges may start.
+    private var released: [HostKey] = []
+    private var isReleasing = false
+    private var isClosed = false
+
+    /// On the loop's thread.
+    init(loop: EventLoop, shared: ClientParts) throws(SystemError) {
+        self.loop = loop
+        self.shared = shared
+        timer = try DeadlineTimer(for: self)
+    }
+
+    // MARK: Exchanges
+
+    /// Takes an exchange: it starts, waits or fails.
+    func admit(_ exchange: Exchange) {
+        guard !isClosed else { return exchange.finish(.failure(exchange.error(.shutDown, Self.shutDown))) }
+        guard exchange.deadline > .now() else { return exchange.finish(.failure(Self.tooLate(exchange))) }
+        guard RequestWriter.isLegal(exchange.request.headers) else {
+            return exchange.finish(
+                .failure(exchange.error(.malformed, "a header field of the request is not valid")))
+        }
+        switch shared.limits.admit(exchange, of: self) {
+        case .start: start(exchange)
+        case .wait: arm(exchange.deadline)
+        case .overloaded:
+            exchange.finish(
+                .failure(exchange.error(.overloaded, "too many requests are waiting for this host")))
+        }
+    }
+
+    /// Starts an exchange that the limits have admitted.
+    private func start(_ exchange: Exchange) {
+        guard !isClosed else { return finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }
+        let now = MonotonicTime.now()
+        guard exchange.deadline > now else { return finish(exchange, .failure(Self.tooLate(exchange))) }
+        arm(exchange.deadline)
+        if let connection = takeIdle(exchange.host, at: now) { return connection.begin(exchange) }
+        let connector = Connector(exchange, pool: self, at: now)
+        connector.slot = connectors.count
+        connectors.append(connector)
+        arm(connector.deadline)
+        connector.begin(at: now)
+    }
+
+    /// Ends an exchange that had started.
+    func finish(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
+        release(exchange.host)
+        exchange.finish(outcome)
+    }
+
+    /// Starts what waits for a place. Not recursively: what starts may fail at once.
+    private func release(_ host: HostKey) {
+        released.append(host)
+        guard !isReleasing else { return }
+        isReleasing = true
+        defer { isReleasing = false }
+        while let host = released.popLast() {
+            guard let next = shared.limits.leave(host) else { continue }
+            if next.pool === self {
+                start(next.exchange)
+            } else {
+                next.pool.loop.execute { next.pool.start(next.exchange) }
+            }
+        }
+    }
+
+    private static func tooLate(_ exchange: Exchange) -> OutboundError {
+        exchange.error(.timedOut, "the timeout ended while the request waited for a connection")
+    }
+
+    // MARK: Connections
+
+    /// A connection is established for the connector's exchange.
+    func connected(_ descriptor: Int32, for connector: Connector, at now: MonotonicTime) {
+        remove(connector)
+        let connection = OutboundConnection(descriptor: descriptor, host: connector.exchange.host, pool: self)
+        connection.slot = connections.count
+        connections.append(connection)
+        connection.establish(for: connector.exchange, until: connector.establishDeadline)
+    }
+
+    func failed(_ connector: Connector, _ error: OutboundError) {
+        remove(connector)
+        finish(connector.exchange, .failure(error))
+    }
+
+    private func remove(_ connector: Connector) {
+        guard let last = connectors.last else { return }
+        connectors[connector.slot] = last
+        last.slot = connector.slot
+        connectors.removeLast()
+    }
+
+    /// The connection is closed.
+    func remove(_ connection: OutboundConnection, wasIdle: Bool) {
+        if wasIdle { removeIdle(connection) }
+        guard let last = connections.last else { return }
+        connections[connection.slot] = last
+        last.slot = connection.slot
+        connections.removeLast()
+    }
+
+    /// Keeps a connection for reuse.
+    func keep(_ connection: OutboundConnection) {
+        idle[connection.host, default: []].append(connection)
+        arm(connection.deadline)
+        guard !shared.limits.keep(maximum: shared.configuration.keptConnections) else { return }
+        // At least the new one is there.
+        let oldest = idle.values.compactMap(\.first).min { $0.deadline < $1.deadline }
+        oldest?.close()
+    }
+
+    private func takeIdle(_ host: HostKey, at now: MonotonicTime) -> OutboundConnection? {
+        guard let index = idle.index(forKey: host) else { return nil }
+        while let connection = idle.values[index].popLast() {
+            shared.limits.release()
+            connection.leaveIdle()
+            if connection.deadline > now, connection.isQuiet() { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
+    private func removeIdle(_ connection: OutboundConnection) {
+        guard let index = idle[connection.host]?.firstIndex(where: { $0 === connection }) else { return }
+        idle[connection.host]?.remove(at: index)
+        shared.limits.release()
+    }
+
+    // MARK: Time
+
+    /// Has ``timePassed(at:)`` called at this time, or before.
+    func arm(_ time: MonotonicTime) { timer?.set(to: time) }
+
+    /// Fails and closes what is due.
+    func timePassed(at now: MonotonicTime) {
+        for connector in connectors where connector.deadline <= now { connector.timePassed(at: now) }
+        for connection in connections where connection.deadline <= now { connection.timePassed(at: now) }
+        if idle.values.contains(where: \.isEmpty) { idle = idle.filter { !$0.value.isEmpty } }
+        let (expired, next) = shared.limits.removeWaiting(of: self, until: now)
+        for exchange in expired { exchange.finish(.failure(Self.tooLate(exchange))) }
+        var earliest = next
+        for connector in connectors { earliest = min(earliest, connector.deadline) }
+        for connection in connections { earliest = min(earliest, connection.deadline) }
+        if earliest < .never { arm(earliest) }
+    }
+
+    // MARK: End
+
+    /// Fails all exchanges, and all later ones; closes all connections.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        timer?.close()
+        timer = nil
+        let (waiting, _) = shared.limits.removeWaiting(of: self, until: .never)
+        var active: [Exchange] = []
+        for connector in connectors {
+            connector.end()
+            active.append(connector.exchange)
+        }
+        connectors = []
+        for connection in connections {
+            if let exchange = connection.takeExchange() { active.append(exchange) }
+            connection.close()
+        }
+        for exchange in waiting { exchange.finish(.failure(exchange.error(.shutDown, Self.shutDown))) }
+        for exchange in active { finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }
+    }
+
+    private static let shutDown = "the client was shut down"
+}

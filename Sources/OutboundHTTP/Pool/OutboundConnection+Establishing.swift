@@ -1,0 +1,74 @@
+import EventLoops
+import OpenIDConnect
+
+// What comes before the first exchange: the tunnel through a proxy and the TLS handshake.
+extension OutboundConnection {
+    /// Establishes the connection, then sends the exchange's request.
+    func establish(for exchange: Exchange, until establishDeadline: MonotonicTime) {
+        self.exchange = exchange
+        deadline = min(establishDeadline, exchange.deadline)
+        guard register() else { return fail(.overloaded, "the system has no room for another connection") }
+        guard host.isEncrypted else { return established() }
+        guard pool.shared.proxy != nil else { return beginHandshake() }
+        // The status decides before any body is read.
+        parser = ResponseParser(limits: .init(bodyBytes: .max), isOfConnect: true)
+        let isOpen = write { pool.shared.writer.appendConnect(to: exchange.request.url, &$0) }
+        if !isOpen { fail(.unreachable, "the proxy closed the connection") }
+    }
+
+    func readTunnel() {
+        while case .tunnelling = stage {
+            switch receive() {
+            case .bytes(let count):
+                let bytes = UnsafeRawBufferPointer(rebasing: pool.loop.readBuffer[..<count])
+                    .bindMemory(to: UInt8.self)
+                do throws(ResponseFault) {
+                    let taken = try parser.receive(bytes.span)
+                    let status = parser.head.status
+                    guard status < 300 else {
+                        return fail(.unreachable, "the proxy answers with status \(status)")
+                    }
+                    guard parser.isComplete else { continue }
+                    // A server says nothing before the client in TLS.
+                    guard taken == count else { return fail(.tls, "the server does not speak TLS") }
+                    return beginHandshake()
+                } catch {
+                    return fail(.unreachable, "the proxy's answer is not valid: \(error.reason)")
+                }
+            case .wouldBlock: return
+            case .ended, .failed: return fail(.unreachable, "the proxy closed the connection")
+            }
+        }
+    }
+
+    private func beginHandshake() {
+        stage = .handshaking
+        guard let session = ClientTLSSession(pool.shared.tls, descriptor: descriptor, host: host.name) else {
+            return fail(.overloaded, "there is no memory for a TLS session")
+        }
+        tls = session
+        continueHandshake()
+    }
+
+    func continueHandshake() {
+        guard let tls else { return }
+        switch tls.handshake() {
+        case .waiting: return
+        case .failed(let reason): fail(.tls, reason)
+        case .done:
+            if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.certificateExpiry }
+            established()
+        }
+    }
+
+    private func established() {
+        guard let exchange = takeExchange() else { return close() }
+        guard exchange.deadline > .now() else {
+            close()
+            return pool.finish(
+                exchange,
+                .failure(exchange.error(.timedOut, "the timeout ended before there was a connection")))
+        }
+        begin(exchange)
+    }
+}

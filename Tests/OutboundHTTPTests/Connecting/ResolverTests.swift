@@ -1,0 +1,115 @@
+import Dispatch
+import OpenIDConnect
+import OutboundHTTP
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+struct ResolverTests {
+    @Test("Families take turns, beginning with the first address's")
+    func interleaved() {
+        let addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.1", "192.0.2.2"]
+        let expected = ["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "2001:db8::3"]
+        #expect(
+            Resolver.interleaved(addresses.compactMap { IPAddress($0) }) == expected.compactMap { IPAddress($0) })
+        #expect(Resolver.interleaved([]) == [])
+    }
+
+    @Test("localhost is loopback, and a name that does not exist has no address")
+    func systemLookUp() {
+        #expect(Resolver.systemLookUp("localhost").allSatisfy { $0.isLoopback })
+        #expect(Resolver.systemLookUp("localhost").count == 2)
+        #expect(Resolver.systemLookUp("name.invalid") == [])
+    }
+
+    @Test("A name that resolves to an address inside is refused before a connection")
+    func inside() async throws {
+        try await withPeer { connection in
+            connection.readRequest()
+            connection.answer("200 OK", ["Connection: close"])
+        } _: { peer in
+            let lookUps = Atomic(0)
+            let resolver = Resolver { _ in
+                lookUps.add(1, ordering: .relaxed)
+                return [IPAddress("127.0.0.1")].compactMap(\.self)
+            }
+            try await withClient(resolvedBy: resolver) {
+                $0.addressPolicy = .publicOnly
+            } _: { client in
+                let error = await client.failure(try .post("https://inside.example:\(peer.port)/"))
+                #expect(error?.code == .addressRefused)
+                #expect(error?.mayHaveBeenSent == false)
+            }
+            #expect(lookUps.load(ordering: .relaxed) == 1)
+            #expect(peer.connectionCount == 0)
+        }
+    }
+
+    @Test("An address that refuses the connection gives way to the next, also a refused one to an allowed one")
+    func fallback() async throws {
+        try await withPeer { connection in
+            connection.readRequest()
+            connection.answer()
+        } _: { peer in
+            // The peer listens on 127.0.0.1 only, and 169.254.0.1 is never allowed.
+            let resolver = Resolver { _ in
+                ["169.254.0.1", "127.0.0.2", "::1", "127.0.0.1"].compactMap { IPAddress($0) }
+            }
+            try await withClient(resolvedBy: resolver) { client in
+                try await client.expect(.post("http://localhost:\(peer.port)/"))
+            }
+        }
+    }
+
+    @Test("A name is looked up once for all that wait for it, and kept")
+    func single() async throws {
+        let lookUps = Atomic(0)
+        try await withPeer { connection in
+            connection.readRequest()
+            connection.answer("200 OK", ["Connection: close"])
+        } _: { peer in
+            let resolver = Resolver { _ in
+                lookUps.add(1, ordering: .relaxed)
+                return [IPAddress("127.0.0.1")].compactMap(\.self)
+            }
+            try await withClient(resolvedBy: resolver) { client in
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    let request = try OutboundRequest.post("http://localhost:\(peer.port)/")
+                    for _ in 0..<20 { group.addTask { try await client.send(request).status } }
+                    for try await status in group { #expect(status == 200) }
+                }
+            }
+            #expect(lookUps.load(ordering: .relaxed) == 1)
+        }
+    }
+
+    @Test("A look-up that hangs delays no other host, and counts towards the deadline")
+    func hanging() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        try await withPeer { connection in
+            while connection.readRequest() != nil { connection.answer() }
+        } _: { peer in
+            let resolver = Resolver { name in
+                if name == "hang.example" { gate.wait() }
+                return [IPAddress("127.0.0.1")].compactMap(\.self)
+            }
+            try await withClient(resolvedBy: resolver) { client in
+                let hanging = try OutboundRequest.post("https://hang.example/", timeout: .milliseconds(300))
+                async let error = client.failure(hanging)
+                try await client.expect(.post("http://localhost:\(peer.port)/"))
+                #expect(await error?.code == .timedOut)
+                gate.signal()
+            }
+        }
+    }
+
+    @Test("A name without addresses is unreachable, and nothing was sent")
+    func unknown() async throws {
+        try await withClient(resolvedBy: Resolver { _ in [] }) { client in
+            let error = await client.failure(try .post("https://name.example/"))
+            #expect(error?.code == .unreachable)
+            #expect(error?.mayHaveBeenSent == false)
+        }
+    }
+}
