@@ -114,7 +114,7 @@ extension PostgresConnection {
             try flush(handle, until: responseDeadline)
             var last: PostgresResult?
             for (place, statement) in statements.enumerated() {
-                // The server's own time limit is that of each statement.
+                // Each result is progress. But the server sends small ones together, after the last statement.
                 let deadline = responseDeadline
                 while let result = try nextResult(handle, of: statement.sql, until: deadline) {
                     last = result
