@@ -5,8 +5,8 @@ release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--stati
 swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
-	configuration-reference deployment-check image-check tls-check soak fuzz bench instructions scaling docs lint \
-	format clean
+	configuration-reference deployment-check image-check tls-check soak fuzz bench bench-peers instructions scaling docs \
+	lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -83,7 +83,13 @@ bench: build  ## measure the release build
 	@scripts/setup --bench
 	Benchmarks/run $(BENCH_FLAGS)
 
-instructions: build  ## count the instructions of a sign-in and of a session check with callgrind
+PEERS := go,hummingbird
+
+bench-peers: build  ## measure the release build beside other servers (PEERS=go,hummingbird,python)
+	@scripts/setup --bench-peers
+	Benchmarks/run --peers $(PEERS) $(BENCH_FLAGS)
+
+instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS=--check compares, --write writes)
 	@scripts/setup --bench
 	Benchmarks/instructions $(INSTRUCTIONS_FLAGS)
 

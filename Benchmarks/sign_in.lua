@@ -1,16 +1,21 @@
--- Posts each line of a file once, and stops at the end.
+-- Posts sign-ins, each with a code of its own. Arguments: API key, client, name of the load, first and last number of
+-- the users. After the last user it starts over, with new codes.
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-local bodies, next_body, headers = {}, 0, {}
+local headers, body, first, count
+local posted = 0
 
 function init(args)
-  for line in io.lines(args[1]) do bodies[#bodies + 1] = line end
-  headers = { ["X-API-KEY"] = args[2], ["Content-Type"] = "application/json" }
+  headers = { ["X-API-KEY"] = args[1], ["Content-Type"] = "application/json" }
+  body = '{"client_id":"' .. args[2] .. '","code":"c-%d-' .. args[3] .. '-%d","mccmnc":"310010",'
+    .. '"redirect_uri":"https://app.example/callback","code_verifier":"' .. string.rep("v", 64) .. '","nonce":"n-%d"}'
+  first, count = tonumber(args[4]), tonumber(args[5]) - tonumber(args[4]) + 1
 end
 
 function request()
-  next_body = next_body + 1
-  if next_body >= #bodies then wrk.thread:stop() end
-  return wrk.format("POST", "/auth/zenkey-signin", headers, bodies[math.min(next_body, #bodies)])
+  -- 7919 is prime, so that each user has a turn, in an order unlike that of the table.
+  local n = first + posted * (count % 7919 == 0 and 1 or 7919) % count
+  posted = posted + 1
+  return wrk.format("POST", "/auth/zenkey-signin", headers, string.format(body, n, posted, n))
 end
 
 done = dofile(folder .. "report.lua")
