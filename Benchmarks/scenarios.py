@@ -227,11 +227,10 @@ def ratios_table(runs, base, others):
 
 
 def rounds(settings, starters, count):
-    """Runs each program in turn, `count` times; in every other round in the reverse order."""
+    """Runs each program in turn, `count` times."""
     runs = {name: [] for name in starters}
     for turn in range(count):
-        order = list(starters.items())
-        for name, start in order if turn % 2 == 0 else reversed(order):
+        for name, start in starters.items():
             say(f"round {turn + 1} of {count}: {name}")
             runs[name].append(one_run(settings, start, name))
     return runs
