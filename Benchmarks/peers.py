@@ -138,8 +138,8 @@ def compare(settings, names, count):
     base = "go" if "go" in names else names[0]
     others = [name for name in starters if name != base]
     return "\n".join([
-        f"Each server in turn (rounds: {count}); sign-ins of new users on 32 connections, session checks on 64; medians. "
-        f"SQLite {sqlite3.sqlite_version} is that of the machine.", "",
+        f"Each server in turn (rounds: {count}); sign-ins of new users on 32 connections, session checks on 64; "
+        f"medians. SQLite {sqlite3.sqlite_version} is that of the machine.", "",
         scenarios.side_by_side(runs), "",
         f"Medians of the ratios (rounds: {count}), for CPU with the lowest and the highest:", "",
         scenarios.ratios_table(runs, base, others), ""])
