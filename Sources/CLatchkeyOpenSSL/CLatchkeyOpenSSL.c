@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <openssl/crypto.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -15,6 +16,13 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+// OpenSSL frees everything it has when a process exits, also what other threads are using or freeing at that moment: a
+// command that ends while a loop closes its connections would crash. The system takes the memory back anyway. Before
+// main, because only the first initialization decides, and libpq may be the first to use OpenSSL.
+__attribute__((constructor)) static void leave_memory_at_exit(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
 
 #if OPENSSL_VERSION_NUMBER < 0x30000000L
 #error "OpenSSL 3.0 or later is needed"

@@ -1,5 +1,4 @@
 import CarrierSimulator
-import Crypto
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
@@ -172,7 +171,7 @@ import Testing
             let store = try SQLStore(
                 configuration: SQLiteConfiguration(path: try #require(walk.harness.configuration.database.url.path)))
             let user = UserID(try #require(try await userID(walk, token)))
-            let session = try #require(TokenHash(Array(SHA256.hash(data: Data(token.utf8)))))
+            let session = TokenHash(ofSessionToken: token)
             for number in 1...31 {
                 let link = IdentityLink(
                     Identity(issuer: "https://issuer.example", subject: "s-\(number)"), to: user, holding: session,

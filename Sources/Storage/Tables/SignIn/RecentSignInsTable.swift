@@ -19,8 +19,8 @@ enum RecentSignInsTable {
     }
 
     /// Looks the holder of an identity up and stores the record of a sign-in, in one statement. The session is nil in
-    /// the case of ``put(_:_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if there
-    /// is no user. PostgreSQL only.
+    /// the case of ``put(_:_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if
+    /// there is no user. PostgreSQL only.
     static func putIfKnown(
         _ record: IdempotencyRecord, _ identity: Identity, session: String, in db: SQLSession
     ) throws -> (UsersTable.Holder, GivenSession?) {

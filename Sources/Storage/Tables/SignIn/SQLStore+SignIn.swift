@@ -15,8 +15,8 @@ extension SQLStore {
         }
     }
 
-    /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of its
-    /// own. Nil if the sign-in is refused.
+    /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of
+    /// its own. Nil if the sign-in is refused.
     private static func signedIn(
         by signIn: SignInRecord, isShared: Bool, in db: SQLSession
     ) throws -> (SignedInUser, SessionsTable.Retry?)? {
