@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <link.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -108,6 +110,28 @@ void csystem_limit_heaps(int count, int largest, int kept) {
     (void)count;
     (void)largest;
     (void)kept;
+#endif
+}
+
+#if defined(__linux__)
+// Segments with code are never written, so nothing is lost with their pages.
+static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || segment->p_flags & PF_W) continue;
+        uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
+        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+        if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+#endif
+
+void csystem_release_code(void) {
+#if defined(__linux__)
+    dl_iterate_phdr(release_code, NULL);
 #endif
 }
 

@@ -47,7 +47,7 @@ public final class LatchkeyService: Sendable {
 
     /// - Parameter demonstration: For the pages of `latchkey demo`.
     package init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
-        MemoryHeaps.keepSmall()
+        ProcessMemory.keepHeapsSmall()
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         let board = StatusBoard(metrics, clock: clock)
         let tracer = LatchkeyService.currentTracer
@@ -159,6 +159,7 @@ public final class LatchkeyService: Sendable {
                 Task { [board] in await board.run() },
             ]
         }
+        ProcessMemory.releaseStartCode()
         return addresses
     }
 

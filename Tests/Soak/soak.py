@@ -66,20 +66,25 @@ def memory(process):
 
 
 def descriptors(process, carriers):
-    """The number of connections to carriers, which are kept for the next request, and of all other descriptors."""
+    """The numbers of connections to carriers, which are kept for the next request, of timers, and of the others."""
     outbound = set()
     for line in pathlib.Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
         if int(fields[2].split(":")[1], 16) == carriers:
             outbound.add(f"socket:[{fields[9]}]")
-    kept = others = 0
+    kept = timers = others = 0
     for name in os.listdir(f"/proc/{process.pid}/fd"):
         try:
             target = os.readlink(f"/proc/{process.pid}/fd/{name}")
         except OSError:
             continue
-        kept, others = (kept + 1, others) if target in outbound else (kept, others + 1)
-    return kept, others
+        if target in outbound:
+            kept += 1
+        elif target == "anon_inode:[timerfd]":
+            timers += 1
+        else:
+            others += 1
+    return kept, timers, others
 
 
 def processor_seconds(process):
@@ -234,7 +239,7 @@ async def soak(server, ports, simulator, context):
     await first.call("GET", "/healthz")
     await first.close()
     await asyncio.sleep(0.5)
-    before, began, spent = descriptors(server, simulator)[1], time.monotonic(), processor_seconds(server)
+    before, began, spent = descriptors(server, simulator), time.monotonic(), processor_seconds(server)
     watching = asyncio.create_task(watch(load, server, samples, began))
     await asyncio.gather(*(load.worker(number) for number in range(options.workers)))
     load.is_over = True
@@ -270,12 +275,15 @@ def judge(samples, took):
 
 async def settles(server, carriers, before):
     until = time.monotonic() + 30
-    while descriptors(server, carriers)[1] > before and time.monotonic() < until:
+    while descriptors(server, carriers)[2] > before[2] and time.monotonic() < until:
         await asyncio.sleep(0.5)
-    kept, after = descriptors(server, carriers)
-    good = expect(after <= before, f"descriptors: {before} before, {after} after")
+    kept, timers, after = descriptors(server, carriers)
+    good = expect(after <= before[2], f"descriptors: {before[2]} before, {after} after")
+    # The outbound client has one timer for each event loop, and one for its own, from the first request on.
+    most = before[1] + (os.cpu_count() or 1) + 1
     return (
-        expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.max_connections_per_host)")
+        expect(timers <= most, f"timers: {before[1]} before, {timers} after, at most {most}")
+        and expect(kept <= 64, f"connections kept to carriers: {kept}, at most 64 (outbound.max_connections_per_host)")
         and good
     )
 

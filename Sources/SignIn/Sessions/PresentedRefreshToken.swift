@@ -3,7 +3,7 @@ import Primitives
 import StorageModel
 
 /// A refresh token as an app presents it. The first one of a session is 48 characters of base64url. All later ones have
-/// the same family in front, 43 characters derived from the first token, and a dot. (``SessionTokenFormat``)
+/// the same family in front, 43 characters derived from the first token, and a dot. (`SessionTokenFormat`)
 ///
 /// So every refresh token identifies its session. However often a thief exchanges tokens, the server still recognises
 /// the one that the owner holds.

@@ -3,7 +3,7 @@ import StorageModel
 
 /// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
 package struct SessionTokens: Sendable, Hashable {
-    /// 48 characters of base64url; see ``SessionTokenFormat``.
+    /// 48 characters of base64url; see `SessionTokenFormat`.
     package let token: Secret
     /// 48 characters of base64url, and 92 after the first exchange; see `PresentedRefreshToken`.
     package let refreshToken: Secret

@@ -12,7 +12,7 @@ struct SuccessorTokens {
     let token: String
     let refreshToken: String
 
-    /// A new salt for a rotation: a time of issue (``SessionTokenFormat``) and 32 random bytes.
+    /// A new salt for a rotation: a time of issue (`SessionTokenFormat`) and 32 random bytes.
     static func salt(at now: Timestamp, _ random: RandomSource) -> [UInt8] {
         SessionTokenFormat.time(at: now.secondsSinceEpoch, fraction: WallClock.systemFraction()) + random.bytes(32)
     }

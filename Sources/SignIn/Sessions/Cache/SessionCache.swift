@@ -8,7 +8,7 @@ import Synchronization
 /// read. Concurrent misses each read the store: a read is one indexed look-up, and cheaper than making the requests
 /// wait for each other. Unknown tokens are not cached.
 ///
-/// A session is kept with its user as a compact record (``SessionRecord``), about 190 bytes with its place in the
+/// A session is kept with its user as a compact record (`SessionRecord`), about 190 bytes with its place in the
 /// table. Memory is taken as sessions come, up to `capacity`; then the oldest records give way.
 ///
 /// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the

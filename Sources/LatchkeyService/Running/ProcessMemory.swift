@@ -1,7 +1,7 @@
 import CLatchkeySystem
 
-/// The C library's heaps.
-enum MemoryHeaps {
+/// The memory of the process: the C library's heaps, and the pages of code.
+enum ProcessMemory {
     /// By default each thread that allocates concurrently gets a heap of its own, and memory freed in one heap cannot
     /// be used in another.
     private static let count: Int32 = 2
@@ -14,5 +14,9 @@ enum MemoryHeaps {
     /// sign-in would give memory back to the system and take it again: two system calls and the clearing of its pages.
     private static let keptFree: Int32 = 4 * 1024 * 1024
 
-    static func keepSmall() { csystem_limit_heaps(count, largestBlock, keptFree) }
+    /// Gives the pages of code back that only the start needed: about 14 MB. The others are mapped again when they are
+    /// used, mostly from memory.
+    static func releaseStartCode() { csystem_release_code() }
+
+    static func keepHeapsSmall() { csystem_limit_heaps(count, largestBlock, keptFree) }
 }
