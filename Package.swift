@@ -72,7 +72,7 @@ let package = Package(
         .target(
             name: "Storage",
             dependencies: [
-                "CLatchkeyPostgres", "CLatchkeySQLite", "Primitives", "StorageModel",
+                "CLatchkeyPostgres", "CLatchkeySQLite", "CLatchkeySystem", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
