@@ -18,12 +18,15 @@ extension Sessions {
     }
 
     /// Ends one of the user's sessions.
-    /// - Throws: `not_found` if the user has no session of this id, or the holder's was revoked meanwhile;
-    ///   `temporarily_unavailable`.
+    /// - Throws: `not_found` if the user has no session of this id; `invalid_token` if the holder's session was revoked
+    ///   meanwhile; `temporarily_unavailable`.
     package func revoke(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
-        guard id.utf8.count <= 64, try await revoke(id, of: holder.user.id, in: holder.session.id, recording: event)
-        else { throw .noSuchSession }
+        guard id.utf8.count <= 64 else { throw .noSuchSession }
+        if try await revoke(id, of: holder.user.id, in: holder.session.id, recording: event) { return }
+        // The store refuses in both cases.
+        let live = try await stored(await store.sessions(of: holder.user.id, at: clock.now(), limit: 10_000))
+        throw live.contains { $0.id == holder.session.id } ? .noSuchSession : .sessionUnknown
     }
 
     /// Ends all of the user's sessions but the holder's, and returns their number.

@@ -160,6 +160,10 @@ struct AccountTests {
         await #expect(throws: SignInError.self) { try await sessions.unlink(identity, for: holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.eraseUser(holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.revokeOthers(than: holder, requestID: "r") }
+        let refusal = await #expect(throws: SignInError.self) {
+            try await sessions.revoke("other", for: holder, requestID: "r")
+        }
+        #expect(refusal?.code == .invalidToken)
         let me = try await app.me(other)
         #expect(me.status == 200 && me.json?["name"]?.isNull == true)
     }
