@@ -9,8 +9,8 @@ import Synchronization
 /// A loop is also the executor of its requests' tasks: a handler that awaits resumes on its connection's loop, and the
 /// response is written without another hop.
 ///
-/// A loop that nobody holds runs the work that it was given, and ends with its queue and its descriptors. Registered
-/// members are held, and usually hold their loop.
+/// When the last reference to a loop is gone, it runs the remaining work, closes its descriptors, and its block on the
+/// queue returns. A loop holds its registered members, and most members hold their loop.
 ///
 /// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
@@ -37,7 +37,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         var isAttended = false
         /// How often the thread was woken.
         var wakeCount = 0
-        /// The loop until that turn begins, so that submitted work is run even if nobody else holds the loop.
+        /// The loop until that turn begins: this reference keeps it alive until it has run the submitted work.
         var loop: EventLoop?
     }
 

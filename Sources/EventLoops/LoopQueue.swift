@@ -8,6 +8,8 @@ import Dispatch
 /// ``EventLoop/maximumCount`` may be loops. Workers take no signals.
 enum LoopQueue {
     /// What the block holds: never the loop itself while it waits, or no loop would be released.
+    ///
+    /// Sendable without the compiler's check: only the block uses it.
     private final class Context: @unchecked Sendable {
         weak var loop: EventLoop?
         let poller: Poller

@@ -121,7 +121,7 @@ struct SessionRing: ~Copyable {
 
     // MARK: The table
 
-    /// A token's hash is uniform, and nobody can choose it for a token that is valid.
+    /// The hashes of valid tokens are distributed evenly: an attacker cannot choose them.
     private static func home(of number: UInt64, _ count: Int) -> Int { Int(truncatingIfNeeded: number) & (count - 1) }
 
     private func home(of record: SessionRecord) -> Int {

@@ -19,11 +19,12 @@ enum UsersTable {
         case user(User, endings: Int64)
         /// The account of this user was moved away from the identity.
         case formerUser(UserID)
-        case nobody
+        /// The identity is not stored.
+        case unknown
     }
 
     static func holder(of identity: Identity, in db: SQLSession) throws -> Holder {
-        try db.first(holderOfIdentity, identity) { try holder(in: $0) } ?? .nobody
+        try db.first(holderOfIdentity, identity) { try holder(in: $0) } ?? .unknown
     }
 
     /// Reads the ``columns``, `moved_by` and `sessions_ended`.

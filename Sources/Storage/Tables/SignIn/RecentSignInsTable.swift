@@ -28,7 +28,7 @@ enum RecentSignInsTable {
             let given = row.optionalNumber(12).map { GivenSession(id: session, user: row.user(0), endings: $0) }
             return (try UsersTable.holder(in: row), given)
         }
-        return found ?? (.nobody, nil)
+        return found ?? (.unknown, nil)
     }
 
     /// Keeps the records of sessions that are about to be removed, so that a restart does not forget that a sign-in was
