@@ -95,6 +95,50 @@ struct SQLiteDurabilityTests {
         try await store.close()
     }
 
+    @Test("A rolled back transaction leaves nothing behind that could overwrite another process's commits")
+    func rollbackOfSpill() async throws {
+        struct Stop: Error {}
+        for closes in [false, true] {
+            try? FileManager.default.removeItem(atPath: path)
+            let (store, other) = (
+                try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .full, pageCacheKiB: 64)),
+                try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .full))
+            )
+            try await other.onSQLite { db in
+                try db.execute(sql: "CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)")
+            }
+            await #expect(throws: StorageError.self) {
+                try await store.onSQLite { db in
+                    // Fewer bytes than are collected, and more pages than the cache holds.
+                    for id in 0..<100 { try db.execute(sql: "INSERT INTO bulk VALUES (\(id), zeroblob(1000))") }
+                    throw Stop()
+                }
+            }
+            for id in 1_000..<1_060 {
+                try await other.onSQLite { db in
+                    try db.execute(sql: "INSERT INTO bulk VALUES (\(id), randomblob(2000))")
+                }
+            }
+            if closes {
+                try await store.close()
+            } else {
+                try await store.onSQLite { db in try db.execute(sql: "INSERT INTO bulk VALUES (2000, 'last')") }
+            }
+            let copy = try SQLStore(configuration: filesNow())
+            for reader in [copy, other] {
+                let found = try await reader.onSQLite { db in
+                    (
+                        try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk"),
+                        try String.fetchOne(db, sql: "PRAGMA integrity_check")
+                    )
+                }
+                #expect(found == (closes ? 60 : 61, "ok"))
+                try await reader.close()
+            }
+            if !closes { try await store.close() }
+        }
+    }
+
     @Test(
         "The write-ahead log is moved into the database while the store is open, and used again",
         arguments: Synchronous.allCases)
