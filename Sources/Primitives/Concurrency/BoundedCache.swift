@@ -7,6 +7,9 @@
 ///
 /// A lookup is that of a dictionary and changes nothing. A change takes constant time on the average of many. The
 /// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
+///
+/// The values stand in a ring in the order of age, and a hash table of four-byte places finds them: a dictionary and a
+/// list of its keys would take three times the memory.
 @usableFromInline
 package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the age of a value counts from.
@@ -20,25 +23,30 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline
     struct Entry: Sendable {
+        @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline let since: Timestamp
-        /// The entry's place in the order of age.
-        @usableFromInline let number: UInt64
+        /// Of the key.
+        @usableFromInline let hash: UInt32
 
         @inlinable
-        init(value: Value, since: Timestamp, number: UInt64) {
-            (self.value, self.since, self.number) = (value, since, number)
+        init(key: Key, value: Value, since: Timestamp, hash: UInt32) {
+            (self.key, self.value, self.since, self.hash) = (key, value, since, hash)
         }
     }
 
     @usableFromInline let capacity: Int
     @usableFromInline let age: Age
     @usableFromInline let lifetime: Int64?
-    @usableFromInline var values: [Key: Entry] = [:]
-    /// Keys in the order of age, from `first` on. One whose entry has another number, or none, is passed over.
-    @usableFromInline var order: [(key: Key, number: UInt64)] = []
+    /// The number of values, including expired ones that no later change has removed.
+    @usableFromInline package internal(set) var count = 0
+    /// Entries in the order of age; nil where one was removed, and where none has been put. Its size is a power of two.
+    @usableFromInline var ring: [Entry?] = []
+    /// The place of the oldest entry, and the number of places from there to the newest one.
     @usableFromInline var first = 0
-    @usableFromInline var nextNumber: UInt64 = 0
+    @usableFromInline var used = 0
+    /// A hash table with linear probing: an entry's place in the ring plus one, 0 for none. Twice as large as the ring.
+    @usableFromInline var slots: [UInt32] = []
 
     /// - Parameters:
     ///   - capacity: How many values are kept, 1 at least.
@@ -48,25 +56,19 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         (self.capacity, self.age, self.lifetime) = (max(1, capacity), age, lifetime)
     }
 
-    /// How many values there are, including expired ones that no later change has removed.
-    @inlinable
-    package var count: Int { values.count }
-
     /// The value of a key, whether or not it has expired.
     @inlinable
-    package subscript(key: Key) -> Value? { values[key]?.value }
+    package subscript(key: Key) -> Value? { entry(of: key)?.value }
 
     /// The value of a key, unless it has expired.
     @inlinable
     package func value(for key: Key, at now: Timestamp) -> Value? {
-        values[key].flatMap { isCurrent($0, at: now) ? $0.value : nil }
+        entry(of: key).flatMap { isCurrent($0, at: now) ? $0.value : nil }
     }
 
     /// All values, the oldest first.
     package var entries: [(key: Key, value: Value)] {
-        order[first...].compactMap { key, number in
-            values[key].flatMap { $0.number == number ? (key, $0.value) : nil }
-        }
+        (0..<used).compactMap { offset in ring[place(offset)].map { ($0.key, $0.value) } }
     }
 
     /// Puts a value in, in place of the one that the key has.
@@ -74,22 +76,26 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @inlinable
     package mutating func put(_ value: Value, for key: Key, at now: Timestamp = Timestamp(secondsSinceEpoch: 0)) {
         if lifetime != nil { removeOldest(expiredAt: now) }
-        if age == .insertion, values[key] != nil {
-            values[key]?.value = value
-            return
+        let hash = Self.hash(of: key)
+        if let slot = slot(of: key, hash) {
+            if age == .insertion {
+                ring[Int(slots[slot]) - 1]?.value = value
+                return
+            }
+            removeEntry(in: slot)
+        } else if count >= capacity {
+            removeOldest(expiredAt: nil)
         }
-        values[key] = Entry(value: value, since: now, number: nextNumber)
-        order.append((key, nextNumber))
-        nextNumber += 1
-        if values.count > capacity { removeOldest(expiredAt: nil) }
-        // Twice the capacity, so that the cost is spread over as many changes.
-        if order.count / 2 - 8 > capacity { compact() }
+        append(Entry(key: key, value: value, since: now, hash: hash))
     }
 
     /// Removes the value of a key.
     @inlinable
     @discardableResult
-    package mutating func remove(_ key: Key) -> Value? { values.removeValue(forKey: key)?.value }
+    package mutating func remove(_ key: Key) -> Value? {
+        guard let slot = slot(of: key, Self.hash(of: key)) else { return nil }
+        return removeEntry(in: slot)?.value
+    }
 
     /// A clock that was set back by more than the lifetime makes a value old, too.
     @inlinable
@@ -101,23 +107,105 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// Removes the values that have expired by a time, from the oldest on; the oldest value if there is no time.
     @inlinable
     mutating func removeOldest(expiredAt now: Timestamp?) {
-        while first < order.count {
-            let (key, number) = order[first]
-            guard let entry = values[key], entry.number == number else {
-                first += 1
-                continue
-            }
-            if let now, isCurrent(entry, at: now) { return }
-            values[key] = nil
-            first += 1
+        while count > 0, let oldest = ring[first] {
+            if let now, isCurrent(oldest, at: now) { return }
+            guard let slot = slot(of: oldest.key, oldest.hash) else { return }
+            removeEntry(in: slot)
             if now == nil { return }
         }
     }
 
-    /// Drops what is passed over.
+    // MARK: The ring
+
     @inlinable
-    mutating func compact() {
-        order = order[first...].filter { values[$0.key]?.number == $0.number }
-        first = 0
+    func place(_ offset: Int) -> Int { (first + offset) & (ring.count - 1) }
+
+    @inlinable
+    mutating func append(_ entry: Entry) {
+        // If half of the places are of removed entries, these are enough.
+        if used == ring.count { resize(to: count > ring.count / 2 ? 2 * ring.count : max(8, ring.count)) }
+        insert(place(used), entry.hash)
+        ring[place(used)] = entry
+        used += 1
+        count += 1
     }
+
+    /// Moves the entries to the start of a ring of another size, which has room for them.
+    @inlinable
+    mutating func resize(to size: Int) {
+        let (former, places) = (ring, (0..<used).map(place))
+        ring = [Entry?](repeating: nil, count: size)
+        slots = [UInt32](repeating: 0, count: 2 * size)
+        (first, used) = (0, 0)
+        for place in places {
+            guard let entry = former[place] else { continue }
+            insert(used, entry.hash)
+            ring[used] = entry
+            used += 1
+        }
+    }
+
+    /// Removes an entry from the ring and the table.
+    @inlinable
+    @discardableResult
+    mutating func removeEntry(in slot: Int) -> Entry? {
+        let place = Int(slots[slot]) - 1
+        let removed = ring[place]
+        ring[place] = nil
+        count -= 1
+        while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
+        clear(slot)
+        return removed
+    }
+
+    // MARK: The table
+
+    /// Seeded by the process, so that nobody can choose keys that fall together.
+    @inlinable
+    static func hash(of key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
+
+    @inlinable
+    func entry(of key: Key) -> Entry? { slot(of: key, Self.hash(of: key)).flatMap { ring[Int(slots[$0]) - 1] } }
+
+    @inlinable
+    func slot(of key: Key, _ hash: UInt32) -> Int? {
+        guard count > 0 else { return nil }
+        var slot = home(of: hash)
+        while slots[slot] != 0 {
+            if let entry = ring[Int(slots[slot]) - 1], entry.hash == hash, entry.key == key { return slot }
+            slot = next(slot)
+        }
+        return nil
+    }
+
+    @inlinable
+    mutating func insert(_ place: Int, _ hash: UInt32) {
+        var slot = home(of: hash)
+        while slots[slot] != 0 { slot = next(slot) }
+        slots[slot] = UInt32(place + 1)
+    }
+
+    /// Empties a slot, and moves later entries of the same run into the gap unless their search begins behind it.
+    @inlinable
+    mutating func clear(_ slot: Int) {
+        var gap = slot
+        var later = next(slot)
+        while slots[later] != 0 {
+            if let entry = ring[Int(slots[later]) - 1] {
+                let mask = slots.count - 1
+                if (later - home(of: entry.hash)) & mask >= (later - gap) & mask {
+                    slots[gap] = slots[later]
+                    gap = later
+                }
+            }
+            later = next(later)
+        }
+        slots[gap] = 0
+    }
+
+    @inlinable
+    func home(of hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
+
+    @inlinable
+    func next(_ slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
 }

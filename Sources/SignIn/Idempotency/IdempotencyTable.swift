@@ -20,8 +20,8 @@ final class IdempotencyTable: Sendable {
     /// A value, how many outcomes and sign-outs preceded it, and how often it was repeated.
     private struct Entry<Value: Sendable>: Sendable {
         let value: Value
+        var repeats: UInt8 = 0
         let count: UInt64
-        var repeats = 0
 
         /// - Throws: `invalid_grant` after too many repeats.
         mutating func countRepeat() throws(SignInError) {
@@ -32,7 +32,7 @@ final class IdempotencyTable: Sendable {
 
     private struct State {
         /// Apart from the other results, because there are many and they are small.
-        var sessions: BoundedCache<IdempotencyKey, Entry<GivenSession>>
+        var sessions: BoundedCache<IdempotencyKey, Entry<CompactSession>>
         var others: BoundedCache<IdempotencyKey, Entry<Result>>
         var noncesTaken: BoundedCache<IdempotencyKey, Timestamp>
         /// The count at the latest end of one of the user's sessions.
@@ -54,10 +54,10 @@ final class IdempotencyTable: Sendable {
         mutating func keep(_ result: Result, for key: IdempotencyKey, at now: Timestamp) {
             count += 1
             if case .success(.signedIn(let session)) = result {
-                sessions.put(Entry(value: session, count: count), for: key, at: now)
+                sessions.put(Entry(value: CompactSession(session), count: count), for: key, at: now)
             } else {
                 let repeats = others.value(for: key, at: now)?.repeats ?? 0
-                others.put(Entry(value: result, count: count, repeats: repeats), for: key, at: now)
+                others.put(Entry(value: result, repeats: repeats, count: count), for: key, at: now)
             }
         }
 
@@ -66,18 +66,18 @@ final class IdempotencyTable: Sendable {
         ) -> Result {
             if let entry = sessions.value(for: key, at: now) { return repeating(entry, for: key, at: now) }
             count += 1
-            sessions.put(Entry(value: session, count: count, repeats: 1), for: key, at: since)
+            sessions.put(Entry(value: CompactSession(session), repeats: 1, count: count), for: key, at: since)
             return .success(.signedIn(session))
         }
 
         private mutating func repeating(
-            _ entry: Entry<GivenSession>, for key: IdempotencyKey, at now: Timestamp
+            _ entry: Entry<CompactSession>, for key: IdempotencyKey, at now: Timestamp
         ) -> Result {
             Result { () throws(SignInError) in
                 var entry = entry
                 try entry.countRepeat()
                 sessions.put(entry, for: key, at: now)
-                return .signedIn(entry.value)
+                return .signedIn(entry.value.session)
             }
         }
 
@@ -94,7 +94,7 @@ final class IdempotencyTable: Sendable {
 
     /// How often one outcome is repeated: an app that lost the response needs it once or twice, and a client must not
     /// fill the store with sessions.
-    static let maximumRepeats = 16
+    static let maximumRepeats: UInt8 = 16
 
     private let state: Mutex<State>
     /// The most sessions kept.
@@ -102,7 +102,7 @@ final class IdempotencyTable: Sendable {
 
     /// - Parameters:
     ///   - window: How long an outcome is kept, in seconds.
-    ///   - capacity: The most sessions kept, at about 150 bytes each; of the other results, which are larger and fewer,
+    ///   - capacity: The most sessions kept, at 90 bytes each; of the other results, which are larger and fewer,
     ///     an eighth of that.
     init(window: Int64, capacity: Int = 32_768) {
         self.capacity = capacity
@@ -157,7 +157,7 @@ final class IdempotencyTable: Sendable {
         guard let key = IdempotencyKey(bytes: earlier.key) else { return }
         state.withLock { state in
             state.count += 1
-            state.sessions.put(Entry(value: earlier.session, count: state.count), for: key, at: since)
+            state.sessions.put(Entry(value: CompactSession(earlier.session), count: state.count), for: key, at: since)
         }
     }
 

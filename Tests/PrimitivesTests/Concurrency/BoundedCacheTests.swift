@@ -1,5 +1,6 @@
-import Primitives
 import Testing
+
+@testable import Primitives
 
 @Suite("A bounded cache")
 struct BoundedCacheTests {
@@ -110,14 +111,14 @@ struct BoundedCacheTests {
         #expect(cache.entries.map(\.key) == Array(40...50))
     }
 
-    @Test("agrees with a plain list over a long run of random operations")
-    func model() {
+    @Test("agrees with a plain list over a long run of random operations", arguments: [1, 8, 100])
+    func model(_ capacity: Int) {
         var generator = SystemRandomNumberGenerator()
         for age in [BoundedCache<Int, Int>.Age.insertion, .update] {
-            var cache = BoundedCache<Int, Int>(capacity: 8, age: age)
+            var cache = BoundedCache<Int, Int>(capacity: capacity, age: age)
             var list: [(key: Int, value: Int)] = []
             for value in 0..<5000 {
-                let key = Int.random(in: 0..<16, using: &generator)
+                let key = Int.random(in: 0..<(2 * capacity), using: &generator)
                 let index = list.firstIndex { $0.key == key }
                 if Int.random(in: 0..<4, using: &generator) == 0 {
                     #expect(cache.remove(key) == index.map { list[$0].value })
@@ -127,13 +128,27 @@ struct BoundedCacheTests {
                     if let index, age == .insertion {
                         list[index].value = value
                     } else {
-                        if let index { list.remove(at: index) } else if list.count == 8 { list.removeFirst() }
+                        if let index { list.remove(at: index) } else if list.count == capacity { list.removeFirst() }
                         list.append((key, value))
                     }
                 }
                 #expect(cache.entries.elementsEqual(list, by: ==))
+                #expect(cache.count == list.count)
                 #expect(cache[key] == list.first { $0.key == key }?.value)
             }
         }
+    }
+
+    @Test("takes no more places than twice its capacity, however often its values change")
+    func places() {
+        var cache = BoundedCache<Int, Int>(capacity: 64, age: .update)
+        cache.put(0, for: -1)
+        for number in 0..<10_000 {
+            cache.put(number, for: number % 40)
+            if number % 3 == 0 { cache.remove(number % 7) }
+            // The oldest is never changed, so that removed entries gather behind it.
+            #expect(cache.ring.count <= 128)
+        }
+        #expect(cache.entries.first?.key == -1)
     }
 }
