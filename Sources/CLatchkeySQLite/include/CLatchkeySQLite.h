@@ -7,8 +7,8 @@
 void csqlite_forgo_memory_statistics(void);
 
 /// Makes a connection write the frames of a commit to its write-ahead log with one system call instead of two for each
-/// page: adjacent writes are collected, and written before the log is synced, read, measured or truncated. A transaction
-/// that is rolled back discards them when it releases the write lock.
+/// page: adjacent writes are collected, and written before the log is synced, read, measured or truncated. A
+/// transaction that is rolled back discards them when it releases the write lock.
 ///
 /// The connection must be in WAL mode with `synchronous` at FULL or higher, and stay so: then each commit syncs the log
 /// before it publishes the frames to other connections. A failure of the collected write is the failure of that sync,

@@ -3,7 +3,8 @@ import StorageModel
 
 /// Records in a ring of bytes, in the order in which they came, and a table of their places by token.
 ///
-/// The ring grows by half, and the table by doubling, up to a maximum. Then, and once it is too old to be used, the oldest record gives way.
+/// The ring grows by half, and the table by doubling, up to a maximum. Then, and once it is too old to be used, the
+/// oldest record gives way.
 struct SessionRing: ~Copyable {
     private static let smallest = 4096
     private static let fewestSlots = 32
@@ -88,7 +89,8 @@ struct SessionRing: ~Copyable {
                 return
             }
             if bytes.count < maximumBytes {
-                resize(to: min(maximumBytes, max(Self.smallest, bytes.count + bytes.count / 2, bytes.count + 4 * length)))
+                let larger = bytes.count + max(bytes.count / 2, 4 * length)
+                resize(to: min(maximumBytes, max(Self.smallest, larger)))
             } else {
                 removeOldest()
             }
