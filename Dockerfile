@@ -15,7 +15,8 @@ COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --static-swift-stdlib --product latchkey \
+COPY scripts/build-release scripts/hot-functions.txt scripts/
+RUN scripts/build-release --product latchkey \
     && install -D --strip .build/release/latchkey /image/usr/local/bin/latchkey
 
 FROM debian:bookworm-slim

@@ -1,7 +1,5 @@
 # `make` lists the targets. On Debian and Ubuntu they first install missing packages, except Swift.
 
-# The binary runs on machines without Swift.
-release := swift build -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
 swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
@@ -13,12 +11,12 @@ help:  ## list these targets
 
 run:  ## start Latchkey with simulated carriers on this machine
 	@scripts/setup
-	$(release) --product latchkey
+	scripts/build-release --product latchkey
 	exec .build/release/latchkey demo
 
 build:  ## make the release binaries, in .build/release
 	@scripts/setup
-	$(release)
+	scripts/build-release
 
 test:  ## run all tests
 	@scripts/setup --test
@@ -89,7 +87,7 @@ bench-peers: build  ## measure the release build beside other servers (PEERS=go,
 	@scripts/setup --bench-peers
 	Benchmarks/run --peers $(PEERS) $(BENCH_FLAGS)
 
-instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS=--check compares, --write writes)
+instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS: --check, --write, --hot-functions)
 	@scripts/setup --bench
 	Benchmarks/instructions $(INSTRUCTIONS_FLAGS)
 
