@@ -14,8 +14,6 @@ from programs import HERE, carrier, fail, latchkey, say, sign_in
 
 # Users that sign in once before a load; the tokens of session checks.
 WARM = 1_000
-# More sessions than the server keeps in memory.
-MANY_SESSIONS = 8_000
 
 
 class Settings:
@@ -97,11 +95,6 @@ def main_parts(settings, parts):
         with started(settings, settings.new_users(1, some), filled) as meter:
             tokens = meter.users.warm_up(meter.server, warm)
             named = [(f"session check, {text}", lambda level: meter.check("me", tokens, level, seconds))]
-            if not settings.is_quick:
-                many = meter.users.warm_up(meter.server, MANY_SESSIONS)
-                named.append((
-                    f"session check, {text}, {len(many):,} sessions",
-                    lambda level: meter.check("me", many, level, seconds)))
             named += [
                 (f"sign-in of a known user, {text}", lambda level: meter.sign_in("known", level, seconds)),
                 (f"sign-in of a new user, {text}", lambda level: meter.sign_in("new", level, seconds))]
