@@ -120,9 +120,9 @@ package struct Refresh: Sendable {
             $0.add("session_id", found.session.id)
             $0.add("client_id", found.session.clientID)
         }
-        let isRevoked = try await stored(
+        let revocation = try await stored(
             await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
-        guard isRevoked else { return }
+        guard revocation == .revoked else { return }
         sessions.counts.reused.count()
         log(
             "a spent refresh token was shown; its session is revoked", .warning, correlationID,

@@ -23,10 +23,11 @@ extension Sessions {
     package func revoke(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let event = event(.sessionRevoked, holder.user.id, by: .user, requestID) { $0.add("session_id", id) }
         guard id.utf8.count <= 64 else { throw .noSuchSession }
-        if try await revoke(id, of: holder.user.id, in: holder.session.id, recording: event) { return }
-        // The store refuses in both cases.
-        let live = try await stored(await store.sessions(of: holder.user.id, at: clock.now(), limit: 10_000))
-        throw live.contains { $0.id == holder.session.id } ? .noSuchSession : .sessionUnknown
+        switch try await revoke(id, of: holder.user.id, in: holder.session.id, recording: event) {
+        case .revoked: break
+        case .unknownSession: throw .noSuchSession
+        case .askingSessionEnded: throw .sessionUnknown
+        }
     }
 
     /// Ends all of the user's sessions but the holder's, and returns their number.
@@ -54,12 +55,12 @@ extension Sessions {
     /// - Parameter session: The session that asks for it; nil for a service.
     func revoke(
         _ id: String, of user: UserID, in session: String?, recording event: AuditEvent
-    ) async throws(SignInError) -> Bool {
+    ) async throws(SignInError) -> SessionRevocation {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
-        let isRevoked = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
-        if isRevoked { counts.revoked.count() }
-        return isRevoked
+        let revocation = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
+        if revocation == .revoked { counts.revoked.count() }
+        return revocation
     }
 
     func event(

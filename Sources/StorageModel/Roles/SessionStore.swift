@@ -14,10 +14,10 @@ package protocol SessionStore: Sendable {
     /// Revokes a user's session by its id, with an audit event.
     /// - Parameter session: The id of the user's session that asks for it, which must still exist; nil if no session
     ///   asks.
-    /// - Returns: False if the user has no session of this id, or not the one that asks; then no event is added.
+    /// - Returns: Why no session was revoked, if none was; then no event is added.
     func revokeSession(
         id: String, of user: UserID, in session: String?, recording event: AuditEvent
-    ) async throws(StorageError) -> Bool
+    ) async throws(StorageError) -> SessionRevocation
 
     /// Revokes all of a user's sessions but the one that asks for it, with an audit event if there were any.
     /// - Returns: Their number; nil if the session that asks does not exist any more, and then none is revoked.

@@ -20,6 +20,15 @@ package struct Session: Sendable, Hashable {
     }
 }
 
+/// The outcome of revoking a user's session by its id.
+package enum SessionRevocation: Sendable, Hashable {
+    case revoked
+    /// The user has no session of this id.
+    case unknownSession
+    /// The session that asks does not exist any more; nothing was revoked.
+    case askingSessionEnded
+}
+
 /// A session to store, for a known or a new user.
 package struct NewSession: Sendable, Hashable {
     package let id: String

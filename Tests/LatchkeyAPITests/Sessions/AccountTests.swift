@@ -160,10 +160,13 @@ struct AccountTests {
         await #expect(throws: SignInError.self) { try await sessions.unlink(identity, for: holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.eraseUser(holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.revokeOthers(than: holder, requestID: "r") }
-        let refusal = await #expect(throws: SignInError.self) {
-            try await sessions.revoke("other", for: holder, requestID: "r")
+        let otherID = try #require(try await sessions.authenticate(Secret(other))).session.id
+        for id in [otherID, "unknown", holder.session.id] {
+            let refusal = await #expect(throws: SignInError.self) {
+                try await sessions.revoke(id, for: holder, requestID: "r")
+            }
+            #expect(refusal?.code == .invalidToken)
         }
-        #expect(refusal?.code == .invalidToken)
         let me = try await app.me(other)
         #expect(me.status == 200 && me.json?["name"]?.isNull == true)
     }

@@ -78,7 +78,13 @@ struct AccountChangeConformanceTests {
         let listed = try #require(try await store.identities(of: user.id).first)
         let removal = try await store.removeIdentity(id: listed.id, of: user.id, keeping: session.id) { _ in event }
         #expect(removal == .unknownSession)
-        #expect(try await !store.revokeSession(id: kept.id, of: user.id, in: session.id, recording: event))
+        // Whether the other session exists or not.
+        for id in [kept.id, "unknown", session.id] {
+            let revocation = try await store.revokeSession(id: id, of: user.id, in: session.id, recording: event)
+            #expect(revocation == .askingSessionEnded)
+        }
+        let unknown = try await store.revokeSession(id: session.id, of: user.id, in: kept.id, recording: event)
+        #expect(unknown == .unknownSession)
         #expect(try await store.revokeSessions(of: user.id, except: session.id, recording: event) == nil)
         #expect(try await store.auditEvents(AuditQuery(user: user.id)).isEmpty)
         #expect(try await store.session(kept.tokenHash, at: now)?.user.profile[.name] == nil)

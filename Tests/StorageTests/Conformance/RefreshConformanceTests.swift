@@ -82,11 +82,12 @@ struct RefreshConformanceTests {
             #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, to: new)))
             let event = AuditEvent(at: Records.now, AuditEvent.Kind("session.ended"), user: user, by: .user)
             let stranger = UserID(user.number + 1)
-            #expect(try await !store.revokeSession(id: old.id, of: stranger, in: nil, recording: event))
+            let byStranger = try await store.revokeSession(id: old.id, of: stranger, in: nil, recording: event)
+            #expect(byStranger == .unknownSession)
             #expect(try await store.auditEvents(AuditQuery(user: user)).isEmpty)
             let isDone =
                 switch name {
-                case "id": try await store.revokeSession(id: old.id, of: user, in: nil, recording: event)
+                case "id": try await store.revokeSession(id: old.id, of: user, in: nil, recording: event) == .revoked
                 case "token": try await store.revokeSession(new.tokenHash)
                 case "former token": try await store.revokeSession(old.tokenHash)
                 default: try await store.deleteUser(user)

@@ -87,12 +87,13 @@ extension SQLStore {
 
     package func revokeSession(
         id: String, of user: UserID, in session: String?, recording event: AuditEvent
-    ) async throws(StorageError) -> Bool {
+    ) async throws(StorageError) -> SessionRevocation {
         try await writes.submit { db in
-            if let session, try !SessionsTable.holds(session, of: user, in: db) { return false }
-            guard try !SessionsTable.end("user_id = ? AND id = ?", user, id, in: db).isEmpty else { return false }
+            if let session, try !SessionsTable.holds(session, of: user, in: db) { return .askingSessionEnded }
+            let ended = try SessionsTable.end("user_id = ? AND id = ?", user, id, in: db)
+            guard !ended.isEmpty else { return .unknownSession }
             try AuditTable.insert(event, in: db)
-            return true
+            return .revoked
         }
     }
 
