@@ -169,7 +169,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["CLatchkeySystem", "Primitives", "TestSupport"]),
-        .testTarget(name: "EventLoopsTests", dependencies: ["EventLoops", "TestSupport"]),
+        .testTarget(name: "EventLoopsTests", dependencies: ["CLatchkeySystem", "EventLoops", "TestSupport"]),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import OpenIDConnect
 import OutboundHTTP
 import Primitives
@@ -145,6 +146,22 @@ struct TLSTests {
         #expect(startError { $0.userAgent = "a\r\nInjected: yes" }?.code == .configuration)
         #expect(startError { $0.proxy = "http://proxy\n" }?.code == .configuration)
         #expect(startError { $0.userAgent = "other/2" } == nil)
+    }
+
+    /// A loop may use TLS at that moment.
+    @Test("OpenSSL frees nothing when the process exits")
+    func exit() async {
+        await #expect(processExitsWith: .success) {
+            // Initializes OpenSSL.
+            let client = try OutboundHTTPClient()
+            typealias Handler = @convention(c) () -> Void
+            let register = unsafeBitCast(
+                try #require(dlsym(nil, "OPENSSL_atexit")), to: (@convention(c) (Handler) -> Int32).self)
+            // OpenSSL calls it before it frees its memory.
+            #expect(register { _exit(9) } == 1)
+            await client.shutdown()
+            Glibc.exit(0)
+        }
     }
 
     private func startError(_ change: (inout OutboundHTTPConfiguration) -> Void) -> OutboundHTTPStartError? {

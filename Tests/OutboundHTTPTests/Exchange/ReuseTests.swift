@@ -82,6 +82,26 @@ struct ReuseTests {
         }
     }
 
+    @Test("The limit of kept connections counts those of all loops")
+    func keptCountOfLoops() async throws {
+        try await withPeer { connection in
+            while connection.readRequest() != nil { connection.answer() }
+        } _: { peer in
+            let loops = try (0..<4).map { try EventLoop(label: "loop-\($0)", tick: .seconds(1)) }
+            try await withClient {
+                $0.keptConnections = 2
+            } _: { client in
+                let request = try OutboundRequest.post(peer.url())
+                for loop in loops {
+                    try await Task(executorPreference: loop) { try await client.expect(request) }.value
+                }
+                #expect(peer.connectionCount == 4)
+                try await until { peer.openConnectionCount <= 2 }
+                #expect(peer.openConnectionCount == 2)
+            }
+        }
+    }
+
     @Test("Callers on several loops share the limits of a host, and each loop keeps its connections")
     func loops() async throws {
         let active = Atomic(0)

@@ -189,6 +189,32 @@ struct PostgresPipelineTests {
         try await store.close()
     }
 
+    @Test("A connection whose BEGIN the server refuses is closed: the next write runs on another one")
+    func refusedBegin() async throws {
+        let store = try await open()
+        let process = Mutex<Int64>(0)
+        // What the connection knows as BEGIN fails from now on. A standby refuses BEGIN itself.
+        try await store.writes.submit { db in
+            let number = try db.number("SELECT pg_backend_pid()")
+            process.withLock { $0 = number }
+            try db.execute(
+                """
+                DO $$DECLARE known text := (SELECT name FROM pg_prepared_statements WHERE statement LIKE 'BEGIN %');
+                BEGIN
+                    EXECUTE format('DEALLOCATE %I', known);
+                    EXECUTE format('PREPARE %I AS SELECT 1 / (0 * random())::integer', known);
+                END$$
+                """)
+        }
+        let refusal = try await #require(throws: StorageError.self) { try await store.signIn(Records.signIn()) }
+        #expect(refusal.reason.contains("22012"), "\(refusal.reason)")
+        #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
+        let next = try await store.writes.submit { db in try db.number("SELECT pg_backend_pid()") }
+        #expect(next != process.withLock { $0 })
+        #expect(try await store.signIn(Records.signIn())?.isNew == true)
+        try await store.close()
+    }
+
     @Test("A server that terminates the connection while statements before the commit run has stored nothing")
     func terminated() async throws {
         let store = try await open()

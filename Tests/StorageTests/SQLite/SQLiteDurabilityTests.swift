@@ -69,6 +69,66 @@ struct SQLiteDurabilityTests {
         try await store.close()
     }
 
+    /// In a process of its own, because the limit of a file's size is the process's.
+    @Test("A commit whose frames do not fit into the log fails, and stores nothing")
+    func failedLogWrite() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            let directory = try TemporaryDirectory()
+            let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+            let store = try SQLStore(configuration: configuration)
+            try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+            // No frame fits; the first one fits in part; more is written than is collected; some of that fits.
+            for (room, bytes) in [(0, 1), (1_000, 1), (0, 300_000), (200_000, 300_000)] {
+                let sessions = try (0..<5).map { _ in try Records.session() }
+                try limitFileSize(to: rlim_t(directory.size("store.db-wal") + room))
+                let stored = await SQLiteDurabilityTests.signIn(sessions, in: store)
+                let failure = await #expect(throws: StorageError.self) {
+                    try await store.onSQLite { db in
+                        try db.execute(sql: "INSERT INTO bulk VALUES (randomblob(\(bytes)))")
+                    }
+                }
+                try limitFileSize(to: .max)
+                #expect(failure?.code == .full)
+                // Single sign-ins fit into the larger room.
+                #expect(stored.isEmpty == (room < 200_000))
+                try await SQLiteDurabilityTests.expect(stored, of: sessions, in: store)
+                let other = try SQLStore(configuration: configuration)
+                try await SQLiteDurabilityTests.expect(stored, of: sessions, in: other)
+                try await other.close()
+                #expect(try await store.signIn(Records.signIn())?.isNew == true)
+            }
+            try await store.close()
+        }
+    }
+
+    /// Signs in users at once; returns the sessions of those that were told so.
+    private static func signIn(_ sessions: [NewSession], in store: SQLStore) async -> Set<TokenHash> {
+        await withTaskGroup(of: TokenHash?.self) { group in
+            for session in sessions {
+                group.addTask {
+                    (try? await store.signIn(Records.signIn(session: session))) == nil ? nil : session.tokenHash
+                }
+            }
+            return await group.reduce(into: []) { if let hash = $1 { $0.insert(hash) } }
+        }
+    }
+
+    /// Expects that a store has some of the sessions, and is sound.
+    private static func expect(_ stored: Set<TokenHash>, of sessions: [NewSession], in store: SQLStore) async throws {
+        for session in sessions {
+            let isStored = try await store.session(session.tokenHash, at: Records.now) != nil
+            #expect(isStored == stored.contains(session.tokenHash))
+        }
+        let found = try await store.onSQLite { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk"),
+                try String.fetchOne(db, sql: "PRAGMA integrity_check")
+            )
+        }
+        #expect(found == (0, "ok"))
+    }
+
     @Test("A transaction reads and changes pages that it has moved to the log", arguments: Synchronous.allCases)
     func spills(synchronous: Synchronous) async throws {
         let configuration = SQLiteConfiguration(path: path, synchronous: synchronous, pageCacheKiB: 64)
@@ -178,4 +238,13 @@ struct SQLiteDurabilityTests {
         settings.allowsUnsafeTransactions = true
         return settings
     }
+}
+
+/// Limits the size of the files that this process writes.
+private func limitFileSize(to size: rlim_t) throws {
+    let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    var limit = rlimit()
+    try #require(getrlimit(kind, &limit) == 0)
+    limit.rlim_cur = min(size, limit.rlim_max)
+    try #require(setrlimit(kind, &limit) == 0)
 }
