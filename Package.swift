@@ -37,11 +37,14 @@ let package = Package(
         // epoll, one thread for each loop.
         .target(name: "EventLoops", dependencies: ["CLatchkeySystem"]),
 
+        // What the server and the client of HTTP share: the chunked coding, TLS sessions.
+        .target(name: "HTTPCore", dependencies: ["CLatchkeyOpenSSL", "EventLoops", "Primitives"]),
+
         // HTTP, independent of sign-in.
         .target(
             name: "HTTPServer",
             dependencies: [
-                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "Primitives",
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "HTTPCore", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -60,7 +63,8 @@ let package = Package(
         .target(
             name: "OutboundHTTP",
             dependencies: [
-                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "OpenIDConnect", "Primitives",
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "HTTPCore", "OpenIDConnect",
+                "Primitives",
             ]),
 
         // The stored records and the store protocols of the use cases; no database.
@@ -170,6 +174,7 @@ let package = Package(
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["CLatchkeySystem", "Primitives", "TestSupport"]),
         .testTarget(name: "EventLoopsTests", dependencies: ["CLatchkeySystem", "EventLoops", "TestSupport"]),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [

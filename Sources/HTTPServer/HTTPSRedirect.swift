@@ -1,3 +1,4 @@
+import HTTPCore
 import HTTPTypes
 
 /// Redirects clients from HTTP to HTTPS (RFC 9110 section 15.4.9).

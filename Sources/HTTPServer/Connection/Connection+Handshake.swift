@@ -1,5 +1,6 @@
 import EventLoops
 import Glibc
+import HTTPCore
 
 /// The TLS handshake of a connection.
 extension Connection {
@@ -20,7 +21,7 @@ extension Connection {
             return close()
         }
         handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
-        guard let session = TLSSession(tls.context, descriptor: descriptor) else {
+        guard let session = TLSSession(serving: tls.context, descriptor: descriptor) else {
             return failHandshake("there is no memory for a session")
         }
         transport = .tls(session)
@@ -31,9 +32,12 @@ extension Connection {
         switch session.handshake() {
         case .waiting: return
         case .done:
+            clientCertificate = session.clientCertificate().map {
+                ClientCertificate(subject: $0.subject, fingerprint: $0.fingerprint)
+            }
             endHandshake()
             run(.wait)
-        case .plainHTTP:
+        case .failed where session.sawPlainHTTP:
             endHandshake()
             transport = .plain
             run(.refuse(.plainHTTPOnTLS))

@@ -1,6 +1,7 @@
 import CLatchkeySystem
 import EventLoops
 import Glibc
+import HTTPCore
 import HTTPTypes
 
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
@@ -31,6 +32,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     var transport = Transport.plain
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     var handshake: Handshake?
+    /// Set at the end of the handshake; nil if the client sent none.
+    var clientCertificate: ClientCertificate?
     var machine: ConnectionMachine
     private var registration: EventLoop.Registration?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
@@ -191,7 +194,7 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
         var request = Request(head: head, body: body, peer: peer)
-        if case .tls(let session) = transport { request.clientCertificate = session.clientCertificate }
+        if let clientCertificate { request.clientCertificate = clientCertificate }
         // Runs here until the handler first suspends, and on this loop's thread after that.
         Task.immediate(executorPreference: loop) { [request] in
             let response = await service.respond(to: request)

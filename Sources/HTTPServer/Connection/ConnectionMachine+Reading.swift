@@ -38,9 +38,9 @@ extension ConnectionMachine {
         case .body(let head, let remaining, let received):
             phase = .idle
             return (useBody(head, remaining: remaining, received: received, bytes), min(remaining, bytes.count))
-        case .chunks(let head, let decoder):
+        case .chunks(let head, let body):
             phase = .idle
-            return try useChunks(head, decoder, bytes)
+            return try useChunks(head, body, bytes)
         case .handling, .responding, .lingering, .closed: return (.wait, 0)
         }
     }
@@ -69,7 +69,7 @@ extension ConnectionMachine {
         case .none: return (handle(head, []), headBytes)
         case .length(let length):
             result = (useBody(head, remaining: length, received: [], rest), min(length, rest.count))
-        case .chunked: result = try useChunks(head, ChunkedDecoder(limits: limits), rest)
+        case .chunked: result = try useChunks(head, ChunkedBody(limits: limits), rest)
         }
         if case .wait = result.action {
             deadline = now.advanced(by: timeouts.body)
@@ -90,12 +90,12 @@ extension ConnectionMachine {
     }
 
     private mutating func useChunks(
-        _ head: RequestHead, _ decoder: ChunkedDecoder, _ bytes: Span<UInt8>
+        _ head: RequestHead, _ body: ChunkedBody, _ bytes: Span<UInt8>
     ) throws(RequestError) -> (action: Action, used: Int) {
-        var decoder = decoder
-        let used = try decoder.decode(bytes)
-        if decoder.isComplete { return (handle(head, decoder.body), used) }
-        phase = .chunks(head, decoder)
+        var body = body
+        let used = try body.receive(bytes)
+        if body.isComplete { return (handle(head, body.content), used) }
+        phase = .chunks(head, body)
         return (.wait, used)
     }
 

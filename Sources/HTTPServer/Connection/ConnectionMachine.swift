@@ -25,7 +25,7 @@ package struct ConnectionMachine {
         case idle
         case head(HeadParser)
         case body(RequestHead, remaining: Int, received: [UInt8])
-        case chunks(RequestHead, ChunkedDecoder)
+        case chunks(RequestHead, ChunkedBody)
         /// A handler has the request.
         case handling
         /// A response is being sent.

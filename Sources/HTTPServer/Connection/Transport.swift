@@ -1,6 +1,7 @@
 import CLatchkeySystem
 import EventLoops
 import Glibc
+import HTTPCore
 
 /// The transport of a connection. An enumeration, so that a plain connection pays only a comparison for each call.
 enum Transport {
@@ -35,5 +36,5 @@ enum Transport {
     }
 
     /// The socket is about to be closed.
-    func close() { if case .tls(let session) = self { _ = session.end() } }
+    func close() { if case .tls(let session) = self { session.end() } }
 }

@@ -1,3 +1,4 @@
+import HTTPCore
 import HTTPTypes
 
 /// The content codings that a client accepts (RFC 9110 section 12.5.3).
@@ -14,7 +15,7 @@ package struct AcceptEncoding {
         guard !values.isEmpty else { return }
         isThere = true
         for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) })
-        where !element.allSatisfy(FieldLine.isWhitespace) {
+        where !element.allSatisfy(ASCII.isWhitespace) {
             guard let (coding, weight) = Self.element(element) else {
                 self = AcceptEncoding([])
                 return

@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// A request for a single range of bytes (RFC 9110 section 14).
 enum ByteRange {
     /// The effect of a Range field.

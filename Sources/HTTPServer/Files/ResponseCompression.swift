@@ -1,3 +1,4 @@
+import HTTPCore
 import HTTPTypes
 
 /// Compresses handlers' responses with gzip.
@@ -44,8 +45,8 @@ enum FieldList {
     /// The elements in lower case, without values after `=`.
     static func tokens(_ text: String) -> [String] {
         text.utf8.split(separator: UInt8(ascii: ",")).map { element in
-            let name = element.drop(while: FieldLine.isWhitespace)
-                .prefix { $0 != UInt8(ascii: "=") && !FieldLine.isWhitespace($0) }
+            let name = element.drop(while: ASCII.isWhitespace)
+                .prefix { $0 != UInt8(ascii: "=") && !ASCII.isWhitespace($0) }
             return String(decoding: name.map(ASCII.lowercased), as: UTF8.self)
         }
     }

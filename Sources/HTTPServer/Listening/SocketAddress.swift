@@ -1,5 +1,6 @@
 import CLatchkeySystem
 import Glibc
+import HTTPCore
 package import Primitives
 
 /// An Internet address and port.

@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// One `name: value` line (RFC 9112 section 5), as ranges of the bytes it was read from.
 struct FieldLine {
     let name: Range<Int>
@@ -14,8 +16,8 @@ struct FieldLine {
         name = line.lowerBound..<index
         var start = index + 1
         var end = line.upperBound
-        while start < end, FieldLine.isWhitespace(bytes[start]) { start += 1 }
-        while end > start, FieldLine.isWhitespace(bytes[end - 1]) { end -= 1 }
+        while start < end, ASCII.isWhitespace(bytes[start]) { start += 1 }
+        while end > start, ASCII.isWhitespace(bytes[end - 1]) { end -= 1 }
         for index in start..<end where !ASCII.isFieldValue(bytes[index]) {
             throw bytes[index] == ASCII.carriageReturn ? .bareCarriageReturn : .fieldValue
         }
@@ -35,18 +37,16 @@ struct FieldLine {
         }
     }
 
-    static func isWhitespace(_ byte: UInt8) -> Bool { byte == ASCII.space || byte == ASCII.tab }
-
     static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-        var text = text.drop(while: isWhitespace)
-        while let last = text.last, isWhitespace(last) { text.removeLast() }
+        var text = text.drop(while: ASCII.isWhitespace)
+        while let last = text.last, ASCII.isWhitespace(last) { text.removeLast() }
         return text
     }
 
     private static func fault(_ bytes: Span<UInt8>, at line: Range<Int>, nameEnd: Int) -> RequestError {
         guard nameEnd < line.upperBound else { return .fieldName }
         let byte = bytes[nameEnd]
-        if isWhitespace(byte) { return nameEnd == line.lowerBound ? .lineFolding : .whitespaceBeforeColon }
+        if ASCII.isWhitespace(byte) { return nameEnd == line.lowerBound ? .lineFolding : .whitespaceBeforeColon }
         return byte == ASCII.carriageReturn ? .bareCarriageReturn : .fieldName
     }
 }

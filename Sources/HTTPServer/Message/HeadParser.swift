@@ -1,3 +1,4 @@
+import HTTPCore
 import HTTPTypes
 
 /// Parses the head of a request (RFC 9112 sections 2 to 6) incrementally.
@@ -133,7 +134,7 @@ struct HeadParser {
             guard end - lineStart == 1 else { throw .bareCarriageReturn }
         } else if requestLine == nil {
             guard ASCII.isToken(first) else { throw .method }
-        } else if FieldLine.isWhitespace(first) {
+        } else if ASCII.isWhitespace(first) {
             throw .lineFolding
         }
         // The line's CR is not counted.

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPCore
 
 /// The value of a Host field (RFC 9110 section 7.2): `host` or `host:port`, never empty.
 enum HostField {

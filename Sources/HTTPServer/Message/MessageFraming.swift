@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// The length of a request's content, and whether the connection persists (RFC 9112 sections 6 and 9).
 struct MessageFraming: Sendable, Hashable {
     enum Content: Sendable, Hashable {
@@ -120,8 +122,8 @@ struct FramingFields {
             var end = start
             while end < list.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
             var element = start..<end
-            while let first = element.first, FieldLine.isWhitespace(bytes[first]) { element.removeFirst() }
-            while let last = element.last, FieldLine.isWhitespace(bytes[last]) { element.removeLast() }
+            while let first = element.first, ASCII.isWhitespace(bytes[first]) { element.removeFirst() }
+            while let last = element.last, ASCII.isWhitespace(bytes[last]) { element.removeLast() }
             call(element)
             start = end + 1
         }

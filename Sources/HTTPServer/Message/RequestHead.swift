@@ -1,3 +1,4 @@
+import HTTPCore
 public import HTTPTypes
 
 /// A request line and its fields: the received bytes, and the ranges of the fields in them.

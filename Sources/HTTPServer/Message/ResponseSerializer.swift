@@ -1,3 +1,4 @@
+import HTTPCore
 package import HTTPTypes
 
 /// Writes responses as HTTP/1.1 messages (RFC 9112 sections 4 to 6).

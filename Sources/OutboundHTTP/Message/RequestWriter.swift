@@ -1,3 +1,4 @@
+import HTTPCore
 package import OpenIDConnect
 import Primitives
 
@@ -27,8 +28,8 @@ package struct RequestWriter: Sendable {
     /// decides on the framing.
     package static func isLegal(_ fields: [(name: String, value: String)]) -> Bool {
         for (name, value) in fields {
-            guard !name.isEmpty, name.utf8.allSatisfy(FieldSyntax.isToken),
-                value.utf8.allSatisfy(FieldSyntax.isFieldValue), !isReserved(name)
+            guard !name.isEmpty, name.utf8.allSatisfy(ASCII.isToken),
+                value.utf8.allSatisfy(ASCII.isFieldValue), !isReserved(name)
             else { return false }
         }
         return true

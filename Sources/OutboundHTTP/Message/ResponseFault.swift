@@ -1,3 +1,4 @@
+import HTTPCore
 package import OpenIDConnect
 
 /// What is wrong with a response.
@@ -46,6 +47,18 @@ package enum ResponseFault: Error, Sendable, Hashable, CaseIterable {
         case .incomplete: "the connection ended before the response was complete"
         case .headTooLarge: "the response's head is too large"
         case .bodyTooLarge: "the response is too large"
+        }
+    }
+}
+
+extension ResponseFault {
+    init(_ fault: ChunkedFault) {
+        switch fault {
+        case .bareLineFeed(.size), .bareLineFeed(.trailers): self = .lineEnd
+        case .bareCarriageReturn(.trailers): self = .field
+        case .size, .extensions, .contentEnd, .bareLineFeed, .bareCarriageReturn: self = .chunk
+        case .tooMuchOverhead, .tooManyTrailers: self = .headTooLarge
+        case .contentTooLarge: self = .bodyTooLarge
         }
     }
 }

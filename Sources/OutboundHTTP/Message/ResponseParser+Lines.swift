@@ -1,6 +1,6 @@
-import Primitives
+import HTTPCore
 
-// The lines of a response: the status line, fields, chunk sizes and trailers.
+// The lines of a response: the status line, fields and trailers.
 extension ResponseParser {
     /// `HTTP/1.` at the beginning of the status line; of an unfinished one, as far as it has come.
     func checkProtocol(_ line: Span<UInt8>, isWhole: Bool) throws(ResponseFault) {
@@ -22,18 +22,18 @@ extension ResponseParser {
         guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .notHTTP }
         var status = 0
         for index in 9..<12 {
-            guard FieldSyntax.isDigit(line[index]) else { throw .statusLine }
+            guard ASCII.isDigit(line[index]) else { throw .statusLine }
             status = status * 10 + Int(line[index] - UInt8(ascii: "0"))
         }
         guard status >= 100, line.count == 12 || line[12] == 0x20 else { throw .statusLine }
-        for index in 12..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .statusLine }
+        for index in 12..<line.count where !ASCII.isFieldValue(line[index]) { throw .statusLine }
         head.minorVersion = Int(minor - UInt8(ascii: "0"))
         head.status = status
         state = .fields
     }
 
     mutating func receiveField(_ line: Span<UInt8>) throws(ResponseFault) {
-        if FieldSyntax.isWhitespace(line[0]) { return try receiveFolded(line) }
+        if ASCII.isWhitespace(line[0]) { return try receiveFolded(line) }
         let (name, value) = try field(line)
         lastField = .other
         // The length excludes most names, so that few are compared. The first of several equal fields counts.
@@ -74,7 +74,7 @@ extension ResponseParser {
 
     /// A line that continues the value of the last field, as if it were on the same line (RFC 9112 section 5.2).
     private mutating func receiveFolded(_ line: Span<UInt8>) throws(ResponseFault) {
-        for index in 0..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .field }
+        for index in 0..<line.count where !ASCII.isFieldValue(line[index]) { throw .field }
         let text = line.text(line.trimmed(0..<line.count))
         switch lastField {
         case .none, .framing: throw .folding
@@ -89,9 +89,9 @@ extension ResponseParser {
     /// The name, and the value without the white space around it (RFC 9112 section 5).
     private func field(_ line: Span<UInt8>) throws(ResponseFault) -> (name: Range<Int>, value: Range<Int>) {
         var colon = 0
-        while colon < line.count, FieldSyntax.isToken(line[colon]) { colon += 1 }
+        while colon < line.count, ASCII.isToken(line[colon]) { colon += 1 }
         guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { throw .field }
-        for index in colon + 1..<line.count where !FieldSyntax.isFieldValue(line[index]) { throw .field }
+        for index in colon + 1..<line.count where !ASCII.isFieldValue(line[index]) { throw .field }
         return (0..<colon, line.trimmed(colon + 1..<line.count))
     }
 
@@ -99,7 +99,7 @@ extension ResponseParser {
         guard !value.isEmpty else { throw .contentLength }
         var length = 0
         for index in value {
-            guard FieldSyntax.isDigit(line[index]) else { throw .contentLength }
+            guard ASCII.isDigit(line[index]) else { throw .contentLength }
             let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
             let (sum, overflowOfSum) = tens.addingReportingOverflow(Int(line[index] - UInt8(ascii: "0")))
             // Longer than anything that can be accepted; the digits that follow are checked, too.
@@ -125,26 +125,6 @@ extension ResponseParser {
             if line.equals(option, "keep-alive") { head.saysKeepAlive = true }
             start = end + 1
         }
-    }
-
-    /// A size and extensions, which are ignored (RFC 9112 section 7.1).
-    mutating func receiveChunkSize(_ line: Span<UInt8>) throws(ResponseFault) {
-        var size = 0
-        var digits = 0
-        while digits < line.count, let value = line[digits].hexadecimalValue {
-            digits += 1
-            guard digits <= Self.maximumChunkSizeDigits else { throw .chunk }
-            let (shifted, overflow) = size.multipliedReportingOverflow(by: 16)
-            guard !overflow else { throw .chunk }
-            size = shifted + Int(value)
-        }
-        guard digits > 0 else { throw .chunk }
-        let rest = line.trimmed(digits..<line.count)
-        guard rest.isEmpty || line[rest.lowerBound] == UInt8(ascii: ";") else { throw .chunk }
-        for index in rest where !FieldSyntax.isFieldValue(line[index]) { throw .chunk }
-        try countHead(line.count - digits)
-        try checkAnnounced(size)
-        state = size > 0 ? .chunk(left: size) : .trailers
     }
 
     /// Trailers are checked, and ignored.

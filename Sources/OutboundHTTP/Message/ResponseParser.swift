@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// Parses a response incrementally (RFC 9112), decodes its codings and limits its size.
 ///
 /// A value without I/O: it gets the bytes as they come, in pieces of any size.
@@ -26,18 +28,13 @@ package struct ResponseParser {
         case statusLine, fields
         case sized(left: Int)
         case untilEnd
-        case chunkSize
-        case chunk(left: Int)
-        case chunkEnd, trailers
+        case chunks
         case complete
     }
 
     /// The field whose value a folded line continues.
     enum LastField { case none, contentType, cacheControl, retryAfter, date, other, framing }
 
-    /// No sender needs longer ones.
-    static let maximumChunkLineBytes = 1024
-    static let maximumChunkSizeDigits = 16
     /// The announced length may be false: no more than this is reserved for it.
     private static let reservedBytes = 64 * 1024
 
@@ -50,6 +47,7 @@ package struct ResponseParser {
     private var headBytes = 0
     private var codedBytes = 0
     var lastField = LastField.none
+    private var chunks: ChunkedDecoder?
     private var inflater: Inflater?
     private var inflated = Inflater.Progress.more
     package internal(set) var head = ResponseHead()
@@ -81,13 +79,8 @@ package struct ResponseParser {
             case .untilEnd:
                 try take(bytes.extracting(index..<bytes.count))
                 index = bytes.count
-            case .chunk(let left):
-                let end = index + min(left, bytes.count - index)
-                try take(bytes.extracting(index..<end))
-                state = end - index == left ? .chunkEnd : .chunk(left: left - (end - index))
-                index = end
-            case .statusLine, .fields, .chunkSize, .chunkEnd, .trailers:
-                index = try receiveLine(bytes, from: index)
+            case .chunks: index = try receiveChunks(bytes, from: index)
+            case .statusLine, .fields: index = try receiveLine(bytes, from: index)
             }
         }
         return index
@@ -107,12 +100,12 @@ package struct ResponseParser {
     private mutating func receiveLine(_ bytes: Span<UInt8>, from start: Int) throws(ResponseFault) -> Int {
         guard let lineFeed = bytes.lineFeed(from: start) else {
             let rest = bytes.extracting(start..<bytes.count)
-            try count(rest.count, unfinished: true)
+            try countHead(rest.count)
             rest.withUnsafeBufferPointer { partial.append(contentsOf: $0) }
             if case .statusLine = state { try checkProtocol(partial.span, isWhole: false) }
             return bytes.count
         }
-        try count(lineFeed + 1 - start, unfinished: false)
+        try countHead(lineFeed + 1 - start)
         if partial.isEmpty {
             try receiveLine(bytes.extracting(start..<lineFeed))
         } else {
@@ -126,16 +119,7 @@ package struct ResponseParser {
         return lineFeed + 1
     }
 
-    private mutating func count(_ bytes: Int, unfinished: Bool) throws(ResponseFault) {
-        switch state {
-        case .chunkSize, .chunkEnd:
-            guard partial.count + bytes <= Self.maximumChunkLineBytes else { throw .chunk }
-        default: try countHead(bytes)
-        }
-    }
-
-    /// Counts bytes of fields and chunk extensions.
-    mutating func countHead(_ bytes: Int) throws(ResponseFault) {
+    private mutating func countHead(_ bytes: Int) throws(ResponseFault) {
         headBytes += bytes
         guard headBytes <= limits.headBytes else { throw .headTooLarge }
     }
@@ -148,15 +132,7 @@ package struct ResponseParser {
         case .statusLine: try receiveStatusLine(line)
         case .fields where line.isEmpty: try endHead()
         case .fields: try receiveField(line)
-        case .chunkSize:
-            guard hasReturn else { throw .lineEnd }
-            try receiveChunkSize(line)
-        case .chunkEnd:
-            guard hasReturn, line.isEmpty else { throw .chunk }
-            state = .chunkSize
-        case .trailers where line.isEmpty: try endBody()
-        case .trailers: try checkTrailer(line)
-        case .sized, .untilEnd, .chunk, .complete: break
+        case .sized, .untilEnd, .chunks, .complete: break
         }
     }
 
@@ -177,7 +153,8 @@ package struct ResponseParser {
         }
         if head.isChunked {
             guard head.minorVersion == 1 else { throw .transferEncoding }
-            state = .chunkSize
+            chunks = ChunkedDecoder(chunkRules)
+            state = .chunks
         } else if let length = head.contentLength {
             guard length <= limits.bodyBytes else { throw .bodyTooLarge }
             state = .sized(left: length)
@@ -191,7 +168,39 @@ package struct ResponseParser {
         self.inflater = inflater
     }
 
-    func checkAnnounced(_ bytes: Int) throws(ResponseFault) {
+    /// Extensions and trailers share the limit of the head.
+    private var chunkRules: ChunkedDecoder.Rules {
+        var rules = ChunkedDecoder.Rules(overheadBytes: limits.headBytes - headBytes, contentBytes: limits.bodyBytes)
+        rules.checksExtensions = false
+        rules.allowsBareLineFeeds = true
+        return rules
+    }
+
+    private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseFault) -> Int {
+        var index = start
+        while true {
+            switch try nextOfChunks(bytes, from: &index) {
+            case .content(let range): try take(bytes.extracting(range))
+            case .trailer: if let line = chunks?.trailer { try checkTrailer(line.span) }
+            case .needsMore: return index
+            case .complete:
+                try endBody()
+                return index
+            }
+        }
+    }
+
+    private mutating func nextOfChunks(
+        _ bytes: Span<UInt8>, from index: inout Int
+    ) throws(ResponseFault) -> ChunkedDecoder.Step {
+        do throws(ChunkedFault) {
+            return try chunks?.next(bytes, from: &index) ?? .complete
+        } catch {
+            throw ResponseFault(error)
+        }
+    }
+
+    private func checkAnnounced(_ bytes: Int) throws(ResponseFault) {
         guard bytes <= limits.bodyBytes - codedBytes else { throw .bodyTooLarge }
     }
 

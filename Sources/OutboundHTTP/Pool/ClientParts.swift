@@ -1,9 +1,11 @@
+import HTTPCore
+
 /// What the pools of a client share.
 final class ClientParts: Sendable {
     let configuration: OutboundHTTPConfiguration
     let limits: HostLimits
     let resolver: Resolver
-    let tls: ClientTLSContext
+    let tls: TLSContext
     let proxy: ProxyURL?
     let writer: RequestWriter
 
@@ -17,7 +19,7 @@ final class ClientParts: Sendable {
             }
             return proxy
         }
-        tls = try ClientTLSContext(caBundle: configuration.caBundle)
+        tls = try TLSContext(trusting: configuration.caBundle)
         limits = HostLimits(configuration)
         writer = RequestWriter(userAgent: configuration.userAgent, proxyAuthorization: proxy?.authorization)
     }

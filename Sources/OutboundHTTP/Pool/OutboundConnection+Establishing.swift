@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 import OpenIDConnect
 
 // What comes before the first exchange: the tunnel through a proxy and the TLS handshake.
@@ -43,7 +44,7 @@ extension OutboundConnection {
 
     private func beginHandshake() {
         stage = .handshaking
-        guard let session = ClientTLSSession(pool.shared.tls, descriptor: descriptor, host: host.name) else {
+        guard let session = TLSSession(pool.shared.tls, descriptor: descriptor, to: host.name) else {
             return fail(.overloaded, "there is no memory for a TLS session")
         }
         tls = session
@@ -54,9 +55,9 @@ extension OutboundConnection {
         guard let tls else { return }
         switch tls.handshake() {
         case .waiting: return
-        case .failed(let reason): fail(.tls, reason)
+        case .failed(let reason): fail(.tls, tls.certificateFault ?? reason)
         case .done:
-            if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.certificateExpiry }
+            if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.serverCertificateExpiry }
             established()
         }
     }

@@ -1,5 +1,6 @@
 import EventLoops
 import Glibc
+import HTTPCore
 import OpenIDConnect
 import Primitives
 
@@ -20,7 +21,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     /// Of the exchange, of the connect timeout, or of idleness.
     var deadline = MonotonicTime.never
     var exchange: Exchange?
-    var tls: ClientTLSSession?
+    var tls: TLSSession?
     var parser = ResponseParser(limits: .init(bodyBytes: 0))
     /// For the first response, if the client inspects certificates.
     var certificateExpiry: Timestamp?

@@ -70,6 +70,9 @@ struct ResponseParserTests {
             name: "chunks with extensions", text: chunked + "2 ; a=b;c=\"d\"\r\n{}\r\n000;x\r\n\r\n", body: "{}"),
         GoodResponse(
             name: "a chunk size in capitals", text: chunked + "A\r\n0123456789\r\n0\r\n\r\n", body: "0123456789"),
+        GoodResponse(name: "white space after a chunk size", text: chunked + "2 \r\n{}\r\n0\t\r\n\r\n", body: "{}"),
+        GoodResponse(name: "trailers with line feeds alone", text: chunked + "0\r\nX-A: b\n\n"),
+        GoodResponse(name: "an extension of no grammar", text: chunked + "2;=\"\r\n{}\r\n0\r\n\r\n", body: "{}"),
         GoodResponse(name: "trailers", text: chunked + "2\r\n{}\r\n0\r\nX-A: b\r\nDate: c\r\n\r\n", body: "{}"),
         GoodResponse(
             name: "chunks and a length", text: ok + "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -1,16 +1,10 @@
 import CLatchkeyOpenSSL
+import HTTPCore
 import Primitives
 
-/// The OpenSSL context of a listener's TLS sessions.
-///
-/// Sendable without the compiler's check: OpenSSL locks the parts of a context that sessions share; nothing else of it
-/// changes.
-final class TLSContext: @unchecked Sendable {
-    let pointer: OpaquePointer
-    /// The validity period of the server's certificate.
-    let validity: ClosedRange<Timestamp>
-
-    init(_ credentials: TLSCredentials) throws(TLSError) {
+/// The context of a listener's TLS sessions.
+extension TLSContext {
+    convenience init(_ credentials: TLSCredentials) throws(TLSError) {
         var fault = COPENSSL_SOUND
         var reason: UnsafePointer<CChar>?
         let key = Array(credentials.privateKey.exposed.utf8)
@@ -21,14 +15,15 @@ final class TLSContext: @unchecked Sendable {
         guard let made else {
             throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
         }
-        pointer = made
-        let start = copenssl_context_not_before(made)
-        validity =
-            Timestamp(
-                secondsSinceEpoch: start)...Timestamp(secondsSinceEpoch: max(start, copenssl_context_not_after(made)))
+        self.init(adopting: made)
     }
 
-    deinit { copenssl_context_free(pointer) }
+    /// The validity period of the server's certificate.
+    var validity: ClosedRange<Timestamp> {
+        let start = copenssl_context_not_before(pointer)
+        let end = max(start, copenssl_context_not_after(pointer))
+        return Timestamp(secondsSinceEpoch: start)...Timestamp(secondsSinceEpoch: end)
+    }
 }
 
 extension TLSCredentials.Clients {

@@ -1,0 +1,29 @@
+/// Character classes of HTTP's grammar.
+package enum ASCII {
+    @inlinable package static var space: UInt8 { UInt8(ascii: " ") }
+    @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
+    @inlinable package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
+    @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
+    @inlinable package static var colon: UInt8 { UInt8(ascii: ":") }
+
+    /// `tchar` of RFC 9110 section 5.6.2: methods and field names.
+    @inlinable package static func isToken(_ byte: UInt8) -> Bool {
+        // A bit for each character.
+        let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
+        guard byte < 128 else { return false }
+        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+    }
+
+    /// Bytes of a field value (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
+    @inlinable package static func isFieldValue(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == tab }
+
+    @inlinable package static func isWhitespace(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+
+    @inlinable package static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+
+    @inlinable package static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+}
