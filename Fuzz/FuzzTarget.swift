@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable {
     case idToken = "id-token"
     case jwks
     case metadata
+    case response
     case tokenResponse = "token-response"
     case userInfo = "userinfo"
 
@@ -18,6 +19,7 @@ enum FuzzTarget: String, CaseIterable {
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)
+        case .response: ResponseTarget.read(bytes)
         case .tokenResponse: TokenResponseTarget.read(bytes)
         case .userInfo: UserInfoTarget.read(bytes)
         }
