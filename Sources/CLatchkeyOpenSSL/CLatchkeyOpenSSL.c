@@ -314,7 +314,8 @@ static int trust_system(SSL_CTX *ssl) {
 }
 
 static int set_client_rules(SSL_CTX *ssl) {
-    // Security level and ciphers are the system's. An end without close_notify is an error: a body may be cut short.
+    SSL_CTX_set_security_level(ssl, 2);
+    // An end without close_notify is an error: a body may be cut short.
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
@@ -323,7 +324,9 @@ static int set_client_rules(SSL_CTX *ssl) {
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
     X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(ssl);
     // An authority to trust need not be self-signed.
-    return X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST) == 1 &&
+    // Of TLS 1.2, more than a server of ours accepts, as a carrier may be older; but not without forward secrecy.
+    return SSL_CTX_set_cipher_list(ssl, "ECDHE+HIGH:DHE+HIGH:!aNULL") == 1 &&
+           X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST) == 1 &&
            SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1 &&
            SSL_CTX_set_alpn_protos(ssl, protocol, sizeof protocol - 1) == 0;
 }
@@ -408,7 +411,8 @@ copenssl_session *copenssl_client_session_make(copenssl_context *context, int de
     if (is_address) {
         is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session->ssl), host) == 1;
     } else {
-        SSL_set_hostflags(session->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        // A name counts only in subjectAltName (RFC 9525 section 6.3).
+        SSL_set_hostflags(session->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
         is_set = SSL_set1_host(session->ssl, host) == 1 && SSL_set_tlsext_host_name(session->ssl, host) == 1;
     }
     ERR_clear_error();

@@ -16,8 +16,8 @@ package struct ChunkedDecoder: Sendable {
         package var trailerFields = Int.max
         /// The most bytes of content.
         package var contentBytes: Int
-        /// Whether extensions must have the grammar of RFC 9112 section 7.1.1. Otherwise they may have any characters of
-        /// a field value, and white space may follow a size, as some senders pad it.
+        /// Whether extensions must have the grammar of RFC 9112 section 7.1.1. Otherwise they may have any characters
+        /// of a field value, and white space may follow a size, as some senders pad it.
         package var checksExtensions = true
         /// Whether the lines after the last chunk may end with a line feed alone (RFC 9112 section 2.2).
         package var allowsBareLineFeeds = false

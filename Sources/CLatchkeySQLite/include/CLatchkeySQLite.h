@@ -15,8 +15,8 @@ void csqlite_forgo_memory_statistics(void);
 /// and so of the commit. The file gets the same bytes as without it before each sync, so nothing changes for a crash or
 /// a loss of power.
 ///
-/// Replaces the methods of the open log, and is no VFS: GRDB opens databases with the default VFS of the process, which
-/// other code in it uses too, and a log is opened before `synchronous` is set.
+/// Replaces the methods of the open log and of the database file, and is no VFS: GRDB opens databases with the default
+/// VFS of the process, which other code in it uses too, and a log is opened before `synchronous` is set.
 /// - Parameter connection: An open `sqlite3`.
 /// - Returns: 1 if the connection does so from now on; 0 if it has no log or there is no memory, and then it writes as
 ///   before.

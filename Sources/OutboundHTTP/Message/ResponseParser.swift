@@ -147,7 +147,8 @@ package struct ResponseParser {
             state = .statusLine
             return
         }
-        if head.hasNoBody || (isOfConnect && head.status < 300) {
+        // The status says it all; a proxy's page is not read.
+        if head.hasNoBody || isOfConnect {
             state = .complete
             return
         }

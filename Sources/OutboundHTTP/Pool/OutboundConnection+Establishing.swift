@@ -11,8 +11,7 @@ extension OutboundConnection {
         guard register() else { return fail(.overloaded, "the system has no room for another connection") }
         guard host.isEncrypted else { return established() }
         guard pool.shared.proxy != nil else { return beginHandshake() }
-        // The status decides before any body is read.
-        parser = ResponseParser(limits: .init(bodyBytes: .max), isOfConnect: true)
+        parser = ResponseParser(limits: .init(bodyBytes: 0), isOfConnect: true)
         let isOpen = write { pool.shared.writer.appendConnect(to: exchange.request.url, &$0) }
         if !isOpen { fail(.unreachable, "the proxy closed the connection") }
     }

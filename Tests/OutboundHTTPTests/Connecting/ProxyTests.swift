@@ -65,6 +65,7 @@ struct ProxyTests {
         arguments: [
             ("", OutboundError.Code.unreachable), ("HTTP/1.1 200", .unreachable), ("220 mail\r\n", .unreachable),
             ("HTTP/1.1 502 Bad Gateway\r\n", .unreachable), ("HTTP/1.1 302 Found\r\n\r\n", .unreachable),
+            ("HTTP/1.1 407 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nbomb", .unreachable),
             ("HTTP/1.1 200 OK\r\n\r\n", .tls), ("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", .tls),
         ])
     func noTunnel(answer: String, code: OutboundError.Code) async throws {
@@ -79,6 +80,7 @@ struct ProxyTests {
                 #expect(error?.code == code, "\(error?.reason ?? "answered")")
                 #expect(error?.mayHaveBeenSent == false)
                 #expect(error?.reason.contains("s3cret") == false)
+                #expect(error?.reason.contains("status 407") == answer.contains("407"))
             }
             let request = try #require(proxy.requests.first)
             #expect(request.startLine == "CONNECT carrier.example:443 HTTP/1.1")

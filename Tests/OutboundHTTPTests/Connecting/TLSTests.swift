@@ -97,6 +97,37 @@ struct TLSTests {
         }
     }
 
+    @Test("A host name in the subject of a certificate does not count")
+    func nameInSubject() async throws {
+        try await withTLSPeer(.nameInSubject) { peer, certificates in
+            try await withClient {
+                $0.caBundle = certificates.authority
+            } _: { client in
+                let error = await client.failure(try .post(peer.url("localhost")))
+                #expect(error?.code == .tls)
+                #expect(error?.mayHaveBeenSent == false)
+            }
+        }
+    }
+
+    @Test(
+        "A cipher without forward secrecy is refused",
+        arguments: [("ECDHE-ECDSA-AES128-SHA", true), ("AES128-SHA", false), ("AES256-GCM-SHA384", false)])
+    func ciphers(names: String, isAccepted: Bool) async throws {
+        let certificates = try await TestCertificates.make(keyKind: isAccepted ? .p256 : .rsa)
+        defer { certificates.remove() }
+        let peer = try await TLSPeer(
+            certificate: certificates.certificate(.valid), key: certificates.key, newestVersion: "TLSv1_2",
+            ciphers: names)
+        defer { peer.stop() }
+        try await withClient {
+            $0.caBundle = certificates.authority
+        } _: { client in
+            let error = await client.failure(try .post(peer.url()))
+            #expect(error?.code == (isAccepted ? nil : .tls), "\(error?.reason ?? "answered")")
+        }
+    }
+
     @Test("No name is sent for an address")
     func noName() async throws {
         try await withTLSPeer(.valid) { peer, certificates in

@@ -266,11 +266,14 @@ struct ResponseParserTests {
         #expect(parser.head.retryAfter == "1")
     }
 
-    @Test("A successful response to CONNECT has no body, whatever its fields say")
-    func connect() throws {
-        for field in ["Content-Length: 9", "Transfer-Encoding: chunked", "X: y"] {
+    @Test("A response to CONNECT has no body, whatever its fields say", arguments: ["200 OK", "407 No", "502 No"])
+    func connect(status: String) throws {
+        let fields = [
+            "Content-Length: 9", "Transfer-Encoding: chunked", "X: y", "Content-Encoding: gzip\r\nContent-Length: 9",
+        ]
+        for field in fields {
             var parser = ResponseParser(limits: .init(bodyBytes: 0), isOfConnect: true)
-            let text = Array("HTTP/1.1 200 OK\r\n\(field)\r\n\r\n".utf8)
+            let text = Array("HTTP/1.1 \(status)\r\n\(field)\r\n\r\n".utf8)
             #expect(try parser.receive((text + [22]).span) == text.count)
             #expect(parser.isComplete)
         }

@@ -3,8 +3,8 @@
 struct TLSPeer {
     private let server: PythonServer
 
-    init(certificate: String, key: String, newestVersion: String = "TLSv1_3") async throws {
-        server = try await PythonServer(Self.program, [certificate, key, newestVersion])
+    init(certificate: String, key: String, newestVersion: String = "TLSv1_3", ciphers: String? = nil) async throws {
+        server = try await PythonServer(Self.program, [certificate, key, newestVersion, ciphers ?? ""])
     }
 
     var port: Int { server.port }
@@ -44,6 +44,8 @@ struct TLSPeer {
         if sys.argv[3] == "TLSv1_1":
             context.set_ciphers("ALL:@SECLEVEL=0")
             context.minimum_version = ssl.TLSVersion.TLSv1
+        if sys.argv[4]:
+            context.set_ciphers(sys.argv[4])
         context.maximum_version = getattr(ssl.TLSVersion, sys.argv[3])
         server = Server(("127.0.0.1", 0), Handler)
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

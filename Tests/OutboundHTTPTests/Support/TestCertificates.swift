@@ -6,6 +6,8 @@ struct TestCertificates {
         case valid, otherHost, expired
         /// For `*.wide.example` and `par*.part.example`.
         case wildcards
+        /// `localhost` is its subject's common name, and it has no subjectAltName.
+        case nameInSubject
     }
 
     let directory: URL
@@ -15,7 +17,12 @@ struct TestCertificates {
 
     func certificate(_ kind: Kind) -> String { directory.appendingPathComponent("\(kind.rawValue).pem").path }
 
-    static func make() async throws -> TestCertificates {
+    /// The peer's key.
+    enum KeyKind {
+        case p256, rsa
+    }
+
+    static func make(keyKind: KeyKind = .p256) async throws -> TestCertificates {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("certificates-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -25,7 +32,10 @@ struct TestCertificates {
         try await made.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=Test -days 2"
                 + " -keyout authority.key -out authority.pem")
-        try await made.openssl("ecparam -genkey -name prime256v1 -noout -out key.pem")
+        switch keyKind {
+        case .p256: try await made.openssl("ecparam -genkey -name prime256v1 -noout -out key.pem")
+        case .rsa: try await made.openssl("genrsa -out key.pem 2048")
+        }
         for kind in Kind.allCases { try await made.sign(kind) }
         return made
     }
@@ -50,14 +60,15 @@ struct TestCertificates {
     func remove() { try? FileManager.default.removeItem(at: directory) }
 
     private func sign(_ kind: Kind) async throws {
-        let name =
+        let names =
             switch kind {
-            case .otherHost: "DNS:other.example"
-            case .wildcards: "DNS:*.wide.example,DNS:par*.part.example,DNS:127.0.0.1"
-            case .valid, .expired: "IP:127.0.0.1,DNS:localhost"
+            case .otherHost: "/CN=peer -addext subjectAltName=DNS:other.example"
+            case .wildcards: "/CN=peer -addext subjectAltName=DNS:*.wide.example,DNS:par*.part.example,DNS:127.0.0.1"
+            case .nameInSubject: "/CN=localhost"
+            case .valid, .expired: "/CN=peer -addext subjectAltName=IP:127.0.0.1,DNS:localhost"
             }
         let dates = kind == .expired ? "-startdate 20200101000000Z -enddate 20200201000000Z" : "-days 2"
-        try await openssl("req -new -key key.pem -subj /CN=peer -addext subjectAltName=\(name) -out request.csr")
+        try await openssl("req -new -key key.pem -subj \(names) -out request.csr")
         try await openssl(
             "ca -batch -config ca.cnf -cert authority.pem -keyfile authority.key \(dates) -notext -in request.csr"
                 + " -out \(kind.rawValue).pem")
