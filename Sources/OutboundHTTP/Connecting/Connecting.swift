@@ -4,18 +4,19 @@ import Primitives
 
 /// The system calls that begin a connection.
 enum Connecting {
-    /// Opens a socket and begins to connect it, without waiting. Nil if that fails at once.
-    static func begin(_ address: IPAddress, port: UInt16) -> Int32? {
+    /// Opens a socket and begins to connect it, without waiting.
+    static func begin(_ address: IPAddress, port: UInt16) throws(SystemError) -> Int32 {
         let family = address.isIPv4 ? AF_INET : AF_INET6
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, kind, Int32(IPPROTO_TCP))
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { throw .last("socket") }
         // Without it, requests would only be slower.
         try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         let result = address.isIPv4 ? connectIPv4(descriptor, address, port) : connectIPv6(descriptor, address, port)
-        if result == 0 || errno == EINPROGRESS { return descriptor }
+        let error = SystemError.last("connect")
+        if result == 0 || error.number == EINPROGRESS { return descriptor }
         SystemCalls.closeDescriptor(descriptor)
-        return nil
+        throw error
     }
 
     private static func connectIPv4(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {
@@ -65,5 +66,18 @@ enum Connecting {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0
             && (errno == EAGAIN || errno == EWOULDBLOCK)
+    }
+}
+
+extension SystemError {
+    /// Whether this machine lacked descriptors, memory, threads or ports. That says nothing about the server.
+    var isShortage: Bool {
+        [EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, EAGAIN, EADDRNOTAVAIL].contains(number)
+    }
+
+    /// As ``isShortage``, for a connection to an address. To IPv6, `EADDRNOTAVAIL` also means that this machine has no
+    /// IPv6, as in many containers.
+    func isShortage(connectingTo address: IPAddress) -> Bool {
+        isShortage && (number != EADDRNOTAVAIL || address.isIPv4)
     }
 }

@@ -38,7 +38,12 @@ final class Connector: @unchecked Sendable {
     private var addresses: ArraySlice<IPAddress> = []
     private var attempts: [Attempt] = []
     private var nextAttempt = MonotonicTime.never
+    /// Whether the policy refused an address.
     private var wasRefused = false
+    /// Whether an address was tried.
+    private var wasTried = false
+    /// What this machine lacked to try an address.
+    private var shortage: SystemError?
     private var isOver = false
 
     init(_ exchange: Exchange, pool: ConnectionPool, at now: MonotonicTime) {
@@ -54,8 +59,13 @@ final class Connector: @unchecked Sendable {
 
     func begin(at now: MonotonicTime) {
         if let known = pool.shared.resolver.known(host, at: now) { return resolved(known, at: now) }
-        pool.shared.resolver.resolve(host) { [loop = pool.loop] addresses in
-            loop.execute { self.resolved(addresses, at: .now()) }
+        pool.shared.resolver.resolve(host) { [loop = pool.loop] outcome in
+            loop.execute {
+                switch outcome {
+                case .success(let addresses): self.resolved(addresses, at: .now())
+                case .failure(let error): self.fail(.overloaded, "\(error)")
+                }
+            }
         }
     }
 
@@ -73,24 +83,40 @@ final class Connector: @unchecked Sendable {
                 wasRefused = true
                 continue
             }
-            guard let descriptor = Connecting.begin(address, port: port) else { continue }
-            let attempt = Attempt(descriptor: descriptor, connector: self)
-            do {
-                attempt.registration = try pool.loop.register(attempt, descriptor: descriptor)
+            do throws(SystemError) {
+                attempts.append(try attempt(address))
+                wasTried = true
             } catch {
-                SystemCalls.closeDescriptor(descriptor)
+                if error.isShortage(connectingTo: address) { shortage = error } else { wasTried = true }
                 continue
             }
-            attempts.append(attempt)
             if !addresses.isEmpty {
                 nextAttempt = now.advanced(by: Self.patience)
                 pool.arm(nextAttempt)
             }
             return
         }
-        guard attempts.isEmpty else { return }
-        pool.shared.resolver.forget(host)
-        if wasRefused { return fail(.addressRefused, "the address policy does not allow this address") }
+        if attempts.isEmpty { failWithoutConnection() }
+    }
+
+    private func attempt(_ address: IPAddress) throws(SystemError) -> Attempt {
+        let descriptor = try Connecting.begin(address, port: port)
+        let attempt = Attempt(descriptor: descriptor, connector: self)
+        do throws(SystemError) {
+            attempt.registration = try pool.loop.register(attempt, descriptor: descriptor)
+        } catch {
+            SystemCalls.closeDescriptor(descriptor)
+            throw error
+        }
+        return attempt
+    }
+
+    private func failWithoutConnection() {
+        // Not the server's failure, even if another address refused: this one might have accepted.
+        if let shortage { return fail(.overloaded, "\(shortage)") }
+        if wasRefused && !wasTried {
+            return fail(.addressRefused, "the address policy does not allow this address")
+        }
         fail(.unreachable, "no address accepted the connection")
     }
 
@@ -127,6 +153,7 @@ final class Connector: @unchecked Sendable {
     }
 
     private func fail(_ code: OutboundError.Code, _ reason: String) {
+        guard !isOver else { return }
         end()
         pool.failed(self, exchange.error(code, reason))
     }

@@ -1,16 +1,29 @@
-import Dispatch
+import CLatchkeySystem
 package import EventLoops
 import Glibc
 package import Primitives
 import Synchronization
 
-/// Resolves host names on threads of Dispatch, because `getaddrinfo` blocks.
+/// Resolves host names on threads of their own, because `getaddrinfo` blocks. Dispatch's shared queues start with a
+/// thread for each processor and add one a second: a few look-ups that hang would delay all others.
 ///
 /// There is at most one look-up for a name at a time, and a limited number for all. Addresses are kept for a short
 /// time; the address policy is checked for each connection, whatever is kept.
 package final class Resolver: Sendable {
-    /// Looks up a name; may block. Empty if there is no address.
-    package typealias LookUp = @Sendable (String) -> [IPAddress]
+    /// Looks up a name; may block. Empty if there is no address; an error if this machine lacks something.
+    package typealias LookUp = @Sendable (String) throws(SystemError) -> [IPAddress]
+    package typealias Outcome = Result<[IPAddress], SystemError>
+
+    /// What a thread begins with.
+    private final class Start: Sendable {
+        let resolver: Resolver
+        let name: String
+
+        init(_ resolver: Resolver, _ name: String) {
+            self.resolver = resolver
+            self.name = name
+        }
+    }
 
     private struct Kept {
         let addresses: [IPAddress]
@@ -19,13 +32,15 @@ package final class Resolver: Sendable {
 
     private struct State {
         var kept: [String: Kept] = [:]
-        var awaited: [String: [@Sendable ([IPAddress]) -> Void]] = [:]
+        var awaited: [String: [@Sendable (Outcome) -> Void]] = [:]
         var queue: [String] = []
         var running = 0
     }
 
     private static let maximumRunning = 16
     private static let maximumKept = 256
+    /// The most addresses of a name that are tried: each refused one makes a client open the next at once.
+    private static let maximumAddresses = 8
     private static let keptFor = Duration.seconds(60)
 
     private let lookUp: LookUp
@@ -40,7 +55,7 @@ package final class Resolver: Sendable {
     }
 
     /// Looks up a name, and calls `then` on any thread with its addresses, none if there is none.
-    package func resolve(_ name: String, then: @escaping @Sendable ([IPAddress]) -> Void) {
+    package func resolve(_ name: String, then: @escaping @Sendable (Outcome) -> Void) {
         let next = state.withLock { state -> String? in
             let isFirst = state.awaited[name] == nil
             state.awaited[name, default: []].append(then)
@@ -48,7 +63,7 @@ package final class Resolver: Sendable {
             state.queue.append(name)
             return Self.takeNext(&state)
         }
-        if let next { run(next) }
+        if let next { start(next) }
     }
 
     /// Drops a name's addresses, because no connection to them succeeded.
@@ -60,32 +75,67 @@ package final class Resolver: Sendable {
         return state.queue.removeFirst()
     }
 
-    private func run(_ name: String) {
-        DispatchQueue.global(qos: .userInitiated).async { [self] in
-            let addresses = lookUp(name)
-            let until = MonotonicTime.now().advanced(by: Self.keptFor)
-            let (waiting, next) = state.withLock { state in
-                state.running -= 1
-                if !addresses.isEmpty {
-                    if state.kept.count >= Self.maximumKept { state.kept.removeAll() }
-                    state.kept[name] = Kept(addresses: addresses, until: until)
-                }
-                return (state.awaited.removeValue(forKey: name) ?? [], Self.takeNext(&state))
-            }
-            if let next { run(next) }
-            for then in waiting { then(addresses) }
+    private func start(_ first: String) {
+        var next: String? = first
+        while let name = next {
+            guard let error = startThread(name) else { return }
+            next = finish(name, .failure(error))
         }
+    }
+
+    /// Starts a thread that looks this name up, and then those that wait.
+    private func startThread(_ name: String) -> SystemError? {
+        let context = Unmanaged.passRetained(Start(self, name))
+        let number = csystem_start_thread(
+            "resolver",
+            { context in
+                guard let context else { return }
+                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+                start.resolver.run(start.name)
+            }, context.toOpaque())
+        guard number != 0 else { return nil }
+        context.release()
+        return SystemError(call: "pthread_create", number: number)
+    }
+
+    private func run(_ first: String) {
+        var next: String? = first
+        while let name = next {
+            next = finish(name, Outcome { () throws(SystemError) in try lookUp(name) })
+        }
+    }
+
+    /// - Returns: The name to look up next.
+    private func finish(_ name: String, _ outcome: Outcome) -> String? {
+        let outcome = outcome.map { Array($0.prefix(Self.maximumAddresses)) }
+        let until = MonotonicTime.now().advanced(by: Self.keptFor)
+        let (waiting, next) = state.withLock { state in
+            state.running -= 1
+            if case .success(let addresses) = outcome, !addresses.isEmpty {
+                if state.kept.count >= Self.maximumKept { state.kept.removeAll() }
+                state.kept[name] = Kept(addresses: addresses, until: until)
+            }
+            return (state.awaited.removeValue(forKey: name) ?? [], Self.takeNext(&state))
+        }
+        for then in waiting { then(outcome) }
+        return next
     }
 
     /// `getaddrinfo`, whose order is that of RFC 6724, with the families in turn (RFC 8305 section 4). `localhost` is
     /// loopback whatever the system's tables say (RFC 6761 section 6.3).
-    package static func systemLookUp(_ name: String) -> [IPAddress] {
+    package static func systemLookUp(_ name: String) throws(SystemError) -> [IPAddress] {
         if name == "localhost" { return ["::1", "127.0.0.1"].compactMap { IPAddress($0) } }
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(name, nil, &hints, &first) == 0 else { return [] }
+        let result = getaddrinfo(name, nil, &hints, &first)
+        let number = result == EAI_MEMORY ? ENOMEM : errno
+        guard result == 0 else {
+            let error = SystemError(call: "getaddrinfo", number: number)
+            if result == EAI_MEMORY || result == EAI_SYSTEM, error.isShortage { throw error }
+            return []
+        }
         defer { freeaddrinfo(first) }
         var addresses: [IPAddress] = []
         var next = first

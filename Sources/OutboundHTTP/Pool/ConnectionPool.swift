@@ -61,8 +61,19 @@ final class ConnectionPool: @unchecked Sendable {
 
     /// Ends an exchange that had started.
     func finish(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
+        if case .failure(let error) = outcome { forgetAddresses(of: exchange, after: error) }
         release(exchange.host)
         exchange.finish(outcome)
+    }
+
+    /// Has the host looked up again if there was no usable connection to its addresses: it may have moved.
+    private func forgetAddresses(of exchange: Exchange, after error: OutboundError) {
+        guard !error.mayHaveBeenSent else { return }
+        switch error.code {
+        case .unreachable, .tls, .timedOut, .addressRefused:
+            shared.resolver.forget(shared.proxy?.host ?? exchange.host.name)
+        case .malformed, .tooLarge, .overloaded, .suspended, .shutDown: break
+        }
     }
 
     /// Starts what waits for a place. Not recursively: what starts may fail at once.

@@ -1,5 +1,6 @@
 import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import TestSupport
 import Testing
 
@@ -23,6 +24,24 @@ struct AddressRefusalTests {
                 #expect(error?.mayHaveBeenSent == false)
             }
             #expect(peer.connectionCount == 0)
+        }
+    }
+
+    @Test(
+        "A refused address is the reason only if no other address was tried",
+        arguments: [
+            (["169.254.0.1"], .addressRefused), (["127.0.0.2", "169.254.0.1"], .unreachable),
+            (["169.254.0.1", "127.0.0.2"], .unreachable),
+        ] as [([String], OutboundError.Code)])
+    func alone(_ addresses: [String], _ code: OutboundError.Code) async throws {
+        try await withPeer {
+            $0.hold()
+        } _: { peer in
+            // The peer listens on 127.0.0.1 only.
+            try await withClient(resolvedBy: Resolver { _ in addresses.compactMap { IPAddress($0) } }) { client in
+                let error = await client.failure(try .post("http://localhost:\(peer.port)/"))
+                #expect(error?.code == code, "\(error?.reason ?? "answered")")
+            }
         }
     }
 

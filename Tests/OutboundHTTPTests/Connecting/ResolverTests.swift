@@ -17,10 +17,11 @@ struct ResolverTests {
     }
 
     @Test("localhost is loopback, and a name that does not exist has no address")
-    func systemLookUp() {
-        #expect(Resolver.systemLookUp("localhost").allSatisfy { $0.isLoopback })
-        #expect(Resolver.systemLookUp("localhost").count == 2)
-        #expect(Resolver.systemLookUp("name.invalid") == [])
+    func systemLookUp() throws {
+        let local = try Resolver.systemLookUp("localhost")
+        #expect(local.allSatisfy { $0.isLoopback })
+        #expect(local.count == 2)
+        #expect(try Resolver.systemLookUp("name.invalid") == [])
     }
 
     @Test("A name that resolves to an address inside is refused before a connection")
@@ -84,22 +85,28 @@ struct ResolverTests {
         }
     }
 
-    @Test("A look-up that hangs delays no other host, and counts towards the deadline")
+    // One less than may run at once. Dispatch's shared queues would need a second for most of them.
+    @Test("Look-ups that hang delay no other host, and count towards the deadline")
     func hanging() async throws {
         let gate = DispatchSemaphore(value: 0)
         try await withPeer { connection in
             while connection.readRequest() != nil { connection.answer() }
         } _: { peer in
             let resolver = Resolver { name in
-                if name == "hang.example" { gate.wait() }
+                if name.hasPrefix("hang") { gate.wait() }
                 return [IPAddress("127.0.0.1")].compactMap(\.self)
             }
             try await withClient(resolvedBy: resolver) { client in
-                let hanging = try OutboundRequest.post("https://hang.example/", timeout: .milliseconds(300))
-                async let error = client.failure(hanging)
+                defer { for _ in 0..<15 { gate.signal() } }
+                try await withThrowingTaskGroup { group in
+                    for number in 0..<15 {
+                        let hanging = try OutboundRequest.post(
+                            "https://hang\(number).example/", timeout: .milliseconds(300))
+                        group.addTask { await client.failure(hanging)?.code }
+                    }
+                    for try await code in group { #expect(code == .timedOut) }
+                }
                 try await client.expect(.post("http://localhost:\(peer.port)/"))
-                #expect(await error?.code == .timedOut)
-                gate.signal()
             }
         }
     }
