@@ -58,9 +58,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var work: [Work] = []
     private var workStart = 0
 
-    /// The most loops of a process. Each takes a worker of Dispatch for as long as it lives, and with 255 of them in
-    /// use nothing else would run.
-    package static let maximumCount = 128
+    /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker of
+    /// Dispatch for as long as it lives, and with 255 of them in use nothing else would run.
+    package static let maximumCount = 160
     private static let count = Atomic(0)
 
     /// Starts a loop.

@@ -42,13 +42,18 @@ public final class Server: Sendable {
     /// Binds, listens and serves.
     /// - Returns: The bound addresses, with the ports that the system chose for 0, in the order of
     ///   ``ServerConfiguration/listeners`` and their hosts.
-    /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, or the server runs already. Then
-    ///   nothing is left open.
+    /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, the process has no room for the event
+    ///   loops, or the server runs already. Then nothing is left open.
     public func start() throws(ServerError) -> [SocketAddress] {
+        try start(processors: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
+
+    /// - Parameter processors: How many the machine has.
+    package func start(processors: Int) throws(ServerError) -> [SocketAddress] {
         guard state.withLock({ $0.loops.isEmpty }) else { throw ServerError(.cannotListen, "the server runs already") }
         var sockets = try listen()
         do throws(SystemError) {
-            let loops = try makeLoops()
+            let loops = try makeLoops(processors: processors)
             var listeners: [Listener] = []
             while let socket = sockets.last {
                 listeners.insert(
@@ -63,7 +68,7 @@ public final class Server: Sendable {
             return listeners.map(\.address)
         } catch {
             for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
-            throw ServerError(.cannotListen, "\(error)")
+            throw ServerError(.noEventLoop, "\(error)")
         }
     }
 
@@ -135,9 +140,10 @@ public final class Server: Sendable {
         }
     }
 
-    private func makeLoops() throws(SystemError) -> [ServerLoop] {
-        let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let count = configuration.loops > 0 ? configuration.loops : max(1, processors)
+    private func makeLoops(processors: Int) throws(SystemError) -> [ServerLoop] {
+        let count =
+            configuration.loops > 0
+            ? configuration.loops : min(max(1, processors), ServerConfiguration.mostAutomaticLoops)
         var loops: [ServerLoop] = []
         for number in 0..<count {
             loops.append(try ServerLoop(label: "http-loop-\(number)", tick: configuration.timeouts.tick))
@@ -180,6 +186,8 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
         case unknownHost = "unknown_host"
         /// Another process listens there.
         case addressInUse = "address_in_use"
+        /// The process may have no more event loops or file descriptors.
+        case noEventLoop = "no_event_loop"
         /// Any other failure.
         case cannotListen = "cannot_listen"
     }

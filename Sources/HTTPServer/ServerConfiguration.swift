@@ -2,12 +2,16 @@
 public struct ServerConfiguration: Sendable {
     /// The addresses to listen on.
     public var listeners: [ListeningPoint]
-    /// The number of event loops; 0 makes one for each processor.
+    /// The number of event loops; 0 makes one for each processor, up to 64. All servers and outbound clients of a
+    /// process together can have 160.
     public var loops: Int
     /// Sizes and numbers.
     public var limits: ServerLimits
     /// Deadlines.
     public var timeouts: ServerTimeouts
+
+    /// The most loops that a server makes of itself.
+    static let mostAutomaticLoops = 64
 
     /// One listener, in plain HTTP.
     public init(

@@ -80,8 +80,11 @@ package struct Demo: Sendable {
             return try service.listen()
         } catch {
             let remedy =
-                error.code == .addressInUse
-                ? "Stop the other server, or choose another port with --port" : "Choose another port with --port"
+                switch error.code {
+                case .addressInUse: "Stop the other server, or choose another port with --port"
+                case .noEventLoop: "Lower http.loops, or raise the process's limit on open files"
+                case .unknownHost, .cannotListen: "Choose another port with --port"
+                }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")
         }
     }

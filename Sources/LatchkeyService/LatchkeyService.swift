@@ -130,7 +130,7 @@ public final class LatchkeyService: Sendable {
 
     /// Listens and serves.
     /// - Returns: The bound addresses, in the order of the configuration: HTTP, HTTPS, redirects, metrics.
-    /// - Throws: ``LatchkeyStartError`` if an address cannot be bound.
+    /// - Throws: ``LatchkeyStartError`` if an address cannot be bound, or the process has no room for the event loops.
     public func start() throws -> [SocketAddress] {
         do throws(ServerError) {
             return try listen()
@@ -139,6 +139,7 @@ public final class LatchkeyService: Sendable {
                 switch error.code {
                 case .unknownHost: "Set http.host to an address of this machine"
                 case .addressInUse: "Stop the other server, or choose another port with http.port or tls.port"
+                case .noEventLoop: "Lower http.loops, or raise the process's limit on open files"
                 case .cannotListen: "Choose another address with http.host and http.port, or tls.host and tls.port"
                 }
             throw LatchkeyStartError(.network, "\(error). \(remedy)")

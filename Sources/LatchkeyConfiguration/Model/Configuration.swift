@@ -79,7 +79,7 @@ extension Configuration {
         public var hosts = ["127.0.0.1"]
         /// 0 lets the system choose.
         public var port: UInt16 = 8080
-        /// Event loops; 0 makes one for each processor.
+        /// Event loops; 0 makes one for each processor, up to 64.
         public var loops = 0
         /// `http.limits` and `tls.max_handshakes`
         public var limits = ServerLimits()

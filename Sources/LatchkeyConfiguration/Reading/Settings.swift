@@ -68,7 +68,9 @@ enum Settings {
             "http.host", .list(of: .bindAddress, "an address or a list of addresses"), \.http.hosts,
             "The address or addresses to listen on."),
         Setting("http.port", .port, \.http.port, "The port to listen on; 0 lets the system choose."),
-        Setting("http.loops", .integer(0...256), \.http.loops, "Event loops; 0 makes one for each processor."),
+        Setting(
+            "http.loops", .integer(0...64), \.http.loops,
+            "Event loops; 0 makes one for each processor, up to 64."),
         Setting(
             "http.trusted_proxies", .list(of: .addressRange, "a list of addresses and ranges"),
             \.requestLimits.proxies.ranges,

@@ -422,6 +422,12 @@ struct ConfigurationProblemTests {
             ])
     }
 
+    @Test("More event loops than a server may have are a problem", arguments: [(64, false), (65, true), (128, true)])
+    func loops(count: Int, isProblem: Bool) {
+        let found = problems("http: {loops: \(count)}", environment: needed)
+        #expect(found.map { $0.prefix { $0 != ":" } } == (isProblem ? ["http.loops"] : []))
+    }
+
     @Test("A secret given in both forms is a problem", arguments: ["api_keys", "outbound.proxy"])
     func bothForms(key: String) {
         let name = "LATCHKEY_" + key.uppercased().split(separator: ".").joined(separator: "_")
