@@ -13,7 +13,7 @@ enum PostgresCommit {
         case notBegun(StorageError)
         /// Nothing of it was stored.
         case undone(any Error)
-        /// The connection was lost after the commit was sent.
+        /// The commit was sent, and its outcome is not known.
         case unknown(StorageError)
     }
 

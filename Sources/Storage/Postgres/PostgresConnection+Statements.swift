@@ -142,11 +142,16 @@ extension PostgresConnection {
         // What the server said first is the cause.
         var described = failure?.error ?? error
         described.isOfBegin = failure.map { statements[$0.place].purpose == .begin } ?? false
-        guard error.endsConnection else { return described }
-        close()
-        // The server skips the commit, which is last, after a failure.
-        let mayHaveCommitted = failure.map { $0.place == statements.count - 1 } ?? true
+        // The server skips the commit, which is last, after a failure of its own. But one without a code is libpq's,
+        // such as a response that it could not read: the server has run the rest. And a server that says why it ends
+        // the connection may do so after the commit.
+        let mayHaveCommitted =
+            failure.map { failure in
+                failure.error.state == nil || (error.endsConnection && failure.place == statements.count - 1)
+            } ?? true
         described.mayBeCommitted = mayHaveCommitted && statements.last?.purpose == .commit
+        guard error.endsConnection || described.mayBeCommitted else { return described }
+        close()
         return described.endingConnection
     }
 

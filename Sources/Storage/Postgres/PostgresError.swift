@@ -16,7 +16,7 @@ struct PostgresError: Error {
     /// Whether the transaction could not begin.
     var isOfBegin = false
 
-    /// Whether the connection broke between the sending of a commit and its confirmation.
+    /// Whether a commit was sent and its outcome is not known.
     var mayBeCommitted = false
 
     /// The same failure of a connection that has broken.

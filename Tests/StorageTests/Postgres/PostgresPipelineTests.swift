@@ -177,6 +177,27 @@ struct PostgresPipelineTests {
     }
 
     @Test(
+        "A response before that of the commit that cannot be read means an unknown outcome, and no other try",
+        arguments: PostgresRelay.Damage.allCases)
+    func unreadable(damage: PostgresRelay.Damage) async throws {
+        let store = try await open()
+        try cluster.execute("CREATE TABLE notes (number bigint)", on: url)
+        // The response to what prepares the insertion.
+        relay.damage(damage, atRoundTrip: 2)
+        let error = try await #require(throws: StorageError.self) {
+            try await store.writes.submit { db in
+                _ = try db.number("SELECT 1")
+                try db.perform("INSERT INTO notes VALUES (?)", 1 as Int64)
+            }
+        }
+        #expect(error.code == .unavailable)
+        #expect(error.reason.contains("it is unknown whether a transaction was stored"), "\(error.reason)")
+        #expect(try cluster.execute("SELECT count(*) FROM notes", on: url) == "1")
+        #expect(try await store.signIn(Records.signIn())?.isNew == true)
+        try await store.close()
+    }
+
+    @Test(
         "The loss of an idle connection is no unknown outcome, also of a write without results",
         arguments: PostgresRelay.Cut.allCases)
     func idle(cut: PostgresRelay.Cut) async throws {

@@ -18,9 +18,22 @@ public final class PostgresRelay: Sendable {
         case beforeResponse
     }
 
+    /// What is wrong with a response that a client cannot read.
+    public enum Damage: Sendable, CaseIterable {
+        /// Its first message has an unknown type. libpq goes on with the next message.
+        case unknownType
+        /// Its first message has an impossible length. libpq gives the connection up.
+        case impossibleLength
+    }
+
+    private enum Fault {
+        case cut(Cut)
+        case damage(Damage)
+    }
+
     private struct State {
         var roundTrips = 0
-        var cut: (place: Int, Cut)?
+        var fault: (place: Int, Fault)?
     }
 
     private let state = Mutex(State())
@@ -44,16 +57,22 @@ public final class PostgresRelay: Sendable {
     /// Cuts the connection whose client makes a later round trip.
     /// - Parameter number: 1 for the next one.
     public func cut(_ cut: Cut, atRoundTrip number: Int) {
-        state.withLock { $0.cut = ($0.roundTrips + number, cut) }
+        state.withLock { $0.fault = ($0.roundTrips + number, .cut(cut)) }
     }
 
-    /// Counts round trips; how the connection is to be cut, if it is.
-    private func note(_ count: Int) -> Cut? {
+    /// Damages the response of a later round trip.
+    /// - Parameter number: 1 for the next one.
+    public func damage(_ damage: Damage, atRoundTrip number: Int) {
+        state.withLock { $0.fault = ($0.roundTrips + number, .damage(damage)) }
+    }
+
+    /// Counts round trips; the fault of this one, if it has one.
+    private func note(_ count: Int) -> Fault? {
         state.withLock { state in
             state.roundTrips += count
-            guard let (place, cut) = state.cut, state.roundTrips >= place else { return nil }
-            state.cut = nil
-            return cut
+            guard let (place, fault) = state.fault, state.roundTrips >= place else { return nil }
+            state.fault = nil
+            return fault
         }
     }
 
@@ -67,18 +86,22 @@ public final class PostgresRelay: Sendable {
         }
         let responses = Responses()
         Thread.detachNewThread {
-            while let bytes = try? RawSocket.receive(server, until: Self.end), !bytes.isEmpty {
+            while var bytes = try? RawSocket.receive(server, until: Self.end), !bytes.isEmpty {
                 if responses.isWithheld { break }
+                responses.applyDamage(to: &bytes)
                 guard client.send(bytes) else { break }
             }
             end()
             isOver.signal()
         }
         var requests = Requests()
-        while let bytes = try? RawSocket.receive(client.descriptor, until: Self.end), !bytes.isEmpty {
-            let cut = note(requests.roundTrips(in: bytes))
-            if cut == .beforeRequest { break }
-            if cut == .beforeResponse { responses.withhold() }
+        relaying: while let bytes = try? RawSocket.receive(client.descriptor, until: Self.end), !bytes.isEmpty {
+            switch note(requests.roundTrips(in: bytes)) {
+            case nil: break
+            case .cut(.beforeRequest): break relaying
+            case .cut(.beforeResponse): responses.withhold()
+            case .damage(let damage): responses.damageNext(damage)
+            }
             do { try RawSocket.send(server, bytes, until: Self.end) } catch { break }
         }
         if !responses.isWithheld { end() }
@@ -89,13 +112,33 @@ public final class PostgresRelay: Sendable {
     private static var end: DispatchTime { .now() + .seconds(120) }
 }
 
-/// Whether the server's responses are kept from the client.
+/// What happens to the server's responses on their way to the client.
 private final class Responses: Sendable {
-    private let state = Mutex(false)
+    private struct State {
+        var isWithheld = false
+        var damage: PostgresRelay.Damage?
+    }
 
-    var isWithheld: Bool { state.withLock { $0 } }
+    private let state = Mutex(State())
 
-    func withhold() { state.withLock { $0 = true } }
+    var isWithheld: Bool { state.withLock(\.isWithheld) }
+
+    func withhold() { state.withLock { $0.isWithheld = true } }
+
+    func damageNext(_ damage: PostgresRelay.Damage) { state.withLock { $0.damage = damage } }
+
+    /// - Parameter bytes: Begin with a message, because the client has read all responses before.
+    func applyDamage(to bytes: inout [UInt8]) {
+        let damage = state.withLock { state in
+            defer { state.damage = nil }
+            return state.damage
+        }
+        switch damage {
+        case .unknownType: bytes[0] = UInt8(ascii: "?")
+        case .impossibleLength: for index in 1..<min(5, bytes.count) { bytes[index] = 0 }
+        case nil: break
+        }
+    }
 }
 
 /// The messages of a client, which arrive in pieces.
