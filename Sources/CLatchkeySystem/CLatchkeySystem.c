@@ -114,9 +114,25 @@ void csystem_limit_heaps(int count, int largest, int kept) {
 }
 
 #if defined(__linux__)
-// Segments with code are never written, so nothing is lost with their pages.
+// Whether the dynamic linker has written into the object's code: with its pages, its relocations would be lost.
+static int has_relocated_code(const struct dl_phdr_info *object) {
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        if (segment->p_type != PT_DYNAMIC) continue;
+        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(object->dlpi_addr + segment->p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++) {
+            if (entry->d_tag == DT_TEXTREL) return 1;
+            if (entry->d_tag == DT_FLAGS && entry->d_un.d_val & DF_TEXTREL) return 1;
+        }
+    }
+    return 0;
+}
+
+// Other segments with code are never written, so nothing is lost with their pages. A debugger does write into them: its
+// breakpoints, which are in private copies of pages, are lost.
 static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
     (void)size;
+    if (has_relocated_code(object)) return 0;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
@@ -185,18 +201,41 @@ enum { random_block = 1024, random_most = 256 };
 static _Thread_local struct {
     unsigned char bytes[random_block];
     size_t left;
-    // The value of `forks` when they were drawn.
-    unsigned long forks;
+    // The mark of the process that drew them.
+    unsigned long process;
 } drawn;
 
-// How often this process is the child of a fork: parent and child must not hand out the same bytes.
-static unsigned long forks;
+// Differs between a process and its children: they must not hand out the same bytes. 0 in a new child, because the
+// kernel clears the page, also after _Fork and clone, and because fork runs a handler, also before Linux 4.14.
+static _Atomic unsigned long *process_mark;
+static _Atomic unsigned long last_mark;
 
-static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
-static int forks_are_watched;
+static pthread_once_t children_once = PTHREAD_ONCE_INIT;
+static int children_are_marked;
 
-static void count_fork(void) { forks++; }
-static void watch_forks(void) { forks_are_watched = pthread_atfork(NULL, NULL, count_fork) == 0; }
+static void clear_mark(void) { *process_mark = 0; }
+
+static void mark_children(void) {
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    process_mark = page;
+#if defined(MADV_WIPEONFORK)
+    madvise(page, size, MADV_WIPEONFORK);
+#endif
+    children_are_marked = pthread_atfork(NULL, NULL, clear_mark) == 0;
+}
+
+static unsigned long mark_of_process(void) {
+    unsigned long mark = *process_mark;
+    if (mark == 0) {
+        // `last_mark` is a copy of the parent's, so this mark is new. Two threads that set different marks draw once
+        // more than they need.
+        mark = ++last_mark;
+        *process_mark = mark;
+    }
+    return mark;
+}
 
 static int draw(unsigned char *next, size_t count) {
     while (count > 0) {
@@ -212,14 +251,15 @@ static int draw(unsigned char *next, size_t count) {
 }
 
 int csystem_random(void *buffer, size_t count) {
-    pthread_once(&forks_once, watch_forks);
-    if (count > random_most || !forks_are_watched) return draw(buffer, count);
-    if (drawn.forks != forks) drawn.left = 0;
+    pthread_once(&children_once, mark_children);
+    if (count > random_most || !children_are_marked) return draw(buffer, count);
+    unsigned long process = mark_of_process();
+    if (drawn.process != process) drawn.left = 0;
     if (drawn.left < count) {
         drawn.left = 0;
         if (draw(drawn.bytes, random_block) != 0) return -1;
         drawn.left = random_block;
-        drawn.forks = forks;
+        drawn.process = process;
     }
     unsigned char *next = drawn.bytes + random_block - drawn.left;
     memcpy(buffer, next, count);

@@ -35,8 +35,9 @@ struct RandomSourceTests {
         }
     }
 
-    @Test("gives other bytes to the child of a fork")
-    func forked() throws {
+    // _Fork runs no handlers of pthread_atfork.
+    @Test("gives other bytes to a child process", arguments: ["fork", "_Fork"])
+    func forked(_ name: String) throws {
         // The thread has bytes left when the process forks.
         _ = Self.random(16)
         #expect(Self.drawn().left >= 32)
@@ -46,7 +47,7 @@ struct RandomSourceTests {
         // Swift does not import fork, because a child may only call functions that are safe in a signal handler, as
         // those below are.
         typealias Fork = @convention(c) () -> pid_t
-        let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+        let fork = unsafeBitCast(try #require(dlsym(nil, name)), to: Fork.self)
         var bytes: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         let child = fork()
         if child == 0 {

@@ -28,7 +28,7 @@ void csystem_name_thread(const char *name);
 void csystem_limit_heaps(int count, int largest, int kept);
 
 /// Takes the pages of the process's code out of its memory; the system maps those that are used again from their files
-/// as they are needed.
+/// as they are needed. Breakpoints of a debugger are lost.
 void csystem_release_code(void);
 
 /// Runs a function on a detached thread that takes no signals.
@@ -47,7 +47,7 @@ int csystem_open_folder(const char *path);
 /// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
 ///
 /// Small amounts are taken from a block that the thread has drawn before. Bytes are erased there as they are handed
-/// out, and a child of fork(2) draws anew.
+/// out, and a child process draws anew. Copies of a running virtual machine share the rest of the block.
 int csystem_random(void *buffer, size_t count);
 
 #if defined(__linux__)
