@@ -139,8 +139,8 @@ let package = Package(
         .target(
             name: "LatchkeyService",
             dependencies: [
-                "CLatchkeySystem", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
-                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability", "OpenIDConnect", "OutboundHTTP",
+                "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -156,7 +156,8 @@ let package = Package(
         .executableTarget(
             name: "latchkey",
             dependencies: [
-                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Primitives",
+                "CLatchkeySystem", "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService",
+                "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),

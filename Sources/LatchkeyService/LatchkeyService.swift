@@ -47,7 +47,6 @@ public final class LatchkeyService: Sendable {
 
     /// - Parameter demonstration: For the pages of `latchkey demo`.
     package init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
-        ProcessMemory.keepHeapsSmall()
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         let board = StatusBoard(metrics, clock: clock)
         let tracer = LatchkeyService.currentTracer
@@ -160,7 +159,6 @@ public final class LatchkeyService: Sendable {
                 Task { [board] in await board.run() },
             ]
         }
-        ProcessMemory.releaseStartCode()
         return addresses
     }
 

@@ -28,6 +28,7 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        ProcessMemory.keepHeapsSmall()
         var configuration = try options.load(for: .demo).configuration
         configuration.http.port = port
         configuration.database.url = DatabaseURL(path: database)
@@ -35,6 +36,7 @@ struct DemoCommand: AsyncParsableCommand {
         let demo = try await reportingFailure { [configuration] in
             try await Demo.start(configuration, simulatorPort: simulatorPort)
         }
+        ProcessMemory.releaseStartCode()
         Console.print(DemoGuide.text(demo.guide))
         _ = await signals.first()
         await demo.shutdown(within: .seconds(5))

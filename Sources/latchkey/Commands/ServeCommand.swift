@@ -23,9 +23,11 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        ProcessMemory.keepHeapsSmall()
         let loaded = try options.load(for: .serve)
         let signals = TerminationSignals(ignoresHangup: true)
         let service = try await reportingFailure { try start(loaded) }
+        ProcessMemory.releaseStartCode()
         let reload = reloadAtHangup(service)
         defer { reload.cancel() }
 

@@ -1,6 +1,7 @@
 import CLatchkeySystem
 
-/// The memory of the process: the C library's heaps, and the pages of code.
+/// The memory of the process: the C library's heaps, and the pages of code. For commands that serve; a program that
+/// embeds Latchkey decides for itself.
 enum ProcessMemory {
     /// By default each thread that allocates concurrently gets a heap of its own, and memory freed in one heap cannot
     /// be used in another.
