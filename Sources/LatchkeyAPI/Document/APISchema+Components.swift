@@ -11,7 +11,7 @@ extension APISchema {
         "TokenResponse": object(
             "A Latchkey session; nothing in it is the carrier's.",
             [
-                "token": text("256 random bits. Keep it secret.", example: APIExample.token),
+                "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
                 "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
                 "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
             ], sessionFields),

@@ -9,8 +9,8 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     package var readerCount: Int
     /// How long to wait for another process that has the database locked.
     package var busyTimeout: Duration
-    /// The page cache of the writing connection, in KiB. Reading connections have less: they mostly look sessions up,
-    /// whose pages are as random as their tokens, and pages they miss are in the system's memory.
+    /// The page cache of the writing connection, in KiB. Reading connections have less: pages they miss
+    /// are in the system's memory.
     package var pageCacheKiB: Int
     /// The most writes that share one commit.
     package var maximumBatch: Int

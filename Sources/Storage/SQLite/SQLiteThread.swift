@@ -65,7 +65,8 @@ final class SQLiteThread: ConnectionExecutor {
 
     deinit { beginEnd() }
 
-    /// The previous call has returned, as ``WorkQueue`` demands of an executor before it is used again.
+    /// The thread has taken the previous call, though the call may not have returned: ``WorkQueue`` gives an executor
+    /// another one as soon as the last has found nothing to do.
     func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void) {
         shared.call.withLock { $0 = body }
         shared.wake.signal()
