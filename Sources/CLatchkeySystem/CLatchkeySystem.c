@@ -128,15 +128,15 @@ static int has_relocated_code(const struct dl_phdr_info *object) {
     return 0;
 }
 
-// Other segments with code are never written, so nothing is lost with their pages. A debugger does write into them: its
-// breakpoints, which are in private copies of pages, are lost.
+// Other segments that may not be written, those of code and constants, have what their file has, so nothing is lost
+// with their pages. A debugger does write into them: its breakpoints, which are in private copies of pages, are lost.
 static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
     (void)size;
     if (has_relocated_code(object)) return 0;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || segment->p_flags & PF_W) continue;
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
         uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
         uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
         if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);

@@ -58,8 +58,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var work: [Work] = []
     private var workStart = 0
 
-    /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker of
-    /// Dispatch for as long as it lives, and with 255 of them in use nothing else would run.
+    /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker
+    /// of Dispatch for as long as it lives, and with 255 of them in use nothing else would run.
     package static let maximumCount = 160
     private static let count = Atomic(0)
 

@@ -42,8 +42,8 @@ public final class Server: Sendable {
     /// Binds, listens and serves.
     /// - Returns: The bound addresses, with the ports that the system chose for 0, in the order of
     ///   ``ServerConfiguration/listeners`` and their hosts.
-    /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, the process has no room for the event
-    ///   loops, or the server runs already. Then nothing is left open.
+    /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, the process has no room for the
+    ///   event loops, or the server runs already. Then nothing is left open.
     public func start() throws(ServerError) -> [SocketAddress] {
         try start(processors: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     }

@@ -15,9 +15,17 @@ enum ProcessMemory {
     /// sign-in would give memory back to the system and take it again: two system calls and the clearing of its pages.
     private static let keptFree: Int32 = 4 * 1024 * 1024
 
-    /// Gives the pages of code back that only the start needed: about 14 MB. The others are mapped again when they are
-    /// used, mostly from memory.
-    static func releaseStartCode() { csystem_release_code() }
+    /// Gives the pages of code and constants back, until the task is cancelled: at once, since only the start needed
+    /// most of them (14 MB); after the first requests, for what is needed once; then every minute. A page that is used
+    /// again is mapped again, mostly from memory.
+    static func releaseUnusedCode() async {
+        csystem_release_code()
+        try? await Task.sleep(for: .seconds(5))
+        while !Task.isCancelled {
+            csystem_release_code()
+            try? await Task.sleep(for: .seconds(60))
+        }
+    }
 
     static func keepHeapsSmall() { csystem_limit_heaps(count, largestBlock, keptFree) }
 }

@@ -27,8 +27,8 @@ void csystem_name_thread(const char *name);
 /// the end of a heap are kept; does nothing without such limits.
 void csystem_limit_heaps(int count, int largest, int kept);
 
-/// Takes the pages of the process's code out of its memory; the system maps those that are used again from their files
-/// as they are needed. Breakpoints of a debugger are lost.
+/// Takes the pages of the process's code and constants out of its memory; the system maps those that are used again
+/// from their files as they are needed. Breakpoints of a debugger are lost.
 void csystem_release_code(void);
 
 /// Runs a function on a detached thread that takes no signals.

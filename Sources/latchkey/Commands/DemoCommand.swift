@@ -36,7 +36,8 @@ struct DemoCommand: AsyncParsableCommand {
         let demo = try await reportingFailure { [configuration] in
             try await Demo.start(configuration, simulatorPort: simulatorPort)
         }
-        ProcessMemory.releaseStartCode()
+        let memory = Task { await ProcessMemory.releaseUnusedCode() }
+        defer { memory.cancel() }
         Console.print(DemoGuide.text(demo.guide))
         _ = await signals.first()
         await demo.shutdown(within: .seconds(5))

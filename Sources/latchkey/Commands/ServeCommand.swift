@@ -27,7 +27,8 @@ struct ServeCommand: AsyncParsableCommand {
         let loaded = try options.load(for: .serve)
         let signals = TerminationSignals(ignoresHangup: true)
         let service = try await reportingFailure { try start(loaded) }
-        ProcessMemory.releaseStartCode()
+        let memory = Task { await ProcessMemory.releaseUnusedCode() }
+        defer { memory.cancel() }
         let reload = reloadAtHangup(service)
         defer { reload.cancel() }
 
