@@ -129,12 +129,13 @@ package final class Resolver: Sendable {
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?
+        errno = 0
         let result = getaddrinfo(name, nil, &hints, &first)
         let number = result == EAI_MEMORY ? ENOMEM : errno
         guard result == 0 else {
-            let error = SystemError(call: "getaddrinfo", number: number)
-            if result == EAI_MEMORY || result == EAI_SYSTEM, error.isShortage { throw error }
-            return []
+            // glibc says that there is no such name, also if it could not open a socket to ask.
+            guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) else { return [] }
+            throw SystemError(call: "getaddrinfo", number: number)
         }
         defer { freeaddrinfo(first) }
         var addresses: [IPAddress] = []
