@@ -15,14 +15,15 @@ enum ProcessMemory {
     /// sign-in would give memory back to the system and take it again: two system calls and the clearing of its pages.
     private static let keptFree: Int32 = 4 * 1024 * 1024
 
-    /// Gives the pages of code and constants back, until the task is cancelled: at once, since only the start needed
-    /// most of them (14 MB); after the first requests, for what is needed once; then every minute. A page that is used
-    /// again is mapped again, mostly from memory.
-    static func releaseUnusedCode() async {
-        csystem_release_code()
+    /// Gives the pages of code and constants back. Most of them were needed once: each step of the start uses 8 to 26
+    /// MB, and requests 5. A page that is used again is mapped again, mostly from memory.
+    static func releaseCode() { csystem_release_code() }
+
+    /// Does so after the first requests, and then every minute, until the task is cancelled.
+    static func keepReleasingCode() async {
         try? await Task.sleep(for: .seconds(5))
         while !Task.isCancelled {
-            csystem_release_code()
+            releaseCode()
             try? await Task.sleep(for: .seconds(60))
         }
     }

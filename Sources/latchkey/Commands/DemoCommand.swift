@@ -36,7 +36,8 @@ struct DemoCommand: AsyncParsableCommand {
         let demo = try await reportingFailure { [configuration] in
             try await Demo.start(configuration, simulatorPort: simulatorPort)
         }
-        let memory = Task { await ProcessMemory.releaseUnusedCode() }
+        ProcessMemory.releaseCode()
+        let memory = Task { await ProcessMemory.keepReleasingCode() }
         defer { memory.cancel() }
         Console.print(DemoGuide.text(demo.guide))
         _ = await signals.first()

@@ -24,10 +24,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         ProcessMemory.keepHeapsSmall()
+        ProcessMemory.releaseCode()
         let loaded = try options.load(for: .serve)
+        ProcessMemory.releaseCode()
         let signals = TerminationSignals(ignoresHangup: true)
         let service = try await reportingFailure { try start(loaded) }
-        let memory = Task { await ProcessMemory.releaseUnusedCode() }
+        let memory = Task { await ProcessMemory.keepReleasingCode() }
         defer { memory.cancel() }
         let reload = reloadAtHangup(service)
         defer { reload.cancel() }
@@ -45,10 +47,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func start(_ loaded: LoadedConfiguration) throws -> LatchkeyService {
         let service = try LatchkeyService(configuration: loaded.configuration)
+        ProcessMemory.releaseCode()
         for warning in loaded.warnings { service.logger.warning("\(warning)") }
         for url in service.urls(of: try service.start()) {
             service.logger.notice("listening", metadata: ["url": "\(url)"])
         }
+        ProcessMemory.releaseCode()
         return service
     }
 
