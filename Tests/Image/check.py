@@ -158,14 +158,18 @@ def copy(words, root, directory, roots):
             must(["cp", "-a", "--no-preserve=ownership", full, place], "cp")
 
 
-def build_here(text, root, stage):
-    """A RUN with `swift`: the chroot has no Swift, so this machine's build is used if it has the same flags."""
+BUILD_SCRIPT = "scripts/build-release"
+
+
+def build_here(text, root, directory):
+    """A RUN that builds: the chroot has no Swift, so this machine's build is used if the same script makes it."""
     for part in text.split("&&"):
         words = shlex.split(part)
-        if words[:2] == ["swift", "build"]:
-            made = must(["make", "--dry-run", "build"], "make")
-            flags = set(words[2:]) - {"--product", "latchkey"}
-            expect(all(flag in made for flag in flags), f"`make build` builds with {' '.join(sorted(flags))}, too")
+        if words[0] == BUILD_SCRIPT:
+            expect(os.access(f"{root.path}{directory}/{BUILD_SCRIPT}", os.X_OK), f"{BUILD_SCRIPT} is in the image")
+            made = must(["make", "--dry-run", "build"], "make").split()
+            flags = set(words[1:]) - {"--product", "latchkey"}
+            expect(BUILD_SCRIPT in made and flags <= set(made), f"`make build` builds with {' '.join(words)}, too")
         elif words[0] == "install":
             words = [options.binary if word.startswith(".build/") else word for word in words]
             words = [root.path + word if word.startswith("/") and word != options.binary else word for word in words]
@@ -185,8 +189,8 @@ def follow(stage, roots):
         if name == "WORKDIR":
             directory = text
             os.makedirs(root.path + directory, exist_ok=True)
-        elif name == "RUN" and "swift" in shlex.split(text):
-            build_here(text, root, stage)
+        elif name == "RUN" and {"swift", BUILD_SCRIPT} & set(shlex.split(text)):
+            build_here(text, root, directory)
         elif name == "RUN":
             say(f"RUN {' '.join(text.split())[:100]}")
             status, output = root.shell(text, directory, stage.environment)
