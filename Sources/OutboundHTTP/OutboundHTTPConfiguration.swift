@@ -2,11 +2,12 @@ import Glibc
 
 /// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
-    /// How many exchanges with one host and port may be under way at once.
+    /// How many exchanges of one carrier with one scheme, host and port may be under way at once.
     public var perHostConnections = 64
     /// How many exchanges may wait for one of those. The next one fails with `overloaded`.
     public var perHostWaiting = 1024
-    /// How many connections to all hosts are kept open for reuse. The longest idle is closed first.
+    /// How many connections to all hosts are kept open for reuse. Beyond that, the loop that has one more closes the
+    /// connection of its own that has been idle for longest.
     public var keptConnections = 256
     /// After how many seconds an idle connection is not reused.
     public var keptConnectionSeconds = 60

@@ -45,7 +45,4 @@ struct HostKey: Hashable, Sendable {
     let isEncrypted: Bool
     /// Carriers on the same host have separate limits.
     let carrier: String?
-
-    /// Two keys rarely differ in the rest.
-    func hash(into hasher: inout Hasher) { hasher.combine(carrier ?? name) }
 }

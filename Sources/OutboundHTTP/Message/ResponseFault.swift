@@ -9,7 +9,7 @@ package enum ResponseFault: Error, Sendable, Hashable, CaseIterable {
     /// A carriage return without a line feed, or a chunk's line without a carriage return.
     case lineEnd
     case field
-    /// A line of white space and text that continues no field, or one that decides on the framing.
+    /// A line that begins with white space and follows no field, or a field that decides on the framing.
     case folding
     case contentLength
     case transferEncoding

@@ -160,7 +160,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     // MARK: The table
 
-    /// Seeded by the process, so that nobody can choose keys that fall together.
+    /// Swift draws the seed of hashes anew in each process: a client cannot choose keys with the same hash.
     @inlinable
     static func hash(of key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
