@@ -18,10 +18,20 @@ struct FieldLine {
         var end = line.upperBound
         while start < end, ASCII.isWhitespace(bytes[start]) { start += 1 }
         while end > start, ASCII.isWhitespace(bytes[end - 1]) { end -= 1 }
-        for index in start..<end where !ASCII.isFieldValue(bytes[index]) {
-            throw bytes[index] == ASCII.carriageReturn ? .bareCarriageReturn : .fieldValue
-        }
         value = start..<end
+        guard FieldLine.isValue(bytes.extracting(value)) else {
+            let fault = value.first { !ASCII.isFieldValue(bytes[$0]) }
+            throw fault.map { bytes[$0] == ASCII.carriageReturn } == true ? .bareCarriageReturn : .fieldValue
+        }
+    }
+
+    /// Looks at all bytes in any case: without an early end, the compiler tests sixteen at once.
+    private static func isValue(_ bytes: Span<UInt8>) -> Bool {
+        bytes.withUnsafeBufferPointer { bytes in
+            var others: UInt8 = 0
+            for byte in bytes { others |= ASCII.isFieldValue(byte) ? 0 : 1 }
+            return others == 0
+        }
     }
 
     func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool { Self.equals(name, lowercase, in: bytes) }

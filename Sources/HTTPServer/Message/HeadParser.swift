@@ -1,3 +1,4 @@
+import Glibc
 import HTTPCore
 import HTTPTypes
 
@@ -40,12 +41,12 @@ struct HeadParser {
     }
 
     private func nextLineFeed(in bytes: Span<UInt8>) -> Int? {
-        var index = scanned
-        while index < bytes.count {
-            if bytes[index] == ASCII.lineFeed { return index }
-            index += 1
+        bytes.extracting(scanned...).withUnsafeBytes { rest in
+            guard let start = rest.baseAddress, let found = memchr(start, Int32(ASCII.lineFeed), rest.count) else {
+                return nil
+            }
+            return scanned + (UnsafeRawPointer(found) - start)
         }
-        return nil
     }
 
     /// Reads one line; returns the head at the empty line that ends it.

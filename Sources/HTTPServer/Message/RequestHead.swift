@@ -20,6 +20,8 @@ public final class RequestHead: Sendable {
     /// The minor version: 1 for HTTP/1.1.
     let minorVersion: Int
     let fields: [Field]
+    /// A bit for the length of each field's name, modulo 64: most look-ups of a missing field end here.
+    private let nameLengths: UInt64
     private let bytes: [UInt8]
 
     init(
@@ -31,17 +33,29 @@ public final class RequestHead: Sendable {
         query = rawQuery.map { Query($0) } ?? Query()
         self.minorVersion = minorVersion
         self.fields = fields
+        nameLengths = fields.reduce(0) { $0 | RequestHead.lengthBit($1.name.count) }
         self.bytes = bytes
     }
 
-    /// Compares a field's name without regard to case.
-    func isNamed(_ field: Field, _ name: HTTPField.Name) -> Bool {
-        let lowercase = name.canonicalName
-        guard field.name.count == lowercase.utf8.count else { return false }
-        var index = Int(field.name.lowerBound)
-        for expected in lowercase.utf8 {
-            guard ASCII.lowercased(bytes[index]) == expected else { return false }
-            index += 1
+    private static func lengthBit(_ length: Int) -> UInt64 { 1 << UInt64(length & 63) }
+
+    /// Calls `body` with each field of a name, in their order, until it returns false. Names are compared without
+    /// regard to case.
+    func forEachField(named name: HTTPField.Name, _ body: (Field) -> Bool) {
+        var lowercase = name.canonicalName
+        let length = lowercase.utf8.count
+        guard nameLengths & RequestHead.lengthBit(length) != 0 else { return }
+        lowercase.withUTF8 { expected in
+            for field in fields where field.name.count == length && isNamed(field, expected) {
+                guard body(field) else { return }
+            }
+        }
+    }
+
+    private func isNamed(_ field: Field, _ lowercase: UnsafeBufferPointer<UInt8>) -> Bool {
+        let start = Int(field.name.lowerBound)
+        for offset in lowercase.indices where ASCII.lowercased(bytes[start + offset]) != lowercase[offset] {
+            return false
         }
         return true
     }

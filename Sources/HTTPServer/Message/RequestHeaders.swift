@@ -13,20 +13,32 @@ public struct RequestHeaders: Sendable {
 
     private func only(_ name: HTTPField.Name) -> RequestHead.Field? {
         var found: RequestHead.Field?
-        for field in head.fields where head.isNamed(field, name) {
-            guard found == nil else { return nil }
+        var isRepeated = false
+        head.forEachField(named: name) { field in
+            isRepeated = found != nil
             found = field
+            return !isRepeated
         }
-        return found
+        return isRepeated ? nil : found
     }
 
     /// All values of a field, in their order.
     public func values(of name: HTTPField.Name) -> [String] {
-        head.fields.filter { head.isNamed($0, name) }.map(head.value)
+        var values: [String] = []
+        head.forEachField(named: name) { field in
+            values.append(head.value(field))
+            return true
+        }
+        return values
     }
 
     /// How often a field occurs.
     public func count(of name: HTTPField.Name) -> Int {
-        head.fields.reduce(0) { $0 + (head.isNamed($1, name) ? 1 : 0) }
+        var count = 0
+        head.forEachField(named: name) { _ in
+            count += 1
+            return true
+        }
+        return count
     }
 }

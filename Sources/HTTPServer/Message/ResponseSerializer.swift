@@ -20,49 +20,62 @@ package struct ResponseSerializer {
 
     /// Appends a response, or the head of a streamed one.
     package static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
-        append("HTTP/1.1 ", to: &output)
-        append(decimal: response.status.code, to: &output)
-        output.append(ASCII.space)
-        output.append(contentsOf: response.status.reasonPhrase.utf8)
-        append("\r\n", to: &output)
-        output.append(contentsOf: date)
-        for field in response.headers where !isReserved(field.name) {
-            output.append(contentsOf: field.name.rawName.utf8)
-            append(": ", to: &output)
-            output.append(contentsOf: field.value.utf8)
-            append("\r\n", to: &output)
-        }
-        appendConnection(context, to: &output)
         let hasContent = mayHaveContent(response.status)
-        if hasContent, response.stream != nil {
-            // HTTP/1.0 has no chunks: the content ends with the connection (RFC 9112 section 6.3).
-            if context.minorVersion > 0 { append("Transfer-Encoding: chunked\r\n", to: &output) }
-        } else if hasContent {
-            append("Content-Length: ", to: &output)
-            append(decimal: response.body.count, to: &output)
-            append("\r\n", to: &output)
+        let isStreamed = hasContent && response.stream != nil
+        let content = hasContent && !isStreamed && context.method != .head ? response.body : []
+        let capacity = maximumHeadBytes(response, date: date) + content.count
+        output.append(addingCapacity: capacity) { (message: inout OutputSpan<UInt8>) in
+            message.append("HTTP/1.1 ")
+            message.append(decimal: response.status.code)
+            message.append(ASCII.space)
+            message.append(response.status.reasonPhrase)
+            message.append("\r\n")
+            message.append(date)
+            for field in response.headers where !isReserved(field.name) {
+                message.append(field.name.rawName)
+                message.append(": ")
+                message.append(field.value)
+                message.append("\r\n")
+            }
+            appendConnection(context, to: &message)
+            if isStreamed {
+                // HTTP/1.0 has no chunks: the content ends with the connection (RFC 9112 section 6.3).
+                if context.minorVersion > 0 { message.append("Transfer-Encoding: chunked\r\n") }
+            } else if hasContent {
+                message.append("Content-Length: ")
+                message.append(decimal: response.body.count)
+                message.append("\r\n")
+            }
+            message.append("\r\n")
+            message.append(content)
         }
-        append("\r\n", to: &output)
-        if hasContent, context.method != .head { output.append(contentsOf: response.body) }
+    }
+
+    /// At least the length of a response's head.
+    private static func maximumHeadBytes(_ response: Response, date: [UInt8]) -> Int {
+        // The status line without its phrase, the fields of the framing with the longest number, and the empty line.
+        let fixed = 128
+        let fields = response.headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+        return fixed + response.status.reasonPhrase.utf8.count + date.count + fields
     }
 
     /// Appends a piece of a stream.
     static func append(chunk bytes: [UInt8], isFramed: Bool, to output: inout [UInt8]) {
         guard isFramed else { return output.append(contentsOf: bytes) }
         output.append(contentsOf: String(bytes.count, radix: 16).utf8)
-        append("\r\n", to: &output)
+        output.append(contentsOf: "\r\n".utf8)
         output.append(contentsOf: bytes)
-        append("\r\n", to: &output)
+        output.append(contentsOf: "\r\n".utf8)
     }
 
     /// The end of a stream.
     static let lastChunk = Array("0\r\n\r\n".utf8)
 
-    private static func appendConnection(_ context: Context, to output: inout [UInt8]) {
+    private static func appendConnection(_ context: Context, to message: inout OutputSpan<UInt8>) {
         if context.closes {
-            append("Connection: close\r\n", to: &output)
+            message.append("Connection: close\r\n")
         } else if context.minorVersion == 0 {
-            append("Connection: keep-alive\r\n", to: &output)
+            message.append("Connection: keep-alive\r\n")
         }
     }
 
@@ -74,13 +87,5 @@ package struct ResponseSerializer {
     /// RFC 9110 section 6.4.1.
     static func mayHaveContent(_ status: HTTPResponse.Status) -> Bool {
         status.code >= 200 && status.code != 204 && status.code != 304
-    }
-
-    private static func append(_ text: StaticString, to output: inout [UInt8]) {
-        text.withUTF8Buffer { output.append(contentsOf: $0) }
-    }
-
-    private static func append(decimal number: Int, to output: inout [UInt8]) {
-        output.append(contentsOf: String(number).utf8)
     }
 }

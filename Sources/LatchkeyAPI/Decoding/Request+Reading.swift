@@ -16,22 +16,27 @@ extension Request {
         guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
         }
-        let scheme = "bearer ".utf8
-        guard field.count > scheme.count, zip(field, scheme).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else {
-            throw .sessionInvalid
+        guard let token = field.withUnsafeBufferPointer(Self.bearerToken) else { throw .sessionInvalid }
+        return Secret(token)
+    }
+
+    private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> String? {
+        let scheme: StaticString = "bearer "
+        let length = scheme.utf8CodeUnitCount
+        let isBearer = scheme.withUTF8Buffer { expected in
+            field.count > length
+                && (0..<length).allSatisfy { field[$0] == expected[$0] || field[$0] | 0x20 == expected[$0] }
         }
-        let token = field.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
-        guard (1...512).contains(token.count), token.allSatisfy(Self.isToken68) else { throw .sessionInvalid }
-        return Secret(String(decoding: token, as: UTF8.self))
+        guard isBearer else { return nil }
+        let token = UnsafeBufferPointer(rebasing: field[length...].drop { $0 == UInt8(ascii: " ") })
+        guard (1...512).contains(token.count), token.allSatisfy(isToken68) else { return nil }
+        return String(decoding: token, as: UTF8.self)
     }
 
     private static func isToken68(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
-            true
-        default: false
-        }
+        // A bit for each of the letters, the digits and - . _ ~ + / =
+        let (low, high): (UInt64, UInt64) = (0x23FF_E800_0000_0000, 0x47FF_FFFE_87FF_FFFE)
+        guard byte < 128 else { return false }
+        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
     }
 }

@@ -6,6 +6,32 @@ public struct JSONObject: Sendable, Hashable {
         public let name: String
         /// The value.
         public let value: JSONValue
+        let mark: Mark
+
+        init(name: String, value: JSONValue) {
+            self.name = name
+            self.value = value
+            mark = Mark(name)
+        }
+    }
+
+    /// The length and some bytes of a name. Names with different marks are different, so that most comparisons of a
+    /// look-up are of one number.
+    struct Mark: Sendable, Hashable {
+        private let bits: UInt64
+
+        init(_ name: String) {
+            var name = name
+            bits = name.withUTF8 { bytes in
+                let length = UInt64(truncatingIfNeeded: bytes.count)
+                guard let start = UnsafeRawPointer(bytes.baseAddress), bytes.count >= 4 else {
+                    return bytes.reduce(length) { $0 << 8 | UInt64($1) }
+                }
+                let first = start.loadUnaligned(as: UInt32.self)
+                let last = start.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+                return (UInt64(first) << 32 | UInt64(last)) ^ length << 28
+            }
+        }
     }
 
     /// In the order of the text.
@@ -16,7 +42,8 @@ public struct JSONObject: Sendable, Hashable {
     /// The value of a member; nil if the object has no member of this name. A member that is `null` has the value
     /// `.null`.
     public subscript(_ name: String) -> JSONValue? {
-        for member in members where member.name == name { return member.value }
+        let mark = Mark(name)
+        for member in members where member.mark == mark && member.name == name { return member.value }
         return nil
     }
 }

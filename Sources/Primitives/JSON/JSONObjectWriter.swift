@@ -42,7 +42,7 @@ public struct JSONObjectWriter: Sendable {
     /// Adds a boolean.
     public mutating func add(_ name: StaticString, _ flag: Bool) {
         begin(name)
-        bytes.append(contentsOf: flag ? "true".utf8 : "false".utf8)
+        append(flag ? "true" : "false")
     }
 
     /// Adds an array of texts.
@@ -69,7 +69,7 @@ public struct JSONObjectWriter: Sendable {
     public mutating func add(_ name: StaticString, orNull text: String?) {
         if let text { return add(name, text) }
         begin(name)
-        bytes.append(contentsOf: "null".utf8)
+        append("null")
     }
 
     /// Adds the text if there is one.
@@ -111,11 +111,13 @@ public struct JSONObjectWriter: Sendable {
     }
 
     private mutating func begin(_ name: StaticString) {
-        if !isEmpty { bytes.append(UInt8(ascii: ",")) }
+        append(isEmpty ? "\"" : ",\"")
         isEmpty = false
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        append(name)
+        append("\":")
+    }
+
+    private mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 }

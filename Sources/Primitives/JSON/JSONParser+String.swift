@@ -33,19 +33,20 @@ extension JSONParser {
         }
     }
 
-    /// Skips eight bytes at once while all of them are ASCII and none ends a run. The bit tests are the well-known ones
-    /// for "a byte of the word is less than n" and "a byte is zero".
+    /// Skips bytes, eight at once, up to the first that is not ASCII or may end a run. The bit tests are the well-known
+    /// ones for "a byte of the word is less than n" and "a byte is zero"; the lowest byte that they mark is one.
     private mutating func skipPlainWords() {
         guard let base = UnsafeRawPointer(bytes.baseAddress) else { return }
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while count - position >= 8 {
-            let word = base.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             let quotes = word ^ (ones &* 0x22)
             let backslashes = word ^ (ones &* 0x5C)
             let controls = (word &- ones &* 0x20) & ~word
             let marks = ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
-            guard (controls | marks | word) & highs == 0 else { return }
+            let found = (controls | marks | word) & highs
+            guard found == 0 else { return position += found.trailingZeroBitCount / 8 }
             position += 8
         }
     }

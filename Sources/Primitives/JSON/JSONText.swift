@@ -17,9 +17,8 @@ enum JSONText {
     }
 
     static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        guard number < 0 || number > 9 else { return bytes.append(UInt8(ascii: "0") + UInt8(number)) }
-        var text = String(number)
-        text.withUTF8 { bytes.append(contentsOf: $0) }
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        DecimalDigits.withDigits(of: number.magnitude) { bytes.append(contentsOf: $0) }
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {

@@ -28,22 +28,22 @@ public enum Base64URL {
         alphabet.withUnsafeBufferPointer { alphabet in
             String(unsafeUninitializedCapacity: bytes.count / 3 * 4 + 4) { output in
                 var written = 0
-                var held: UInt32 = 0
-                var bits = 0
-                for byte in bytes {
-                    held = held << 8 | UInt32(byte)
-                    bits += 8
-                    while bits >= 6 {
-                        bits -= 6
-                        output[written] = alphabet[Int(held >> bits & 63)]
-                        written += 1
-                    }
+                var index = 0
+                while index + 3 <= bytes.count {
+                    let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+                    output[written] = alphabet[group >> 18]
+                    output[written + 1] = alphabet[group >> 12 & 63]
+                    output[written + 2] = alphabet[group >> 6 & 63]
+                    output[written + 3] = alphabet[group & 63]
+                    written += 4
+                    index += 3
                 }
-                if bits > 0 {
-                    output[written] = alphabet[Int(held << (6 - bits) & 63)]
-                    written += 1
-                }
-                return written
+                let rest = bytes.count - index
+                guard rest > 0 else { return written }
+                // One byte has two characters, two bytes have three.
+                let group = Int(bytes[index]) << 16 | (rest == 2 ? Int(bytes[index + 1]) << 8 : 0)
+                for place in 0...rest { output[written + place] = alphabet[group >> (18 - 6 * place) & 63] }
+                return written + rest + 1
             }
         }
     }
@@ -56,15 +56,19 @@ public enum Base64URL {
             values.withUnsafeBufferPointer { values in
                 let wholeGroups = text.count - remainder
                 var index = 0
+                var seen: UInt8 = 0
                 while index < wholeGroups {
-                    let group = held(text, from: index, count: 4, values: values)
-                    guard let group else { return isValid = false }
+                    let (first, second) = (values[Int(text[index])], values[Int(text[index + 1])])
+                    let (third, fourth) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
+                    seen |= first | second | third | fourth
+                    let group = UInt32(first) << 18 | UInt32(second) << 12 | UInt32(third) << 6 | UInt32(fourth)
                     output[written] = UInt8(truncatingIfNeeded: group >> 16)
                     output[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
                     output[written + 2] = UInt8(truncatingIfNeeded: group)
                     written += 3
                     index += 4
                 }
+                guard seen < 64 else { return isValid = false }
                 guard remainder > 0 else { return }
                 // Two characters hold one byte and four bits over, three hold two bytes and two bits over.
                 let spare = remainder == 2 ? 4 : 2

@@ -5,13 +5,10 @@ package enum PercentEncoding {
     /// The unreserved characters of RFC 3986 section 2.3.
     @inlinable @inline(__always)
     package static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        // A bit for each of the letters, the digits and - . _ ~
+        let (low, high): (UInt64, UInt64) = (0x3FF600000000000, 0x47FFFFFE87FFFFFE)
+        guard byte < 128 else { return false }
+        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
     }
 
     /// Appends a text with all but unreserved characters as `%XX`. That is right in a query as in a form, where both

@@ -24,15 +24,17 @@ package enum SessionTokenFormat {
 
     /// The time in a token, as a number of 48 bits; nil if it has none.
     static func time(of token: String) -> UInt64? {
-        let text = token.utf8
-        let family = text.count - characters
-        guard family == 0 || family == untimedCharacters + 1 else { return nil }
-        var time: UInt64 = 0
-        for character in text.dropFirst(family).prefix(8) {
-            guard let value = value(of: character) else { return nil }
-            time = time << 6 | value
+        var token = token
+        return token.withUTF8 { text in
+            let family = text.count - characters
+            guard family == 0 || family == untimedCharacters + 1 else { return nil }
+            var time: UInt64 = 0
+            for index in family..<family + 8 {
+                guard let value = value(of: text[index]) else { return nil }
+                time = time << 6 | value
+            }
+            return time
         }
-        return time
     }
 
     /// The six bits of a character of base64url (RFC 4648 section 5).
