@@ -37,7 +37,7 @@ openapi:  ## test a running server against its OpenAPI document
 	swift build --product latchkey
 	scripts/openapi
 
-third-party:  ## sign in with an OpenID provider from another project
+third-party:  ## sign in with an OpenID provider, and use OAuth clients, from other projects
 	@scripts/setup --test
 	swift build --product latchkey
 	scripts/third-party

@@ -49,6 +49,8 @@ export interface User {
   postal_code: string | null;
   phone_number: string | null;
   zenkey_sub: string;
+  /** The same as zenkey_sub. */
+  sub: string;
   created_at: number;
 }
 

@@ -31,8 +31,16 @@ struct APIError: Error, Sendable {
     /// For the person who uses the app.
     var userMessage: String { UserMessage.text(code, errorType) }
 
-    func response(requestID: String) -> Response {
+    /// - Parameter asProblem: Whether the client accepts problem details (RFC 9457): they have the same members, and
+    ///   those of the RFC. `type` is `about:blank`, because `error` tells the kinds of errors apart.
+    func response(requestID: String, asProblem: Bool = false) -> Response {
         var json = JSONObjectWriter(capacity: 512)
+        if asProblem {
+            json.add("type", "about:blank")
+            json.add("title", status.reasonPhrase)
+            json.add("status", status.code)
+            json.add("detail", description)
+        }
         json.add("error", code)
         json.add("error_description", description)
         json.add("message", userMessage)
@@ -41,6 +49,7 @@ struct APIError: Error, Sendable {
         json.add("request_id", requestID)
         if let offer { offer.write(to: &json) }
         var response = Response.json(status, json.finish())
+        if asProblem { response.headers[.contentType] = "application/problem+json" }
         response.headers.append(contentsOf: headers)
         return response
     }

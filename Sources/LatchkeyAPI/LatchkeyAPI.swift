@@ -101,7 +101,9 @@ package final class LatchkeyAPI: Sendable {
     package var errorRenderer: ErrorRenderer {
         { error, request in
             let requestID = self.requestIDs.next()
-            return self.finished(APIError(error).response(requestID: requestID), request, requestID)
+            let response = APIError(error).response(
+                requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
+            return self.finished(response, request, requestID)
         }
     }
 
@@ -116,7 +118,7 @@ package final class LatchkeyAPI: Sendable {
         do {
             response = try await limited(request, router, match)
         } catch {
-            response = render(error).response(requestID: requestID)
+            response = render(error).response(requestID: requestID, asProblem: request.acceptsProblemDetails)
         }
         response = finished(response, request, requestID)
         let nanoseconds = stopwatch.nanoseconds
@@ -141,7 +143,7 @@ package final class LatchkeyAPI: Sendable {
         do {
             response = try await router.respond(to: request, at: match)
         } catch {
-            response = render(error).response(requestID: request.id)
+            response = render(error).response(requestID: request.id, asProblem: request.acceptsProblemDetails)
         }
         notice.mark(&response)
         return response

@@ -2,7 +2,7 @@ import Primitives
 import SignIn
 
 extension ProfileEdit {
-    private static let fixed = ["user_id", "zenkey_sub", "created_at"]
+    private static let fixed = ["user_id", "zenkey_sub", "sub", "created_at"]
     private static let editable = UserAttribute.allCases.flatMap {
         Set([$0.rawValue, $0.registrationName]).sorted(by: >)
     }

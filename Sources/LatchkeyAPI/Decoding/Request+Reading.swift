@@ -7,7 +7,26 @@ extension Request {
     var provider: String { parameters["provider"] ?? "" }
 
     /// Whether the client is a script rather than a browser navigation.
-    var prefersJSON: Bool { headers[.accept]?.hasPrefix("application/json") ?? false }
+    var prefersJSON: Bool {
+        guard let accepted = headers[.accept] else { return false }
+        return accepted.hasPrefix("application/json") || accepted.hasPrefix("application/problem+json")
+    }
+
+    /// Whether `Accept` names `application/problem+json` (RFC 9457), and not with a weight of 0. A wildcard does not
+    /// count: such a client may know no other errors than OAuth's.
+    var acceptsProblemDetails: Bool {
+        guard let accepted = headers[.accept] else { return false }
+        return accepted.split(separator: ",").contains { range in
+            MediaTypeText.essence(of: String(range)) == "application/problem+json"
+                && !range.split(separator: ";").dropFirst().contains(where: Self.isZeroWeight)
+        }
+    }
+
+    /// RFC 9110 section 12.4.2.
+    private static func isZeroWeight(_ parameter: Substring) -> Bool {
+        let text = parameter.lowercased().filter { $0 != " " && $0 != "\t" }
+        return text.hasPrefix("q=0") && text.dropFirst(3).allSatisfy { $0 == "0" || $0 == "." }
+    }
 
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
     /// - Throws: 401 for a missing or repeated field, another scheme, more than 512 characters, or characters not in

@@ -10,13 +10,13 @@ enum APIExample {
     static let correlationID = "b0e5-41"
 
     static let tokens = """
-        {"token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", "expires": 3600, \
-        "new_user": false, "correlation_id": "\(correlationID)"}
+        {"token": "\(token)", "access_token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", \
+        "expires": 3600, "expires_in": 3600, "new_user": false, "correlation_id": "\(correlationID)"}
         """
 
     static let user = """
         {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \
-        "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "created_at": 1800000000}
+        "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "sub": "u_8KfX2mQ0", "created_at": 1800000000}
         """
 
     /// A sign-in with a code: `more` are further members, each with a comma before it.

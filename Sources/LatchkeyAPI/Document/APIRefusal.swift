@@ -10,14 +10,16 @@ struct APIRefusal: Sendable {
     let name: String
     let status: HTTPResponse.Status
     let example: JSONValue
+    /// The same as problem details (RFC 9457).
+    let problem: JSONValue
     /// Whether `error` may also be any other code of the carrier.
     var isCarriersOwn = false
 
     init(_ error: APIError, as name: String? = nil) {
         self.name = name ?? error.code
         status = error.status
-        let body = error.response(requestID: "k3x9ab-1f").body
-        example = (try? JSONValue(parsing: body)) ?? .null
+        example = Self.example(error, asProblem: false)
+        problem = Self.example(error, asProblem: true)
     }
 
     init(
@@ -28,6 +30,11 @@ struct APIRefusal: Sendable {
         error.correlationID = CorrelationID("b0e5-41")
         self.init(error, as: name)
         self.isCarriersOwn = isCarriersOwn
+    }
+
+    private static func example(_ error: APIError, asProblem: Bool) -> JSONValue {
+        let body = error.response(requestID: "k3x9ab-1f", asProblem: asProblem).body
+        return (try? JSONValue(parsing: body)) ?? .null
     }
 
     /// A refusal of the server's own.

@@ -40,11 +40,20 @@ struct APIResponses {
             ("schema", schema(refusals)),
             ("examples", .object(of: refusals.map { ($0.name, reference("examples", $0.name)) })),
         ])
+        let problem = JSONValue.object(of: [
+            ("schema", APISchema.named("Problem").json), ("example", refusals.first?.problem),
+        ])
         let page = JSONValue.object(of: [("schema", APISchema.text("A page for the person.").json)])
         return .object(of: [
             ("description", .string("\(status.reasonPhrase): \(codes.joined(separator: ", ")).")),
             ("headers", headers(headerNames(status))),
-            ("content", .object(of: [("application/json", json), ("text/html", asPage ? page : nil)])),
+            (
+                "content",
+                .object(of: [
+                    ("application/json", json), ("application/problem+json", problem),
+                    ("text/html", asPage ? page : nil),
+                ])
+            ),
         ])
     }
 

@@ -5,6 +5,13 @@ import SignIn
 extension APISchema {
     static let components: KeyValuePairs<String, APISchema> = [
         "Error": object("Why a call was refused.", errorFields()),
+        "Problem": object(
+            "Why a call was refused, for clients that accept `application/problem+json` (RFC 9457).",
+            fields([
+                "type": always(.string("about:blank"), "`error` tells the kinds of errors apart."),
+                "title": text("The meaning of the status."), "status": integer("The status.", from: 400, example: 401),
+                "detail": text("As `error_description`."),
+            ]) + errorFields() + offerFields.map(\.ifPresent)),
         "Empty": object("No content.", [:]),
         "PageSession": object(
             "A session whose tokens are in cookies, where no script can read them.", sessionFields),
@@ -13,24 +20,19 @@ extension APISchema {
             [
                 "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
                 "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
+                "access_token": text("The same as `token`.", example: APIExample.token),
                 "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
             ], sessionFields),
         "RegistrationNeeded": object(
             "The carrier vouches for the user, who is not registered here: continue with `POST /users`.",
-            errorFields(code: always(.string("user_not_registered"), "The reason."))
-                + fields([
-                    "zenkey_attributes": attributes,
-                    "state_key": text("Represents the verified identity; usable once.", example: APIExample.handle),
-                    "missing": list("Attributes that the registration must add.", of: text("The name of a field")),
-                    "expires_in": span("Lifetime of `state_key`", example: 600),
-                ])),
+            errorFields(code: always(.string("user_not_registered"), "The reason.")) + offerFields),
         "User": object(
             "The signed-in user.",
             [
                 "user_id": userID, "username": text("The user's own choice").orNull,
                 "name": text("The full name").orNull, "email": text("The email address").orNull,
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
-                "zenkey_sub": publicID, "created_at": seconds("When the user was created"),
+                "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
             ]),
         "Session": object(
             "One of the user's sessions.",
@@ -107,8 +109,17 @@ extension APISchema {
             ], optional: ["correlation_id": correlationID])
     }
 
+    /// What a user who must register gets.
+    private static let offerFields = fields([
+        "zenkey_attributes": attributes,
+        "state_key": text("Represents the verified identity; usable once.", example: APIExample.handle),
+        "missing": list("Attributes that the registration must add.", of: text("The name of a field")),
+        "expires_in": span("Lifetime of `state_key`", example: 600),
+    ])
+
     private static let sessionFields = fields([
         "expires": span("Lifetime of the session token", example: 3600),
+        "expires_in": span("The same as `expires`", example: 3600),
         "new_user": flag("Whether this sign-in created the user."), "correlation_id": correlationID,
     ])
 

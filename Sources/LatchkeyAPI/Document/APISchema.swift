@@ -9,6 +9,7 @@ struct APISchema: Sendable {
         let isRequired: Bool
 
         var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
+        var ifPresent: Field { Field(name: name, schema: schema, isRequired: false) }
     }
 
     private let members: [(name: String, value: JSONValue?)]

@@ -98,7 +98,8 @@ package struct OpenAPIDocument: Sendable {
         empty field counts as left out. Unknown fields are ignored, except by `PATCH /users/me`.
 
         **Errors** all have one form: `error_description` tells the developer what was wrong and what to do, `message` \
-        tells the person. An unknown path is 404 `not_found`, an unsupported method 405 `method_not_allowed` with \
+        tells the person. A client that accepts `application/problem+json` gets the same members as problem details \
+        (RFC 9457). An unknown path is 404 `not_found`, an unsupported method 405 `method_not_allowed` with \
         `Allow`. `HEAD` works wherever `GET` does, `OPTIONS` returns the methods of a path.
 
         **Browsers** of allowed origins may call from their pages: preflights succeed for exactly those.

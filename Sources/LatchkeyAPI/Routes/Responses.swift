@@ -37,15 +37,18 @@ extension Response {
 }
 
 extension SignedIn {
-    /// The token response; without tokens for a page, whose tokens are in cookies.
+    /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
+    /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
     func response(_ status: HTTPResponse.Status, withTokens: Bool = true) -> Response {
-        .json(status, capacity: 256) { json in
+        .json(status, capacity: 384) { json in
             if withTokens {
                 json.add("token", tokens.token.exposed)
+                json.add("access_token", tokens.token.exposed)
                 json.add("refresh_token", tokens.refreshToken.exposed)
                 json.add("token_type", "bearer")
             }
             json.add("expires", tokens.expiresIn)
+            json.add("expires_in", tokens.expiresIn)
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
         }
@@ -64,7 +67,8 @@ extension NonceIssuer.Issued {
 
 extension User {
     /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
-    /// require, is the user's public id, not the carrier's subject.
+    /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
+    /// response (OpenID Connect Core section 5.3.2).
     var response: Response {
         .json(.ok, capacity: 320) { json in
             json.add("user_id", id.number)
@@ -74,6 +78,7 @@ extension User {
             json.add("postal_code", orNull: profile[.postalCode])
             json.add("phone_number", orNull: profile[.phoneNumber])
             json.add("zenkey_sub", publicID)
+            json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
         }
     }

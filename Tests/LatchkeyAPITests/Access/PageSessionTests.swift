@@ -100,7 +100,7 @@ struct PageSessionTests {
         #expect(try await page.me().error == "invalid_token")
         let answer = try await page.refresh()
         #expect(answer.status == 200)
-        #expect(answer.json?.members.map(\.name) == ["expires", "new_user", "correlation_id"])
+        #expect(answer.json?.members.map(\.name) == ["expires", "expires_in", "new_user", "correlation_id"])
         #expect(answer.integer("expires") == 3600)
         #expect(page.session != old["__Host-latchkey_session"])
         #expect(page.refreshToken != old["__Host-latchkey_refresh"])
@@ -240,7 +240,7 @@ struct PageSessionTests {
         #expect(try await page.send(.post, "/auth/session", form: fields).error == "invalid_api_key")
         let taken = try await page.send(.post, "/auth/session", form: fields + "&client_type=web")
         #expect(taken.status == 200)
-        #expect(taken.json?.members.map(\.name) == ["expires", "new_user", "correlation_id"])
+        #expect(taken.json?.members.map(\.name) == ["expires", "expires_in", "new_user", "correlation_id"])
         #expect(try await page.me().status == 200)
 
         let next = try await page.signIn("client_type=spa&code_challenge=\(challenge)&code_challenge_method=S256")

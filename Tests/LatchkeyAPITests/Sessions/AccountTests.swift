@@ -23,7 +23,8 @@ struct AccountTests {
         #expect(first.headers[.cacheControl] == "no-store")
         #expect(
             first.json?.members.map(\.name) == [
-                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "created_at",
+                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "sub",
+                "created_at",
             ])
         #expect(try await app.me(token).body == first.body)
         #expect(try await app.me(other).body == first.body)
@@ -65,8 +66,8 @@ struct AccountTests {
         ),
         (#"{"name":7,"email":["a"]}"#, ["name must be a string or null", "email must be"]),
         (
-            #"{"user_id":1,"zenkey_sub":"x","created_at":0}"#,
-            ["user_id cannot", "zenkey_sub cannot", "created_at cannot"]
+            #"{"user_id":1,"zenkey_sub":"x","sub":"x","created_at":0}"#,
+            ["user_id cannot", "zenkey_sub cannot", "; sub cannot", "created_at cannot"]
         ),
         (#"{"is_admin":true}"#, ["a field is unknown"]),
         (#"{"phone":"12345","phone_number":"12345"}"#, ["is repeated as phone"]),

@@ -19,9 +19,12 @@ struct RefreshTests {
         #expect(answer.headers[.cacheControl] == "no-store")
         #expect(
             answer.json?.members.map(\.name) == [
-                "token", "refresh_token", "token_type", "expires", "new_user", "correlation_id",
+                "token", "access_token", "refresh_token", "token_type", "expires", "expires_in", "new_user",
+                "correlation_id",
             ])
         #expect(answer.integer("expires") == 3600)
+        #expect(answer.integer("expires_in") == 3600)
+        #expect(answer.text("access_token") == answer.text("token"))
         #expect(answer.json?["new_user"]?.bool == false)
         let new = try #require(Tokens(answer))
         #expect(Set([old.token, old.refreshToken, new.token, new.refreshToken]).count == 4)

@@ -27,8 +27,10 @@ struct SessionTests {
         let names = me.json?.members.map(\.name)
         #expect(
             names == [
-                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "created_at",
+                "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "sub",
+                "created_at",
             ])
+        #expect(me.text("sub") == me.text("zenkey_sub"))
         #expect(me.json?["name"]?.isNull == true)
         #expect(me.integer("created_at") == app.clock.now.secondsSinceEpoch)
         #expect(me.headers[.cacheControl] == "no-store")

@@ -129,7 +129,8 @@ public struct APIContract: Sendable {
             return found + ["The content is not JSON."]
         }
         if let schema = media["schema"] { found += schemas.faults(of: value, schema) }
-        return found + problems(ofError: value, media)
+        // Problem details have the codes of the errors in JSON.
+        return found + problems(ofError: value, content["application/json"]?.object ?? media)
     }
 
     private static let limits = JSONLimits(bytes: 1 << 20, depth: 32, values: 65_536)
