@@ -51,6 +51,11 @@ extension APIError {
         .forbidden, "unauthorized_client", .configurationError,
         "This API key or origin is not for this client. The operator must add the client to it.")
 
+    /// As ``clientNotAllowed``, for a sign-in with a code: 400, as RFC 6749 section 5.2 says, because the published
+    /// apps read any 403 of a sign-in as the offer of a registration.
+    static let clientNotAllowedToSignIn = APIError(
+        .badRequest, clientNotAllowed.code, clientNotAllowed.errorType, clientNotAllowed.description)
+
     static let keyNotForOrigin = APIError(
         .unauthorized, "invalid_api_key", .configurationError,
         "This API key is valid from certain origins only, and the Origin of the request is not one of them.",

@@ -9,7 +9,7 @@ extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
         let kind = try useCases.signIn.kind(ofProvider: provider)
         var signIn = try SignInRequest(BodyFields(request), provider: provider, kind: kind)
-        try admission.check(signIn.clientID.text)
+        guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return signedIn.response(.ok)

@@ -26,7 +26,7 @@ struct APIKeyScopeTests {
         let type: HTTPFields = [.contentType: "application/json"]
         for path in ["/auth/zenkey-signin", "/auth/zenkey/sign-in"] {
             let answer = try await app.send(.post, path, type, body: SignInBody().json, apiKey: Self.others)
-            #expect(answer.status == 403)
+            #expect(answer.status == 400)
             #expect(answer.error == "unauthorized_client")
         }
         #expect(app.carrier.tokenPosts == 0)

@@ -57,12 +57,23 @@ public struct APIContract: Sendable {
 
     /// The documented statuses of an operation.
     public func statuses(of operation: String) -> [Int] {
+        responses(of: operation)?.members.compactMap { Int($0.name) } ?? []
+    }
+
+    /// The documented JSON examples of an operation's responses with one status.
+    public func examples(of operation: String, _ status: Int) -> [JSONValue] {
+        let response = responses(of: operation)?["\(status)"].flatMap { schemas.resolved($0) }
+        let media = response?["content"]?.object?["application/json"]?.object
+        return [media?["example"]].compactMap(\.self)
+            + (media?["examples"]?.object?.members ?? []).compactMap { schemas.resolved($0.value)?["value"] }
+    }
+
+    private func responses(of operation: String) -> JSONObject? {
         let parts = operation.split(separator: " ", maxSplits: 1)
         guard parts.count == 2,
-            let calls = paths.first(where: { "/" + $0.template.joined(separator: "/") == parts[1] })?.calls,
-            let responses = calls[parts[0].lowercased()]?.object?["responses"]?.object
-        else { return [] }
-        return responses.members.compactMap { Int($0.name) }
+            let calls = paths.first(where: { "/" + $0.template.joined(separator: "/") == parts[1] })?.calls
+        else { return nil }
+        return calls[parts[0].lowercased()]?.object?["responses"]?.object
     }
 
     /// The faults of a response, each with a remedy; empty for a correct response.
