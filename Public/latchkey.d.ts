@@ -52,6 +52,12 @@ export interface User {
   /** The same as zenkey_sub. */
   sub: string;
   created_at: number;
+  email_verified: boolean;
+  email_verified_at: number | null;
+  email_verified_by: string | null;
+  phone_number_verified: boolean;
+  phone_number_verified_at: number | null;
+  phone_number_verified_by: string | null;
 }
 
 export interface UserSession {

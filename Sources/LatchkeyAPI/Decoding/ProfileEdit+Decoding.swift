@@ -2,7 +2,9 @@ import Primitives
 import SignIn
 
 extension ProfileEdit {
-    private static let fixed = ["user_id", "zenkey_sub", "sub", "created_at"]
+    private static let fixed =
+        ["user_id", "zenkey_sub", "sub", "created_at"]
+        + ["email", "phone_number"].flatMap { name in ["", "_at", "_by"].map { "\(name)_verified\($0)" } }
     private static let editable = UserAttribute.allCases.flatMap {
         Set([$0.rawValue, $0.registrationName]).sorted(by: >)
     }

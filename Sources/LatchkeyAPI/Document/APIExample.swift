@@ -16,7 +16,10 @@ enum APIExample {
 
     static let user = """
         {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \
-        "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "sub": "u_8KfX2mQ0", "created_at": 1800000000}
+        "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "sub": "u_8KfX2mQ0", \
+        "created_at": 1800000000, \
+        "email_verified": true, "email_verified_at": 1800000000, "email_verified_by": "https://op1.att.com", \
+        "phone_number_verified": false, "phone_number_verified_at": null, "phone_number_verified_by": null}
         """
 
     /// A sign-in with a code: `more` are further members, each with a comma before it.

@@ -33,7 +33,7 @@ extension APISchema {
                 "name": text("The full name").orNull, "email": text("The email address").orNull,
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
                 "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
-            ]),
+            ], verificationFields()),
         "Session": object(
             "One of the user's sessions.",
             [
@@ -65,7 +65,7 @@ extension APISchema {
                 "client_id": text("The app that the session is for."), "sub": publicID, "user_id": userID,
                 "username": text("If the user has chosen one."), "auth_time": seconds("When the user signed in"),
                 "session_id": text("As in the list of sessions."),
-            ]),
+            ], verificationFields(areRequired: false)),
         "ApprovedTransaction": object(
             "The carrier has confirmed that the user approved the transaction.",
             ["authorized": always(.bool(true), "Always.")], receiptClaims,
@@ -116,6 +116,17 @@ extension APISchema {
         "missing": list("Attributes that the registration must add.", of: text("The name of a field")),
         "expires_in": span("Lifetime of `state_key`", example: 600),
     ])
+
+    /// What the user's provider vouches for.
+    private static func verificationFields(areRequired: Bool = true) -> [Field] {
+        [("email", "e-mail address"), ("phone_number", "phone number")].flatMap { name, words in
+            [
+                ("_verified", flag("Whether a provider vouches for the user's \(words).")),
+                ("_verified_at", seconds("When the provider first did").orNull),
+                ("_verified_by", text("The issuer of the provider that does.").orNull),
+            ].map { Field(name: name + $0.0, schema: $0.1, isRequired: areRequired) }
+        }
+    }
 
     private static let sessionFields = fields([
         "expires": span("Lifetime of the session token", example: 3600),

@@ -13,7 +13,7 @@ extension LatchkeyAPI {
         // A session of a client that the key is not for counts as unknown.
         let found = try await useCases.sessions.introspect(question.token, as: kind)
             .flatMap { admission.allows($0.session.clientID) ? $0 : nil }
-        return .json(.ok, capacity: 256) { json in
+        return .json(.ok, capacity: 512) { json in
             json.add("active", found != nil)
             if let found {
                 // A refresh token is not a bearer token, and `expiresAt` is not its expiry.
@@ -27,6 +27,7 @@ extension LatchkeyAPI {
                 json.add("username", ifPresent: found.user.profile[.username])
                 json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
                 json.add("session_id", found.session.id)
+                found.user.addVerifications(to: &json)
             }
         }
     }

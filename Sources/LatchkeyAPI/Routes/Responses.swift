@@ -70,7 +70,7 @@ extension User {
     /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
     var response: Response {
-        .json(.ok, capacity: 320) { json in
+        .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
             json.add("name", orNull: profile[.name])
@@ -80,6 +80,27 @@ extension User {
             json.add("zenkey_sub", publicID)
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
+            addVerifications(to: &json)
+        }
+    }
+
+    /// Whether, when and by whom the e-mail address and the phone number were verified.
+    func addVerifications(to json: inout JSONObjectWriter) {
+        if let email = vouched?.email {
+            json.add("email_verified", true)
+            json.add("email_verified_at", email.time.secondsSinceEpoch)
+            json.add("email_verified_by", email.issuer)
+        } else {
+            json.add(members: #""email_verified":false,"email_verified_at":null,"email_verified_by":null"#)
+        }
+        if let phoneNumber = vouched?.phoneNumber {
+            json.add("phone_number_verified", true)
+            json.add("phone_number_verified_at", phoneNumber.time.secondsSinceEpoch)
+            json.add("phone_number_verified_by", phoneNumber.issuer)
+        } else {
+            json.add(
+                members:
+                    #""phone_number_verified":false,"phone_number_verified_at":null,"phone_number_verified_by":null"#)
         }
     }
 }

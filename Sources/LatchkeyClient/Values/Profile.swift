@@ -31,6 +31,14 @@ extension Profile: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// That a provider vouches for a user's e-mail address or phone number.
+public struct Verification: Sendable, Hashable {
+    /// When the provider first did.
+    public let at: Date
+    /// The provider's issuer.
+    public let issuer: String
+}
+
 /// The signed-in user (`GET /users/me`).
 public struct User: Sendable, Hashable {
     /// The account's number.
@@ -41,6 +49,10 @@ public struct User: Sendable, Hashable {
     public let profile: Profile
     /// When the account was created.
     public let createdAt: Date
+    /// Set if a provider vouches for the e-mail address; nil if it is the user's own word.
+    public let emailVerification: Verification?
+    /// Set if a provider vouches for the phone number; nil if it is the user's own word.
+    public let phoneNumberVerification: Verification?
 }
 
 extension User: Decodable {
@@ -54,7 +66,7 @@ extension User: Decodable {
         let stringValue: String
         var intValue: Int? { nil }
 
-        init(_ field: Profile.Field) { stringValue = field.rawValue }
+        init(_ field: Profile.Field, _ suffix: String = "") { stringValue = field.rawValue + suffix }
         init?(stringValue: String) { self.stringValue = stringValue }
         init?(intValue: Int) { nil }
     }
@@ -71,6 +83,15 @@ extension User: Decodable {
             profile[field] = try names.decodeIfPresent(String.self, forKey: Name(field))
         }
         self.profile = profile
+        func verification(of field: Profile.Field) throws -> Verification? {
+            guard try names.decodeIfPresent(Bool.self, forKey: Name(field, "_verified")) == true,
+                let time = try names.decodeIfPresent(Double.self, forKey: Name(field, "_verified_at")),
+                let issuer = try names.decodeIfPresent(String.self, forKey: Name(field, "_verified_by"))
+            else { return nil }
+            return Verification(at: Date(timeIntervalSince1970: time), issuer: issuer)
+        }
+        emailVerification = try verification(of: .email)
+        phoneNumberVerification = try verification(of: .phoneNumber)
     }
 }
 

@@ -83,6 +83,13 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(contentsOf: json.utf8)
     }
 
+    /// Adds members that are JSON already, without braces: `"a":null,"b":false`.
+    public mutating func add(members: StaticString) {
+        if !isEmpty { bytes.append(UInt8(ascii: ",")) }
+        isEmpty = false
+        members.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
     /// Adds an object that `members` writes.
     public mutating func add(_ name: StaticString, object members: (inout JSONObjectWriter) -> Void) {
         begin(name)

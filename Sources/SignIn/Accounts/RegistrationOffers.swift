@@ -19,7 +19,8 @@ struct RegistrationOffers: Sendable {
         let handle = random.token()
         var pending = PendingRegistration(
             handle: Self.hash(of: handle, codeChallenge), identity: user.identity, clientID: clientID,
-            profile: user.profile ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
+            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
+        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
         pending.providerSession = user.providerSession
         try await stored(await store.addPendingRegistration(pending))
         return RegistrationOffer(

@@ -26,13 +26,15 @@ extension BackchannelAuthentication {
             ended.portedFrom = []
             if isFirst { ended.removedAt = now.advanced(bySeconds: configuration.lifetimes.retryWindow) }
             let replacement = ended
-            let signIn = SignInRecord(
+            var signIn = SignInRecord(
                 identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
                 portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
+            signIn.verified = record.verified
             let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
             switch ending {
             case .signedIn(let signedIn):
                 if signedIn.wasMoved { log.movedAccount() }
+                if signedIn.isChanged { sessions.cache.remove(signedIn.user.id) }
                 sessions.remember(issued, of: signedIn.user, ticket)
                 return .signedIn(
                     SignedIn(
@@ -58,12 +60,23 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> RegistrationOffer {
         guard configuration.registration.isRequired else { throw .backchannelUnknown }
         return try await registrationOffers.offer(
-            to: VerifiedSignIn(identity, record.profile), clientID: record.terms.clientID, try correlationID(of: record)
-        )
+            to: VerifiedSignIn(identity, record.userInfo), clientID: record.terms.clientID,
+            try correlationID(of: record))
     }
 
     private func correlationID(of record: BackchannelAuthenticationRecord) throws(SignInError) -> CorrelationID {
         guard let id = CorrelationID(record.terms.correlationID) else { throw .internalFault }
         return id
+    }
+}
+
+extension BackchannelAuthenticationRecord {
+    /// What the carrier told of the user.
+    fileprivate var userInfo: UserInfo {
+        var userInfo = UserInfo()
+        userInfo.attributes = profile
+        userInfo.emailVerified = verified.email
+        userInfo.phoneNumberVerified = verified.phoneNumber
+        return userInfo
     }
 }

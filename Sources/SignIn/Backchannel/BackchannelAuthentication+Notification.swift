@@ -78,7 +78,8 @@ extension BackchannelAuthentication {
         let collection = clock.now().advanced(bySeconds: configuration.backchannelAuthentication.collectionTime)
         try await settle(notifier, notification, .approval) { record in
             record.identity = verified.identity
-            record.profile = verified.profile ?? Profile()
+            record.profile = verified.userInfo?.attributes ?? Profile()
+            record.verified = verified.userInfo?.verified ?? VerifiedFlags()
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)

@@ -220,6 +220,7 @@ extension BackchannelAuthenticationRecord {
     mutating func forgetUser() {
         identity = nil
         profile = Profile()
+        verified = VerifiedFlags()
         portedFrom = []
     }
 

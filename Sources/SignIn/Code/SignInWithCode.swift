@@ -129,13 +129,14 @@ package struct SignInWithCode: Sendable {
         let issued = sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
         let ticket = sessions.cache.ticket(at: clock.now())
         var record = SignInRecord(
-            identity: verified.identity, profile: verified.profile, session: issued.record,
+            identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
             newcomers: configuration.registration.isRequired
                 ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
             portedFrom: ported, requestID: attempt.correlationID.text,
             tokens: verified.tokens.map {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
+        record.verified = verified.userInfo?.verified ?? VerifiedFlags()
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))
@@ -151,6 +152,8 @@ package struct SignInWithCode: Sendable {
             return .mustRegister(offer)
         }
         if signedIn.wasMoved { log.movedAccount() }
+        // The user's other sessions are read again, with the changed profile.
+        if signedIn.isChanged { sessions.cache.remove(signedIn.user.id) }
         sessions.remember(issued, of: signedIn.user, ticket)
         // `given` is the session that the stored record gives to retries, also at other instances.
         idempotency.finish(turn, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))

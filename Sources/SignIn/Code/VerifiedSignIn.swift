@@ -10,7 +10,7 @@ final class VerifiedSignIn: Sendable {
     /// The port tokens in the ID token, not yet verified.
     let portTokens: [Secret]
     /// The user's attributes; nil if none were asked for.
-    let profile: Profile?
+    let userInfo: UserInfo?
     /// The provider's tokens; nil unless they are stored.
     let tokens: ProviderTokens?
     /// The provider's own session (`sid`), if the ID token names one.
@@ -21,14 +21,14 @@ final class VerifiedSignIn: Sendable {
         self.tokens = tokens
         identity = Identity(issuer: user.issuer, subject: user.subject)
         portTokens = []
-        profile = user.attributes.attributes
+        userInfo = user.attributes
         providerSession = nil
     }
 
     /// A user who was verified before.
-    init(_ identity: Identity, _ profile: Profile) {
+    init(_ identity: Identity, _ userInfo: UserInfo) {
         self.identity = identity
-        self.profile = profile
+        self.userInfo = userInfo
         portTokens = []
         tokens = nil
         providerSession = nil
@@ -38,9 +38,14 @@ final class VerifiedSignIn: Sendable {
         self.tokens = tokens
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
-        profile = userInfo?.attributes
+        self.userInfo = userInfo
         providerSession = idToken.sessionID.map {
             ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
         }
     }
+}
+
+extension UserInfo {
+    /// Which of the attributes the provider verified.
+    var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
 }

@@ -73,6 +73,40 @@ extension UserAttributes<String>: SQLValue {
     }
 }
 
+/// Two columns: ``VerifiedFlags/columns``.
+extension VerifiedFlags: SQLValue {
+    static let columns = ["email_verified", "phone_number_verified"]
+
+    func bind(to statement: inout CachedStatement) {
+        statement.bind(email.map { $0 ? Int64(1) : 0 }, phoneNumber.map { $0 ? Int64(1) : 0 })
+    }
+}
+
+/// Four columns: ``VouchedValues/columns``; NULL if there is nothing.
+struct VouchedColumns: SQLValue {
+    let values: VouchedValues?
+
+    init(_ values: VouchedValues?) { self.values = values }
+
+    func bind(to statement: inout CachedStatement) {
+        statement.bind(
+            values?.email?.time, values?.email?.issuer, values?.phoneNumber?.time, values?.phoneNumber?.issuer)
+    }
+}
+
+extension VouchedValues {
+    static let columns = [
+        "email_verified_at", "email_verified_by", "phone_number_verified_at", "phone_number_verified_by",
+    ]
+}
+
+/// Two columns: ``AttributeOrigins/columns``.
+extension AttributeOrigins: SQLValue {
+    static let columns = ["attribute_origins", "profile_issuer"]
+
+    func bind(to statement: inout CachedStatement) { statement.bind(bits == 0 ? nil : bits, issuer) }
+}
+
 extension CachedStatement {
     /// The number; nil for NULL.
     func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
@@ -87,6 +121,27 @@ extension CachedStatement {
     /// The identity in two columns, the first of which is `first`.
     func identity(from first: CInt) throws -> Identity {
         Identity(issuer: try text(first), subject: try text(first + 1))
+    }
+
+    /// The flags in the ``VerifiedFlags/columns``, the first of which is `first`.
+    func verifiedFlags(from first: CInt) -> VerifiedFlags {
+        VerifiedFlags(
+            email: optionalNumber(first).map { $0 != 0 }, phoneNumber: optionalNumber(first + 1).map { $0 != 0 })
+    }
+
+    /// The values in the ``VouchedValues/columns``, the first of which is `first`.
+    func vouched(from first: CInt) -> VouchedValues? {
+        VouchedValues(email: verification(from: first), phoneNumber: verification(from: first + 2))
+    }
+
+    private func verification(from first: CInt) -> Verification? {
+        guard let time = optionalTime(first), let issuer = optionalText(first + 1) else { return nil }
+        return Verification(at: time, by: issuer)
+    }
+
+    /// The origins in the ``AttributeOrigins/columns``, the first of which is `first`.
+    func origins(from first: CInt) -> AttributeOrigins {
+        AttributeOrigins(bits: optionalNumber(first) ?? 0, issuer: optionalText(first + 1))
     }
 
     /// The profile in the ``UserAttribute/columns``, the first of which is `first`.

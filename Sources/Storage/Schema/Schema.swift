@@ -26,6 +26,7 @@ enum Schema {
         Migration("server-initiated sign-ins by carrier", BackchannelAuthenticationsTable.byCarrier),
         Migration("recent sign-ins", RecentSignInsTable.schema),
         Migration("retries in the rows of sessions", RecentSignInsTable.inSessions),
+        Migration("verified contacts, origins of attributes", UsersTable.verifiedSchema),
     ]
 
     static let migrator: DatabaseMigrator = {

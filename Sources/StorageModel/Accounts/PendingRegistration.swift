@@ -7,6 +7,8 @@ package struct PendingRegistration: Sendable, Hashable {
     package let clientID: String
     /// The carrier's claims, to prefill the form.
     package let profile: Profile
+    /// Which of the claims the carrier verified.
+    package var verified = VerifiedFlags()
     package let expiresAt: Timestamp
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?

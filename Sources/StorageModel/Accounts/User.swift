@@ -16,12 +16,17 @@ package struct User: Sendable, Hashable {
     /// A random and stable identifier that is safe to publish.
     package let publicID: String
     package var profile: Profile
+    /// What providers vouch for of ``profile``; nil if nothing.
+    package var vouched: VouchedValues?
     package let createdAt: Timestamp
 
-    package init(id: UserID, publicID: String, profile: Profile, createdAt: Timestamp) {
+    package init(
+        id: UserID, publicID: String, profile: Profile, vouched: VouchedValues? = nil, createdAt: Timestamp
+    ) {
         self.id = id
         self.publicID = publicID
         self.profile = profile
+        self.vouched = vouched
         self.createdAt = createdAt
     }
 }
@@ -34,13 +39,3 @@ package enum AttributeChange: Sendable, Hashable {
 
 /// The attributes of a profile to change; the others keep their values.
 package typealias ProfileChange = UserAttributes<AttributeChange>
-
-extension UserAttributes<AttributeChange> {
-    package func applied(to profile: Profile) -> Profile {
-        var changed = profile
-        for attribute in present {
-            if case .set(let value) = self[attribute] { changed[attribute] = value } else { changed[attribute] = nil }
-        }
-        return changed
-    }
-}

@@ -66,6 +66,8 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package var identity: Identity?
     /// The carrier's claims about the user.
     package var profile = Profile()
+    /// Which of the claims the carrier verified.
+    package var verified = VerifiedFlags()
     /// Former identities, as ``SignInRecord/portedFrom``.
     package var portedFrom: [PortedIdentity] = []
     /// When the waiting or approved phase expires.

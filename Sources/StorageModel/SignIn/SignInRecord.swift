@@ -9,8 +9,10 @@ package struct SignInRecord: Sendable {
     }
 
     package let identity: Identity
-    /// Fills the attributes that the user's profile lacks; overwrites none.
+    /// What the provider tells of the user, for the user's profile (``TrackedUser``).
     package let profile: Profile?
+    /// Which of it the provider verified.
+    package var verified = VerifiedFlags()
     package let session: NewSession
     package let newcomers: Newcomers
     /// Former identities of the user, in the order of their port tokens; the first stored one loses its account to
@@ -45,12 +47,15 @@ package struct SignedInUser: Sendable, Hashable {
     package let isNew: Bool
     /// Whether this sign-in moved the account to another identity.
     package let wasMoved: Bool
+    /// Whether this sign-in changed a stored profile.
+    package let isChanged: Bool
     /// The session that a retry of this sign-in refers to, if it has an idempotency record.
     package var given: GivenSession?
 
-    package init(user: User, isNew: Bool, wasMoved: Bool = false) {
+    package init(user: User, isNew: Bool, wasMoved: Bool = false, isChanged: Bool = false) {
         self.user = user
         self.isNew = isNew
         self.wasMoved = wasMoved
+        self.isChanged = isChanged
     }
 }

@@ -21,6 +21,8 @@ struct TokenServiceTests {
             #expect(
                 answer.json?.members.map(\.name) == [
                     "active", "token_type", "exp", "client_id", "sub", "user_id", "auth_time", "session_id",
+                    "email_verified", "email_verified_at", "email_verified_by", "phone_number_verified",
+                    "phone_number_verified_at", "phone_number_verified_by",
                 ])
             #expect(answer.json?["active"]?.bool == true)
             #expect(answer.text("token_type") == "bearer")

@@ -24,7 +24,8 @@ struct AccountTests {
         #expect(
             first.json?.members.map(\.name) == [
                 "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "sub",
-                "created_at",
+                "created_at", "email_verified", "email_verified_at", "email_verified_by", "phone_number_verified",
+                "phone_number_verified_at", "phone_number_verified_by",
             ])
         #expect(try await app.me(token).body == first.body)
         #expect(try await app.me(other).body == first.body)
@@ -68,6 +69,10 @@ struct AccountTests {
         (
             #"{"user_id":1,"zenkey_sub":"x","sub":"x","created_at":0}"#,
             ["user_id cannot", "zenkey_sub cannot", "; sub cannot", "created_at cannot"]
+        ),
+        (
+            #"{"email_verified":true,"email_verified_at":1,"phone_number_verified_by":"https://a.example"}"#,
+            ["email_verified cannot", "email_verified_at cannot", "phone_number_verified_by cannot"]
         ),
         (#"{"is_admin":true}"#, ["a field is unknown"]),
         (#"{"phone":"12345","phone_number":"12345"}"#, ["is repeated as phone"]),

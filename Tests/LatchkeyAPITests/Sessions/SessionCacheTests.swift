@@ -24,6 +24,21 @@ struct SessionCacheTests {
         }
     }
 
+    @Test("returns what providers vouch for", arguments: [true, false], [true, false])
+    func vouched(hasEmail: Bool, hasPhoneNumber: Bool) throws {
+        let cache = SessionCache()
+        let time = Timestamp(secondsSinceEpoch: -1)
+        let plain = Self.session(1)
+        var user = plain.user
+        user.vouched = VouchedValues(
+            email: hasEmail ? Verification(at: start, by: "https://a.example") : nil,
+            phoneNumber: hasPhoneNumber ? Verification(at: time, by: String(repeating: "é", count: 300)) : nil)
+        let found = SessionAndUser(session: plain.session, user: user)
+        #expect((user.vouched == nil) == (!hasEmail && !hasPhoneNumber))
+        cache.put(found, for: Self.token(1), cache.ticket(at: start))
+        #expect(Self.hit(cache.look(Self.token(1), at: start)) == found)
+    }
+
     @Test("does not take a session that is out of the ordinary in size")
     func tooLarge() {
         let cache = SessionCache()

@@ -28,7 +28,8 @@ struct SessionTests {
         #expect(
             names == [
                 "user_id", "username", "name", "email", "postal_code", "phone_number", "zenkey_sub", "sub",
-                "created_at",
+                "created_at", "email_verified", "email_verified_at", "email_verified_by", "phone_number_verified",
+                "phone_number_verified_at", "phone_number_verified_by",
             ])
         #expect(me.text("sub") == me.text("zenkey_sub"))
         #expect(me.json?["name"]?.isNull == true)

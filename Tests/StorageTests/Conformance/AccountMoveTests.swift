@@ -59,7 +59,7 @@ struct AccountMoveTests {
                 stage.atB, from: [stage.ported(stage.atA)], profile: [.name: "J. D.", .email: "j@example.com"]))
         #expect(moved.user.id == user.id)
         #expect(moved.user.publicID == user.publicID)
-        #expect(moved.user.profile == [.name: "Jane Doe", .email: "j@example.com"])
+        #expect(moved.user.profile == [.name: "J. D.", .email: "j@example.com"], "the new carrier's values")
         #expect(!moved.isNew && moved.wasMoved)
         #expect(try await stage.store.session(token, at: Records.now)?.user.id == user.id)
         let again = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])

@@ -42,6 +42,7 @@ struct BackchannelAuthenticationConformanceTests {
         record.carrierRequest = Records.hash()
         record.identity = Records.identity()
         record.profile = [.name: "Jane Doe", .email: "jane@example.com"]
+        record.verified = VerifiedFlags(email: true, phoneNumber: false)
         record.failure = "carrier:access_denied"
         record.portedFrom = (0..<2).map { number in
             PortedIdentity(

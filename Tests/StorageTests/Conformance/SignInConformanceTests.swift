@@ -49,7 +49,7 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A later sign-in fills what the profile lacks and overwrites nothing", arguments: StoreKind.all)
+    @Test("A later sign-in fills what the profile lacks, and brings the provider's changes", arguments: StoreKind.all)
     func fillsProfile(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
@@ -58,7 +58,7 @@ struct SignInConformanceTests {
         let token = Records.hash()
         let later = try await store.signIn(
             Records.signIn(identity, profile: told, session: Records.session(token: token)))
-        let expected: Profile = [.name: "Jane Doe", .email: "old@example.com", .postalCode: "60601"]
+        let expected: Profile = [.name: "Jane Doe", .email: "new@example.com", .postalCode: "60601"]
         #expect(later?.user.profile == expected)
         #expect(try await store.session(token, at: Records.now)?.user.profile == expected)
         withExtendedLifetime(holding) {}

@@ -15,8 +15,10 @@ struct SessionRecord {
         static let sessionCreatedAt = 56
         static let expiresAt = 64
         static let userCreatedAt = 72
-        /// Which attributes the user has, a bit for each of `UserAttribute.allCases`.
+        /// Which attributes the user has, a bit for each of `UserAttribute.allCases`; and ``vouched``.
         static let attributes = 80
+        /// The bit for vouched values, whose texts follow those of the attributes.
+        static let vouched: UInt8 = 0x80
         static let texts = 81
     }
 
@@ -57,13 +59,23 @@ struct SessionRecord {
         let session = Session(
             id: sessionID, userID: userID, clientID: clientID, createdAt: time(at: Field.sessionCreatedAt),
             expiresAt: expiresAt)
+        var vouched: VouchedValues?
+        if present & Field.vouched != 0 {
+            vouched = VouchedValues(email: verification(at: &place), phoneNumber: verification(at: &place))
+        }
         let user = User(
-            id: userID, publicID: publicID, profile: profile, createdAt: time(at: Field.userCreatedAt))
+            id: userID, publicID: publicID, profile: profile, vouched: vouched, createdAt: time(at: Field.userCreatedAt)
+        )
         return SessionAndUser(session: session, user: user)
     }
 
     private func number<Number: FixedWidthInteger & BitwiseCopyable>(at place: Int) -> Number {
         bytes.loadUnaligned(fromByteOffset: place, as: Number.self)
+    }
+
+    private func verification(at place: inout Int) -> Verification? {
+        let (time, issuer) = (text(at: &place), text(at: &place))
+        return Int64(time).map { Verification(at: Timestamp(secondsSinceEpoch: $0), by: issuer) }
     }
 
     private func time(at place: Int) -> Timestamp { Timestamp(secondsSinceEpoch: number(at: place)) }
@@ -112,6 +124,7 @@ struct SessionRecord {
             for (index, attribute) in UserAttribute.allCases.enumerated() where user.profile[attribute] != nil {
                 present |= 1 << index
             }
+            if user.vouched != nil { present |= Field.vouched }
             write(present, at: Field.attributes)
             var place = Field.texts
             for text in Self.texts(of: found) {
@@ -128,8 +141,16 @@ struct SessionRecord {
         }
 
         private static func texts(of found: SessionAndUser) -> [String] {
-            [found.session.id, found.session.clientID, found.user.publicID]
+            let texts =
+                [found.session.id, found.session.clientID, found.user.publicID]
                 + UserAttribute.allCases.compactMap { found.user.profile[$0] }
+            guard let vouched = found.user.vouched else { return texts }
+            return texts + Self.texts(of: vouched.email) + Self.texts(of: vouched.phoneNumber)
+        }
+
+        private static func texts(of verification: Verification?) -> [String] {
+            guard let verification else { return ["", ""] }
+            return [String(verification.time.secondsSinceEpoch), verification.issuer]
         }
     }
 }

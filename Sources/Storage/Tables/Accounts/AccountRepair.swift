@@ -83,14 +83,16 @@ extension SQLStore {
         _ other: UserID, into user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            guard other != user, let kept = try UsersTable.user(user, in: db),
+            guard other != user, let kept = try UsersTable.trackedUser(user, in: db),
                 let gone = try UsersTable.user(other, in: db)
             else { return false }
             let identities = try IdentitiesTable.rows(of: other, in: db).count
             for table in ["identities", "identity_moves"] {
                 try db.perform("UPDATE \(table) SET user_id = ? WHERE user_id = ?", user, other)
             }
-            _ = try UsersTable.fill(kept, with: gone.profile, in: db)
+            var filled = kept
+            filled.fill(with: gone.profile)
+            _ = try UsersTable.replace(kept, by: filled, in: db)
             let sessions = try SessionsTable.endAll(of: other, in: db)
             _ = try UsersTable.delete(other, in: db)
             let details = AuditDetails { json in

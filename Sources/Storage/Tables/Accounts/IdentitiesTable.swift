@@ -38,6 +38,12 @@ enum IdentitiesTable {
         return row.movedBy == nil ? .live(row.user) : .moved(row.user)
     }
 
+    /// Whether an identity of an issuer signs a user in.
+    static func holds(_ issuer: String, user: UserID, in db: SQLSession) throws -> Bool {
+        try db.exists(
+            "SELECT 1 FROM identities WHERE user_id = ? AND issuer = ? AND moved_by IS NULL", user, issuer)
+    }
+
     /// Adds an identity that no user has.
     /// - Parameter move: The move that brings a user's account to it.
     static func insert(

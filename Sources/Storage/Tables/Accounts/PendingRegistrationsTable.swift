@@ -9,20 +9,23 @@ private enum PendingRegistrationsTable {
                 handle: handle, identity: try row.identity(from: 0), clientID: try row.text(2),
                 profile: row.profile(from: 3), expiresAt: row.time(10))
             registration.providerSession = ProviderSessionHash(stored: row.blob(11))
+            registration.verified = row.verifiedFlags(from: 12)
             return registration
         }
     }
 
     private static let columns =
-        (["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"])
-        .joined(separator: ", ")
+        ["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"]
+        + VerifiedFlags.columns
     static let insert = SQL.numbered(
         """
-        INSERT INTO pending_registrations (handle_hash, \(columns)) \
-        VALUES (?, ?, ?, ?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?, ?)
+        INSERT INTO pending_registrations (handle_hash, \(columns.joined(separator: ", "))) \
+        VALUES (?, \(columns.map { _ in "?" }.joined(separator: ", ")))
         """)
     private static let select = SQL.numbered(
-        "SELECT \(columns) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?")
+        """
+        SELECT \(columns.joined(separator: ", ")) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
+        """)
 }
 
 extension SQLStore {
@@ -30,7 +33,7 @@ extension SQLStore {
         try await writes.submit { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
-                registration.profile, registration.expiresAt, registration.providerSession)
+                registration.profile, registration.expiresAt, registration.providerSession, registration.verified)
         }
     }
 
@@ -56,7 +59,9 @@ extension SQLStore {
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
                 return .userAlreadyExists
             }
-            let user = try UsersTable.insert(pending.identity, publicID: publicID, profile: profile, at: now, in: db)
+            let user = try UsersTable.insert(
+                pending.identity, publicID: publicID, profile: profile, told: pending.profile, pending.verified,
+                at: now, in: db)
             try SessionsTable.insert(session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
             return .registered(user)

@@ -3,20 +3,27 @@ package import StorageModel
 
 /// The tables `users` and `identities`.
 enum UsersTable {
-    static let columns = (["id", "public_id"] + UserAttribute.columns + ["created_at"])
-        .map { "users.\($0)" }.joined(separator: ", ")
+    static let columns = list(["id", "public_id"] + UserAttribute.columns + ["created_at"] + VouchedValues.columns)
+    /// How many ``columns`` there are.
+    static let columnCount: CInt = 14
+    /// The columns that a sign-in needs besides ``columns``.
+    static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
 
-    /// Reads the ten ``columns``, the first of which is `first`.
+    private static func list(_ columns: [String]) -> String {
+        columns.map { "users.\($0)" }.joined(separator: ", ")
+    }
+
+    /// Reads the ``columns``, the first of which is `first`.
     static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
         User(
             id: row.user(first), publicID: try row.text(first + 1), profile: row.profile(from: first + 2),
-            createdAt: row.time(first + 9))
+            vouched: row.vouched(from: first + 10), createdAt: row.time(first + 9))
     }
 
     /// The holder of an identity.
     enum Holder {
         /// The identity signs this user in. With the number of times that sessions of the user were ended.
-        case user(User, endings: Int64)
+        case user(TrackedUser, endings: Int64)
         /// The account of this user was moved away from the identity.
         case formerUser(UserID)
         /// The identity is not stored.
@@ -27,15 +34,17 @@ enum UsersTable {
         try db.first(holderOfIdentity, identity) { try holder(in: $0) } ?? .unknown
     }
 
-    /// Reads the ``columns``, `moved_by` and `sessions_ended`.
+    /// Reads the ``columns``, `moved_by` and the ``signInColumns``.
     static func holder(in row: borrowing CachedStatement) throws -> Holder {
-        row.isNull(10) ? .user(try user(in: row), endings: row.number(11)) : .formerUser(row.user(0))
+        guard row.isNull(columnCount) else { return .formerUser(row.user(0)) }
+        return .user(
+            TrackedUser(try user(in: row), row.origins(from: columnCount + 2)), endings: row.number(columnCount + 1))
     }
 
     /// The user whom an identity signs in; nil also for an identity that the account was moved away from.
     static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
-        guard case .user(let user, _) = try holder(of: identity, in: db) else { return nil }
-        return user
+        guard case .user(let found, _) = try holder(of: identity, in: db) else { return nil }
+        return found.user
     }
 
     static func user(_ id: UserID, in db: SQLSession) throws -> User? {
@@ -43,27 +52,79 @@ enum UsersTable {
     }
 
     /// Makes a user for an identity that has none.
+    /// - Parameters:
+    ///   - told: The provider's claims about the user.
+    ///   - flags: Which of them the provider verified.
     static func insert(
-        _ identity: Identity, publicID: String, profile: Profile, at now: Timestamp, in db: SQLSession
+        _ identity: Identity, publicID: String, profile: Profile, told: Profile, _ flags: VerifiedFlags,
+        at now: Timestamp, in db: SQLSession
     ) throws -> User {
-        let id = UserID(try db.insert(insertUser, publicID, profile, now, numbering: "id"))
+        let user = TrackedUser(
+            new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), told: told, flags,
+            by: identity.issuer, at: now)
+        let vouched = user.user.vouched
+        let number =
+            user.origins.isEmpty
+            ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
+            : try db.insert(
+                insertTrackedUser, publicID, profile, now, VouchedColumns(vouched), user.origins, numbering: "id")
+        let id = UserID(number)
         try IdentitiesTable.insert(identity, of: id, at: now, in: db)
-        return User(id: id, publicID: publicID, profile: profile, createdAt: now)
+        return User(id: id, publicID: publicID, profile: profile, vouched: vouched, createdAt: now)
     }
 
-    /// Stores what `profile` has and the user's profile lacks. Returns the user as stored now.
-    static func fill(_ user: User, with profile: Profile, in db: SQLSession) throws -> User {
-        try replaceProfile(of: user, by: user.profile.filled(with: profile), in: db)
+    /// Gives a user what the provider tells at a sign-in, and stores what changed.
+    /// - Parameter wasMoved: Whether the sign-in moved the account to its identity.
+    /// - Returns: The user as stored now, and whether the user or the origins of the profile changed.
+    static func update(
+        _ user: TrackedUser, by signIn: SignInRecord, wasMoved: Bool = false, in db: SQLSession
+    ) throws -> (user: User, isChanged: Bool) {
+        guard let told = signIn.profile else { return (user.user, false) }
+        var updated = user
+        try updated.take(told, signIn.verified, from: signIn.identity.issuer, at: signIn.session.createdAt) {
+            // A profile stops following a provider that does not sign its user in any more.
+            guard !wasMoved, let issuer = user.origins.issuer else { return true }
+            return try !IdentitiesTable.holds(issuer, user: user.user.id, in: db)
+        }
+        return (updated.user, try replace(user, by: updated, in: db))
     }
 
-    /// Stores a profile, if it differs. Returns the user as stored now.
-    fileprivate static func replaceProfile(of user: User, by profile: Profile, in db: SQLSession) throws -> User {
-        guard profile != user.profile else { return user }
-        var user = user
-        user.profile = profile
-        try db.perform(updateProfile, profile, user.id)
-        return user
+    /// Stores a user, if there is a difference. Returns whether there was.
+    static func replace(_ user: TrackedUser, by updated: TrackedUser, in db: SQLSession) throws -> Bool {
+        guard updated != user else { return false }
+        let stored = updated.user
+        try db.perform(updateUser, stored.profile, VouchedColumns(stored.vouched), updated.origins, stored.id)
+        return true
     }
+
+    /// The user with the origins of the profile.
+    static func trackedUser(_ id: UserID, in db: SQLSession) throws -> TrackedUser? {
+        try db.first("SELECT \(columns), \(signInColumns) FROM users WHERE id = ?", id) { row in
+            TrackedUser(try user(in: row), row.origins(from: columnCount + 1))
+        }
+    }
+
+    /// Whether a provider vouches for the e-mail address of a user. Compared without letter case.
+    static func hasVerified(email: String, in db: SQLSession) throws -> Bool {
+        try db.exists(
+            "SELECT 1 FROM users WHERE lower(email) = ? AND email_verified_at IS NOT NULL", email.lowercasedASCII)
+    }
+
+    // Only for registrations that refuse an address of another account. Without verified addresses it is empty, and
+    // costs a sign-in nothing.
+    static let verifiedSchema = """
+        ALTER TABLE users ADD COLUMN email_verified_at INTEGER;
+        ALTER TABLE users ADD COLUMN email_verified_by TEXT;
+        ALTER TABLE users ADD COLUMN phone_number_verified_at INTEGER;
+        ALTER TABLE users ADD COLUMN phone_number_verified_by TEXT;
+        ALTER TABLE users ADD COLUMN attribute_origins INTEGER;
+        ALTER TABLE users ADD COLUMN profile_issuer TEXT;
+        ALTER TABLE pending_registrations ADD COLUMN email_verified INTEGER;
+        ALTER TABLE pending_registrations ADD COLUMN phone_number_verified INTEGER;
+        ALTER TABLE async_sign_ins ADD COLUMN email_verified INTEGER;
+        ALTER TABLE async_sign_ins ADD COLUMN phone_number_verified INTEGER;
+        CREATE INDEX users_by_verified_email ON users (lower(email)) WHERE email_verified_at IS NOT NULL;
+        """
 
     /// Erases the user, with all rows that refer to it, and the pending registrations of its identities.
     static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
@@ -74,7 +135,7 @@ enum UsersTable {
 
     private static let holderOfIdentity = SQL.numbered(
         """
-        SELECT \(columns), identities.moved_by, users.sessions_ended \
+        SELECT \(columns), identities.moved_by, \(signInColumns) \
         FROM identities JOIN users ON users.id = identities.user_id \
         WHERE identities.issuer = ? AND identities.subject = ?
         """)
@@ -84,10 +145,19 @@ enum UsersTable {
         INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
         VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
         """)
-    private static let updateProfile = SQL.numbered(
-        """
-        UPDATE users SET \(UserAttribute.columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?
-        """)
+    private static let trackedColumns = VouchedValues.columns + AttributeOrigins.columns
+    private static let insertTrackedUser: SQL = {
+        let columns = ["public_id"] + UserAttribute.columns + ["created_at"] + trackedColumns
+        return SQL.numbered(
+            """
+            INSERT INTO users (\(columns.joined(separator: ", "))) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+            """)
+    }()
+    private static let updateUser: SQL = {
+        let columns = UserAttribute.columns + trackedColumns
+        return SQL.numbered("UPDATE users SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?")
+    }()
     private static let deletePendingRegistrations = SQL.numbered(
         """
         DELETE FROM pending_registrations WHERE (issuer, subject) IN \
@@ -100,11 +170,13 @@ extension SQLStore {
         of user: UserID, in session: String, _ change: ProfileChange, recording event: AuditEvent
     ) async throws(StorageError) -> User? {
         try await writes.submit { db in
-            guard try SessionsTable.holds(session, of: user, in: db), let found = try UsersTable.user(user, in: db)
+            guard try SessionsTable.holds(session, of: user, in: db),
+                let found = try UsersTable.trackedUser(user, in: db)
             else { return nil }
-            let edited = try UsersTable.replaceProfile(of: found, by: change.applied(to: found.profile), in: db)
-            if edited != found { try AuditTable.insert(event, in: db) }
-            return edited
+            var edited = found
+            edited.edit(change)
+            if try UsersTable.replace(found, by: edited, in: db) { try AuditTable.insert(event, in: db) }
+            return edited.user
         }
     }
 

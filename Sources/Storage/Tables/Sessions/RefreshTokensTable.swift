@@ -14,8 +14,11 @@ private enum RefreshTokensTable {
         let spent = try db.first(selectSpent, token.token, token.family, now) { row in
             let found = try SessionsTable.session(in: row)
             // The last rotation's columns are NULL if it was of another token, or is gone.
-            guard let caller = row.optionalHash(15), row.time(16) > now else { return RefreshTokenState.spent(found) }
-            return .justSpent(found, LastRotation(salt: row.blob(14), caller: caller))
+            let last = 4 + UsersTable.columnCount
+            guard let caller = row.optionalHash(last + 1), row.time(last + 2) > now else {
+                return RefreshTokenState.spent(found)
+            }
+            return .justSpent(found, LastRotation(salt: row.blob(last), caller: caller))
         }
         return spent ?? .unknown
     }

@@ -53,7 +53,7 @@ enum BackchannelAuthenticationsTable {
             statement.bind(
                 record.phase.rawValue, record.attempt, record.notification, record.carrierRequest, record.failure,
                 record.identity?.issuer, record.identity?.subject, record.profile, record.expiresAt, record.removedAt,
-                PortedIdentity.text(of: record.portedFrom))
+                PortedIdentity.text(of: record.portedFrom), record.verified)
         }
     }
 
@@ -82,14 +82,15 @@ enum BackchannelAuthenticationsTable {
             if !row.isNull(18), !row.isNull(19) { record.identity = try row.identity(from: 18) }
             record.profile = row.profile(from: 20)
             record.portedFrom = try PortedIdentity.all(in: row.optionalText(29))
-            record.revision = row.number(30)
+            record.verified = row.verifiedFlags(from: 30)
+            record.revision = row.number(32)
             return record
         }
     }
 
     private static let state =
         ["phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject"]
-        + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"]
+        + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"] + VerifiedFlags.columns
     private static let columns =
         [
             "handle_hash", "caller", "provider", "client_id", "network", "redirect_uri", "scope", "login_hint",

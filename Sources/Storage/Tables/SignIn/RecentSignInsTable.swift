@@ -25,7 +25,9 @@ enum RecentSignInsTable {
         _ record: IdempotencyRecord, _ identity: Identity, session: String, in db: SQLSession
     ) throws -> (UsersTable.Holder, GivenSession?) {
         let found = try db.first(putIfKnown, identity, record.key, session, record.endsAt, record.endings) { row in
-            let given = row.optionalNumber(12).map { GivenSession(id: session, user: row.user(0), endings: $0) }
+            let given = row.optionalNumber(UsersTable.columnCount + 4).map {
+                GivenSession(id: session, user: row.user(0), endings: $0)
+            }
             return (try UsersTable.holder(in: row), given)
         }
         return found ?? (.unknown, nil)
@@ -55,12 +57,12 @@ enum RecentSignInsTable {
     // other transactions on the same page.
     private static let putIfKnown = SQL.numbered(
         """
-        WITH known AS (SELECT \(UsersTable.columns), identities.moved_by, users.sessions_ended \
+        WITH known AS (SELECT \(UsersTable.columns), identities.moved_by, \(UsersTable.signInColumns) \
         FROM identities JOIN users ON users.id = identities.user_id \
         WHERE identities.issuer = ?1 AND identities.subject = ?2), \
         given AS (\(insert) SELECT ?3, id, ?4, sessions_ended, ?5 FROM known \
         WHERE moved_by IS NULL AND sessions_ended = COALESCE(?6, sessions_ended) \(replace) RETURNING sessions_ended) \
-        SELECT \(UsersTable.columns), users.moved_by, users.sessions_ended, given.sessions_ended \
+        SELECT \(UsersTable.columns), users.moved_by, \(UsersTable.signInColumns), given.sessions_ended \
         FROM known AS users LEFT JOIN given ON 1 = 1
         """)
     private static let insert =

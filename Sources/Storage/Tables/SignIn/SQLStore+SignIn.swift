@@ -52,26 +52,26 @@ extension SQLStore {
     static func user(
         for signIn: SignInRecord, _ holder: UsersTable.Holder, in db: SQLSession
     ) throws -> (SignedInUser, endings: Int64)? {
-        if case .user(let user, let endings) = holder {
-            guard let profile = signIn.profile else { return (SignedInUser(user: user, isNew: false), endings) }
-            return (
-                SignedInUser(user: try UsersTable.fill(user, with: profile, in: db), isNew: false), endings
-            )
+        if case .user(let found, let endings) = holder {
+            let (user, isChanged) = try UsersTable.update(found, by: signIn, in: db)
+            return (SignedInUser(user: user, isNew: false, isChanged: isChanged), endings)
         }
         if let moved = try AccountMove.move(for: signIn, in: db),
-            case .user(let user, let endings) = try UsersTable.holder(of: signIn.identity, in: db), user.id == moved
+            case .user(let found, let endings) = try UsersTable.holder(of: signIn.identity, in: db),
+            found.user.id == moved
         {
-            let filled = try UsersTable.fill(user, with: signIn.profile ?? Profile(), in: db)
-            return (SignedInUser(user: filled, isNew: false, wasMoved: true), endings)
+            let (user, isChanged) = try UsersTable.update(found, by: signIn, wasMoved: true, in: db)
+            return (SignedInUser(user: user, isNew: false, wasMoved: true, isChanged: isChanged), endings)
         }
         if case .formerUser(let owner) = holder {
             try AuditTable.insert(refusal(of: signIn, owner), in: db)
             return nil
         }
         guard case .welcome(let publicID) = signIn.newcomers else { return nil }
+        let profile = signIn.profile ?? Profile()
         let user = try UsersTable.insert(
-            signIn.identity, publicID: publicID, profile: signIn.profile ?? Profile(), at: signIn.session.createdAt,
-            in: db)
+            signIn.identity, publicID: publicID, profile: profile, told: profile, signIn.verified,
+            at: signIn.session.createdAt, in: db)
         return (SignedInUser(user: user, isNew: true), 0)
     }
 

@@ -1,0 +1,109 @@
+package import Primitives
+
+/// A user with the origins of the profile: what decides which values a sign-in or an edit changes.
+package struct TrackedUser: Sendable, Hashable {
+    package private(set) var user: User
+    package private(set) var origins: AttributeOrigins
+
+    package init(_ user: User, _ origins: AttributeOrigins = AttributeOrigins()) {
+        self.user = user
+        self.origins = origins
+    }
+
+    /// A new user with a profile.
+    /// - Parameters:
+    ///   - told: The provider's claims. The values of the profile that differ from them are the user's own.
+    ///   - flags: Which of the claims the provider verified.
+    package init(
+        new user: User, told: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp
+    ) {
+        self.init(user)
+        for attribute in user.profile.present {
+            origins[attribute] = user.profile[attribute] == told[attribute] ? .provider : .user
+        }
+        if !told.present.isEmpty { origins.issuer = issuer }
+        vouch(told, flags, by: issuer, at: now)
+    }
+
+    /// Takes what a provider tells at a sign-in.
+    ///
+    /// What the profile lacks is filled. A value of the user's own stays; every other value follows one provider, the
+    /// first that told any.
+    /// - Parameter mayReplace: Whether the profile follows this provider from now on in place of
+    ///   ``AttributeOrigins/issuer``. Called only if that matters.
+    package mutating func take(
+        _ told: Profile, _ flags: VerifiedFlags, from issuer: String, at now: Timestamp,
+        inPlaceOf mayReplace: () throws -> Bool
+    ) rethrows {
+        var follows: Bool?
+        for attribute in told.present {
+            guard let new = told[attribute] else { continue }
+            if let present = user.profile[attribute], !present.hasSameBytes(as: new) {
+                // A value of unknown origin may be the user's own.
+                guard origins[attribute] == .provider else { continue }
+                if follows == nil { follows = try origins.issuer == nil || origins.issuer == issuer || mayReplace() }
+                guard follows == true else { continue }
+                replace(attribute, by: new)
+            } else if user.profile[attribute] == nil {
+                replace(attribute, by: new)
+            }
+            if origins[attribute] != .user { origins[attribute] = .provider }
+        }
+        if follows == true || origins.issuer == nil && !told.present.isEmpty { origins.issuer = issuer }
+        vouch(told, flags, by: issuer, at: now)
+    }
+
+    /// Fills what the profile lacks with values of unknown origin.
+    package mutating func fill(with profile: Profile) {
+        for attribute in profile.present where user.profile[attribute] == nil {
+            replace(attribute, by: profile[attribute])
+        }
+    }
+
+    /// Takes an edit by the user. A value that is sent unchanged keeps its origin and its verification. A cleared
+    /// attribute is open to the provider again.
+    package mutating func edit(_ change: ProfileChange) {
+        for attribute in change.present {
+            switch change[attribute] {
+            case .set(let value):
+                if let present = user.profile[attribute], present.hasSameBytes(as: value) { continue }
+                replace(attribute, by: value)
+                origins[attribute] = .user
+            case .clear:
+                replace(attribute, by: nil)
+                origins[attribute] = nil
+            case nil: break
+            }
+        }
+    }
+
+    /// Another value is not verified.
+    private mutating func replace(_ attribute: UserAttribute, by value: String?) {
+        user.profile[attribute] = value
+        switch attribute {
+        case .email: verify(email: nil, phoneNumber: user.vouched?.phoneNumber)
+        case .phoneNumber: verify(email: user.vouched?.email, phoneNumber: nil)
+        case .username, .name, .givenName, .familyName, .postalCode: break
+        }
+    }
+
+    private mutating func vouch(_ told: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp) {
+        func verification(_ attribute: UserAttribute, _ present: Verification?, _ flag: Bool?) -> Verification? {
+            guard let value = told[attribute], let stored = user.profile[attribute], stored.hasSameBytes(as: value)
+            else { return present }
+            return switch flag {
+            case true?: present ?? Verification(at: now, by: issuer)
+            case false?: present?.issuer == issuer ? nil : present
+            case nil: present
+            }
+        }
+        verify(
+            email: verification(.email, user.vouched?.email, flags.email),
+            phoneNumber: verification(.phoneNumber, user.vouched?.phoneNumber, flags.phoneNumber))
+    }
+
+    private mutating func verify(email: Verification?, phoneNumber: Verification?) {
+        guard email != user.vouched?.email || phoneNumber != user.vouched?.phoneNumber else { return }
+        user.vouched = VouchedValues(email: email, phoneNumber: phoneNumber)
+    }
+}

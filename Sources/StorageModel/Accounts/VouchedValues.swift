@@ -1,0 +1,50 @@
+package import Primitives
+
+/// That a provider verified a user's e-mail address or phone number.
+package struct Verification: Sendable, Hashable {
+    /// When the present value was first stored as verified.
+    package let time: Timestamp
+    /// The provider that vouches for it.
+    package let issuer: String
+
+    package init(at time: Timestamp, by issuer: String) {
+        self.time = time
+        self.issuer = issuer
+    }
+}
+
+/// What providers vouch for of a user's present profile.
+///
+/// A class, so that a copy of a user costs one reference.
+package final class VouchedValues: Sendable, Hashable {
+    package let email: Verification?
+    package let phoneNumber: Verification?
+
+    /// Nil if there is nothing.
+    package init?(email: Verification?, phoneNumber: Verification?) {
+        guard email != nil || phoneNumber != nil else { return nil }
+        self.email = email
+        self.phoneNumber = phoneNumber
+    }
+
+    package static func == (one: VouchedValues, other: VouchedValues) -> Bool {
+        one === other || one.email == other.email && one.phoneNumber == other.phoneNumber
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(email)
+        hasher.combine(phoneNumber)
+    }
+}
+
+/// Whether a provider says that it verified the e-mail address and the phone number that it tells; nil if it does not
+/// say (`email_verified`, `phone_number_verified`: OpenID Connect Core section 5.1).
+package struct VerifiedFlags: Sendable, Hashable {
+    package var email: Bool?
+    package var phoneNumber: Bool?
+
+    package init(email: Bool? = nil, phoneNumber: Bool? = nil) {
+        self.email = email
+        self.phoneNumber = phoneNumber
+    }
+}
