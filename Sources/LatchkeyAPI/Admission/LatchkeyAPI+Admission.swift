@@ -33,6 +33,18 @@ extension LatchkeyAPI {
         }
     }
 
+    /// As ``entering(_:)``, also without an API key, for a route whose body has a credential of its own: a handle that
+    /// works once. A key that is sent counts.
+    func enteringWithHandle(
+        _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission?) async throws -> Response
+    ) -> Handler {
+        { request in
+            try self.rates.countSignIn(of: request)
+            let isKnown = request.headers.count(of: .apiKey) > 0 || self.crossOrigin.grant(of: request) != nil
+            return try await route(self, request, isKnown ? try await self.admit(request) : nil)
+        }
+    }
+
     /// As ``entering(_:)``, also for pages of this server's own origin, whose session is in cookies, without an API
     /// key.
     func enteringOrPage(_ route: @escaping KeyedRoute) -> Handler {

@@ -19,11 +19,11 @@ extension RegistrationForm {
 extension FieldReader {
     /// The attributes of a registration.
     /// - Parameter aliases: Further names of an attribute.
-    mutating func attributes(_ aliases: [UserAttribute: String] = [:]) -> UserAttributes<String> {
+    mutating func attributes(_ aliases: [UserAttribute: [String]] = [:]) -> UserAttributes<String> {
         var attributes = UserAttributes<String>()
         for attribute in UserAttribute.allCases {
             let name = attribute.registrationName
-            let others = [attribute.rawValue == name ? nil : attribute.rawValue, aliases[attribute]].compactMap(\.self)
+            let others = (attribute.rawValue == name ? [] : [attribute.rawValue]) + (aliases[attribute] ?? [])
             attributes[attribute] = text(name, others, limit: 1024)
         }
         return attributes

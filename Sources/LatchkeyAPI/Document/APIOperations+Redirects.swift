@@ -108,7 +108,7 @@ extension APIOperation {
                     example: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")),
             .query("code_challenge_method", .text("With `code_challenge`.", choices: ["S256"])),
             .query("correlation_id", .text("Names the sign-in in the logs.", example: APIExample.correlationID)),
-            .query("tracking_id", .visible("Returned with the outcome.", upTo: 128, example: "t-1")),
+            .query("tracking_id", .visible("In a success; by default the correlation id.", upTo: 128, example: "t-1")),
         ],
         responses: [.redirect(), startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode])

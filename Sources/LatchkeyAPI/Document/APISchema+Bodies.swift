@@ -141,7 +141,7 @@ extension APISchema {
                 "acr_values": acrValues, "context": context,
                 "prompt": words("As in OpenID Connect.", upTo: 64, example: "login"),
                 "login_hint": text("The expected user."),
-                "tracking_id": visible("Returned with the outcome.", upTo: 128, example: "t-1"),
+                "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
                 "code_challenge": text("Accepted as in a start; not used here.", pattern: "^[A-Za-z0-9_-]{43}$"),
                 "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
                 "correlation_id": correlationID,

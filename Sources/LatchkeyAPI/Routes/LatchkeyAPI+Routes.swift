@@ -60,7 +60,7 @@ extension LatchkeyAPI {
         for prefix in ["/zephr", "/blaize"] {
             router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
             addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
-            router.post(prefix + "/register", entering { try await $0.registerAsZephr($1, $2) })
+            router.post(prefix + "/register", enteringWithHandle { try await $0.registerAsZephr($1, $2) })
         }
     }
 

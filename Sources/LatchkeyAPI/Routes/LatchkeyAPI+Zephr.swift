@@ -10,19 +10,33 @@ extension LatchkeyAPI {
     /// A frontend without a `redirect_uri` gets the registered one of its kind.
     func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
         let provider = request.provider
+        _ = try useCases.signIn.kind(ofProvider: provider)
         let redirectSignIn = useCases.redirectSignIn
-        let start = try RedirectStart(
+        var start = try RedirectStart(
             try request.query, provider: provider, publicURL: try publicURL(),
             callback: { "\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" },
             fallback: { redirectSignIn.usualRedirectURI(at: provider, clientID: $0, $1) })
+        start.sessionIDIsSession = true
         return respond(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
-    func registerAsZephr(_ request: Request, _ admission: Admission) async throws -> Response {
+    /// The four results that these frontends know: 201 with the session, 400, 403 for the domain of an e-mail address,
+    /// and 409 for an identity or a verified e-mail address that has an account.
+    func registerAsZephr(_ request: Request, _ admission: Admission?) async throws -> Response {
         var form = try RegistrationForm(zephr: BodyFields(request))
         form.device = DeviceName.of(request)
-        form.clients = admission.clients
-        return try await useCases.registration(form).response(.created)
+        form.clients = admission?.clients
+        form.refusesVerifiedEmail = true
+        do throws(SignInError) {
+            return try await useCases.registration(form).response(.created) { json, signedIn in
+                json.add("session_id", signedIn.tokens.token.exposed)
+                json.add("tracking_id", signedIn.correlationID.text)
+            }
+        } catch {
+            guard error.code == .invalidToken else { throw error }
+            throw APIError.malformed(
+                "token_exchange is unknown, was used, or has expired. Start a new sign-in.", error.correlationID)
+        }
     }
 }
 
@@ -38,7 +52,8 @@ extension RegistrationForm {
         var attributes = FieldReader(try Self.section("attributes", of: object))
         self.init(handle: Secret(validators.visibleText("token_exchange", limit: 512, required: true) ?? ""))
         codeVerifier = validators.codeVerifier()
-        self.attributes = attributes.attributes([.givenName: "first_name", .familyName: "last_name"])
+        self.attributes = attributes.attributes(
+            [.givenName: ["first_name", "first-name"], .familyName: ["last_name", "last-name"]])
         self.attributes[.email] = identifiers.text("email_address", limit: 1024)
         validators.noteProblems(of: identifiers)
         validators.noteProblems(of: attributes)

@@ -39,7 +39,11 @@ extension Response {
 extension SignedIn {
     /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
     /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
-    func response(_ status: HTTPResponse.Status, withTokens: Bool = true) -> Response {
+    /// - Parameter more: Adds further members.
+    func response(
+        _ status: HTTPResponse.Status, withTokens: Bool = true,
+        _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
+    ) -> Response {
         .json(status, capacity: 384) { json in
             if withTokens {
                 json.add("token", tokens.token.exposed)
@@ -51,6 +55,7 @@ extension SignedIn {
             json.add("expires_in", tokens.expiresIn)
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
+            more(&json, self)
         }
     }
 }

@@ -40,13 +40,14 @@ package struct Registration: Sendable {
         let issued = sessions.issue(for: pending.clientID, on: form.device)
         let waiting = vault.waiting(under: form.handle, for: pending.clientID)
         let ticket = sessions.cache.ticket(at: now)
-        let result = try await stored(
-            await store.register(
-                handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
-                tokens: waiting, at: now))
-        switch result {
+        var registration = NewRegistration(
+            handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
+            tokens: waiting, at: now)
+        registration.refusesVerifiedEmail = form.refusesVerifiedEmail
+        switch try await stored(await store.register(registration)) {
         case .unknownHandle: throw .unknownHandle
         case .userAlreadyExists: throw .userAlreadyExists
+        case .emailAlreadyExists: throw .emailAlreadyExists
         case .registered(let user):
             sessions.remember(issued, of: user, ticket)
             return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)

@@ -15,6 +15,8 @@ package struct RegistrationForm: Sendable {
     package var device: String?
     /// The clients whose registrations the caller may complete; nil for all.
     package var clients: Set<String>?
+    /// Whether an e-mail address that a provider vouches for in another account is refused.
+    package var refusesVerifiedEmail = false
 
     package init(handle: Secret) { self.handle = handle }
 }

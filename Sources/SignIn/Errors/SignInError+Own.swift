@@ -48,6 +48,10 @@ extension SignInError {
     static let userAlreadyExists = SignInError(
         .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
 
+    static let emailAlreadyExists = SignInError(
+        .userAlreadyExists, .invalidRequest,
+        "This e-mail address belongs to another account. Sign in to that account instead.")
+
     static let emailDomainBlocked = SignInError(
         .emailDomainBlocked, .invalidRequest,
         "The operator does not allow e-mail addresses of this domain. Use another address.")

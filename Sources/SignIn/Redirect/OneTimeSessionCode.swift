@@ -12,10 +12,13 @@ package struct OneTimeSessionCode: Sendable {
     let random: RandomSource
 
     /// Stores a session's tokens under a new `session_id`.
+    /// - Parameter isSession: Whether the app uses the `session_id` as its session token. It gets the session token
+    ///   then, unless it sent a challenge: what is in a URL must be worth nothing without the verifier.
     func leave(
-        _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?
+        _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?, isSession: Bool
     ) async throws(SignInError) -> Secret {
-        let sessionID = Secret(random.token())
+        let sessionID =
+            isSession && codeChallenge == nil ? signedIn.tokens.token : Secret(random.token())
         var json = JSONObjectWriter()
         json.add("token", signedIn.tokens.token.exposed)
         json.add("refresh_token", signedIn.tokens.refreshToken.exposed)

@@ -19,7 +19,8 @@ struct PendingRedirect: Sendable {
 
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
         RedirectEnd(
-            clientType: start.clientType, redirectURI: start.redirectURI, trackingID: start.trackingID,
+            clientType: start.clientType, redirectURI: start.redirectURI,
+            trackingID: start.trackingID ?? correlationID.text,
             isLink: start.linkingSession != nil, result: result)
     }
 }
@@ -45,6 +46,7 @@ extension PendingRedirect {
         json.add("login_hint", ifPresent: start.loginHint)
         json.add("code_challenge", ifPresent: start.codeChallenge)
         json.add("tracking_id", ifPresent: start.trackingID)
+        if start.sessionIDIsSession { json.add("session_id_is_session", true) }
         json.add("correlation_id", correlationID.text)
         json.add("browser", ifPresent: browserHash)
         json.add("linking_session", ifPresent: start.linkingSession)
@@ -73,6 +75,7 @@ extension PendingRedirect {
         start.loginHint = json["login_hint"]?.string
         start.codeChallenge = json["code_challenge"]?.string
         start.trackingID = json["tracking_id"]?.string
+        start.sessionIDIsSession = json["session_id_is_session"]?.bool ?? false
         start.linkingSession = json["linking_session"]?.string
         self.clientID = clientID
         self.correlationID = correlationID

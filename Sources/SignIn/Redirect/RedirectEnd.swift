@@ -16,7 +16,7 @@ package struct RedirectEnd: Sendable {
 
     package let clientType: ClientType
     package let redirectURI: String
-    package let trackingID: String?
+    package let trackingID: String
     /// Whether an identity was to be added.
     let isLink: Bool
     package let result: Result
@@ -42,7 +42,7 @@ package struct RedirectEnd: Sendable {
     private var action: (name: String, value: String) { ("action", isLink ? "link" : "login") }
 
     private var success: [(name: String, value: String)] {
-        [action, ("status", "success")] + (trackingID.map { [("tracking_id", $0)] } ?? [])
+        [action, ("status", "success"), ("tracking_id", trackingID)]
     }
 
     /// The URI that the browser is sent to.

@@ -72,7 +72,8 @@ extension RedirectSignIn {
         case .signedIn(let signedIn):
             return .handedOver(
                 sessionID: try await sessionCode.leave(
-                    signedIn, of: pending.clientID, codeChallenge: pending.start.codeChallenge))
+                    signedIn, of: pending.clientID, codeChallenge: pending.start.codeChallenge,
+                    isSession: pending.start.sessionIDIsSession))
         }
     }
 

@@ -20,8 +20,10 @@ package struct RedirectStart: Sendable {
     package var loginHint: String?
     /// The S256 challenge of the verifier that the app will present for its session. The carrier gets another one.
     package var codeChallenge: String?
-    /// Returned unchanged with a success.
+    /// Returned unchanged with a success; the correlation id, if nil.
     package var trackingID: String?
+    /// Whether the frontend uses the `session_id` of the outcome as its session, as those made for Zephr do.
+    package var sessionIDIsSession = false
     package var correlationID: CorrelationID?
     /// The id of the session whose user adds an identity; nil for a sign-in.
     var linkingSession: String?

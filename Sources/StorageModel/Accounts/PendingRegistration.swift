@@ -22,11 +22,39 @@ package struct PendingRegistration: Sendable, Hashable {
     }
 }
 
+/// The completion of a pending registration.
+package struct NewRegistration: Sendable {
+    package let handle: TokenHash
+    package let profile: Profile
+    package let session: NewSession
+    /// The new user's public id.
+    package let publicID: String
+    /// The provider's tokens that wait with the registration, if there are any.
+    package let tokens: WaitingProviderTokens?
+    package let time: Timestamp
+    /// Whether an e-mail address that a provider vouches for in another account is refused.
+    package var refusesVerifiedEmail = false
+
+    package init(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String,
+        tokens: WaitingProviderTokens? = nil, at time: Timestamp
+    ) {
+        self.handle = handle
+        self.profile = profile
+        self.session = session
+        self.publicID = publicID
+        self.tokens = tokens
+        self.time = time
+    }
+}
+
 /// The result of a registration.
 package enum RegistrationResult: Sendable, Hashable {
     case registered(User)
     /// The identity became a user in the meantime.
     case userAlreadyExists
+    /// A provider vouches for the e-mail address in another account.
+    case emailAlreadyExists
     /// Unknown, used or expired.
     case unknownHandle
 }

@@ -8,9 +8,6 @@ package protocol RegistrationStore: Sendable {
     func pendingRegistration(_ handle: TokenHash, at now: Timestamp) async throws(StorageError) -> PendingRegistration?
 
     /// Completes a pending registration: makes the user and the session, and stores the provider's tokens that wait
-    /// with it. `.registered` and `.userAlreadyExists` spend the handle.
-    func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
-        at now: Timestamp
-    ) async throws(StorageError) -> RegistrationResult
+    /// with it. Every result spends the handle, so that a handle does not reveal whose addresses have accounts.
+    func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult
 }

@@ -92,6 +92,6 @@ extension RegistrationStore {
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult {
         try await register(
-            handle: handle, profile: profile, session: session, publicID: publicID, tokens: nil, at: now)
+            NewRegistration(handle: handle, profile: profile, session: session, publicID: publicID, at: now))
     }
 }

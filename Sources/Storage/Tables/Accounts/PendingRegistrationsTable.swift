@@ -43,26 +43,30 @@ extension SQLStore {
         try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
     }
 
-    package func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, tokens: WaitingProviderTokens?,
-        at now: Timestamp
-    ) async throws(StorageError) -> RegistrationResult {
+    package func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult {
         try await writes.submit { db in
-            guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else {
+            let now = registration.time
+            guard let pending = try PendingRegistrationsTable.registration(registration.handle, at: now, in: db) else {
                 return .unknownHandle
             }
-            try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
-            let waiting = try tokens.flatMap {
+            try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", registration.handle)
+            let waiting = try registration.tokens.flatMap {
                 try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
             }
             // An identity that an account was moved away from cannot be registered either.
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
                 return .userAlreadyExists
             }
+            if registration.refusesVerifiedEmail, let email = registration.profile[.email],
+                try UsersTable.hasVerified(email: email, in: db)
+            {
+                return .emailAlreadyExists
+            }
             let user = try UsersTable.insert(
-                pending.identity, publicID: publicID, profile: profile, told: pending.profile, pending.verified,
-                at: now, in: db)
-            try SessionsTable.insert(session, for: user.id, by: pending.identity, pending.providerSession, in: db)
+                pending.identity, publicID: registration.publicID, profile: registration.profile,
+                told: pending.profile, pending.verified, at: now, in: db)
+            try SessionsTable.insert(
+                registration.session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
             return .registered(user)
         }
