@@ -58,6 +58,24 @@ export interface User {
   phone_number_verified: boolean;
   phone_number_verified_at: number | null;
   phone_number_verified_by: string | null;
+  /** What the user consented to share, if the client's scopes ask for it. */
+  address?: Address;
+  birthdate?: string;
+  last_4_social?: string;
+  is_adult?: boolean;
+  is_adult_18?: boolean;
+  is_adult_21?: boolean;
+  is_over_13?: boolean;
+  proofing?: boolean | string;
+}
+
+export interface Address {
+  formatted?: string;
+  street_address?: string;
+  locality?: string;
+  region?: string;
+  postal_code?: string;
+  country?: string;
 }
 
 export interface UserSession {

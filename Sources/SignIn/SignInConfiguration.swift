@@ -14,7 +14,7 @@ public struct SignInConfiguration: Sendable {
     public var transactions = Transactions()
     /// The limits of backchannel authentications (CIBA).
     public var backchannelAuthentication = BackchannelAuthentication()
-    /// The keys that encrypt providers' tokens in the store: the first encrypts, all decrypt.
+    /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
 
     /// Defaults for everything but the providers, by their name in paths.

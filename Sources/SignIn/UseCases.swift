@@ -28,6 +28,7 @@ package struct UseCases: Sendable {
     package let oneTimeSessionCode: OneTimeSessionCode
     package let apiKeys: StoredAPIKeys
     package let resources: ProviderResources
+    package let claimsVault: ClaimsVault
 
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
@@ -43,24 +44,27 @@ package struct UseCases: Sendable {
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
             random: random)
+        let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
+        self.claimsVault = claimsVault
         let registrationOffers = RegistrationOffers(
-            rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration, store: store,
-            clock: clock, random: random)
+            rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration,
+            claimsVault: claimsVault, store: store, clock: clock, random: random)
         let vault = TokenVault(keys: configuration.vaultKeys)
         let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, oneTimeStore: oneTimeStore,
+            idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
+            oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger, observer: observer)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            registrationOffers: registrationOffers,
+            registrationOffers: registrationOffers, claimsVault: claimsVault,
             pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
-            rules: configuration.registration, store: store, sessions: sessions, vault: vault, clock: clock,
-            random: random, logger: logger)
+            rules: configuration.registration, store: store, sessions: sessions, vault: vault,
+            claimsVault: claimsVault, clock: clock, random: random, logger: logger)
         nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(

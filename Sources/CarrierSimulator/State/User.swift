@@ -21,6 +21,8 @@ extension CarrierSimulator {
         public var postalCode: String
         /// The `birthdate` claim, `YYYY-MM-DD`.
         public var birthdate: String
+        /// The `last_4_social` claim: four digits.
+        public var last4Social: String
         /// The user's accounts with former carriers, whose port tokens the carrier shows.
         public var formerAccounts: [FormerAccount] = []
 
@@ -28,7 +30,7 @@ extension CarrierSimulator {
         public init(
             id: String, givenName: String, familyName: String, email: String, phoneNumber: String,
             streetAddress: String = "1 Harbor Street", locality: String = "Springfield", region: String = "OR",
-            postalCode: String, birthdate: String = "1984-05-17"
+            postalCode: String, birthdate: String = "1984-05-17", last4Social: String = "0042"
         ) {
             self.id = id
             self.givenName = givenName
@@ -40,6 +42,7 @@ extension CarrierSimulator {
             self.region = region
             self.postalCode = postalCode
             self.birthdate = birthdate
+            self.last4Social = last4Social
         }
 
         /// The `name` claim.
@@ -53,7 +56,7 @@ extension CarrierSimulator {
             User(
                 id: "ravi", givenName: "Ravi", familyName: "Okafor", email: "ravi.okafor@example.net",
                 phoneNumber: "+12025550187", streetAddress: "22 Mill Lane", locality: "Riverton", region: "WY",
-                postalCode: "82501", birthdate: "1991-11-02"),
+                postalCode: "82501", birthdate: "1991-11-02", last4Social: "9318"),
         ]
     }
 }

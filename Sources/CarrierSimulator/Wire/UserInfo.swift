@@ -58,7 +58,8 @@ struct UserInfo: Sendable {
         case "address": [("address", address)]
         case "birthdate": [("birthdate", .string(user.birthdate))]
         case "postal_code": [("postal_code", .string(user.postalCode))]
-        case "is_adult_18", "is_adult_21", "is_over_13": [(scope, true)]
+        case "last_4_social": [("last_4_social", .string(user.last4Social))]
+        case "is_adult", "is_adult_18", "is_adult_21", "is_over_13", "proofing": [(scope, true)]
         default: []
         }
     }

@@ -1,3 +1,4 @@
+import OpenIDConnect
 import Primitives
 import SignIn
 
@@ -5,6 +6,7 @@ extension ProfileEdit {
     private static let fixed =
         ["user_id", "zenkey_sub", "sub", "created_at"]
         + ["email", "phone_number"].flatMap { name in ["", "_at", "_by"].map { "\(name)_verified\($0)" } }
+        + ConsentedClaim.allCases.map(\.rawValue)
     private static let editable = UserAttribute.allCases.flatMap {
         Set([$0.rawValue, $0.registrationName]).sorted(by: >)
     }

@@ -1,3 +1,4 @@
+import OpenIDConnect
 import Primitives
 import SignIn
 
@@ -33,7 +34,7 @@ extension APISchema {
                 "name": text("The full name").orNull, "email": text("The email address").orNull,
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
                 "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
-            ], verificationFields()),
+            ], verificationFields(), claimFields { $0 }),
         "Session": object(
             "One of the user's sessions.",
             [
@@ -128,6 +129,28 @@ extension APISchema {
         }
     }
 
+    /// The claims that the user consented to share.
+    private static func claimFields(_ form: (APISchema) -> APISchema) -> [Field] {
+        ConsentedClaim.allCases.map { claim in
+            let schema =
+                switch claim {
+                case .address: address
+                case .birthdate: text("The date of birth, as the provider writes it.", example: "1984-05-17")
+                case .last4Social: text("The end of the US social security number.", example: "1234")
+                case .isAdult, .isAdult18, .isAdult21, .isOver13: flag("The provider's answer.")
+                case .proofing: anyOf("The provider's answer.", [flag("Yes or no."), text("In words.")])
+                }
+            return Field(name: claim.rawValue, schema: form(schema), isRequired: false)
+        }
+    }
+
+    private static let address = object(
+        "The address (OpenID Connect Core section 5.1.1), if the client's scopes ask for it.",
+        ConsentedClaims.AddressMember.allCases.map { member in
+            let words = member == .formatted ? "The whole address, with commas between its lines." : "A part of it."
+            return Field(name: member.rawValue, schema: text(words), isRequired: false)
+        })
+
     private static let sessionFields = fields([
         "expires": span("Lifetime of the session token", example: 3600),
         "expires_in": span("The same as `expires`", example: 3600),
@@ -154,7 +177,7 @@ extension APISchema {
                     ]),
                 "email": object("The email address", value), "phone": object("The phone number", value),
                 "postal_code": object("The postal code", value),
-            ])
+            ], claimFields { object("The carrier's value", ["value": $0]) })
     }()
 
     private static let userID = integer("The user's number: below 2^53, and never reused.", from: 1, example: 7)

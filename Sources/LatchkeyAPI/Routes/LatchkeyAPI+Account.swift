@@ -6,12 +6,14 @@ import StorageModel
 
 /// The routes about a user's own account.
 extension LatchkeyAPI {
-    func showUser(_ caller: SignedInCaller) -> Response { caller.holder.user.response }
+    func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user) }
 
     func editUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let edit = try ProfileEdit(BodyFields(request))
-        return try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id).response
+        return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id))
     }
+
+    private func respond(_ user: User) -> Response { user.response(useCases.claimsVault.claims(of: user)) }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)

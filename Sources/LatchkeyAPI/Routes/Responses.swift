@@ -74,7 +74,8 @@ extension User {
     /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
     /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
-    var response: Response {
+    /// - Parameter claims: The further claims that the user consented to share.
+    func response(_ claims: ConsentedClaims) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
@@ -86,6 +87,7 @@ extension User {
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
             addVerifications(to: &json)
+            if !claims.isEmpty { claims.write(to: &json) }
         }
     }
 
@@ -128,6 +130,10 @@ extension RegistrationOffer {
         if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
         if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
         if let code = profile[.postalCode] { json.add("postal_code", object: { $0.add("value", code) }) }
+        for claim in claims.present {
+            guard let value = claims[claim] else { continue }
+            json.add(named: claim.rawValue) { $0.add("value", json: value.json) }
+        }
     }
 
     private func writeName(to json: inout JSONObjectWriter) {

@@ -53,6 +53,8 @@ public struct User: Sendable, Hashable {
     public let emailVerification: Verification?
     /// Set if a provider vouches for the phone number; nil if it is the user's own word.
     public let phoneNumberVerification: Verification?
+    /// What the user consented to share, if the client's scopes ask for it.
+    public let consentedClaims: ConsentedClaims
 }
 
 extension User: Decodable {
@@ -92,6 +94,7 @@ extension User: Decodable {
         }
         emailVerification = try verification(of: .email)
         phoneNumberVerification = try verification(of: .phoneNumber)
+        consentedClaims = try ConsentedClaims(from: decoder)
     }
 }
 

@@ -18,6 +18,7 @@ extension ConfigurationCheck {
         warnOfSamples()
         warnOfOpenDatabase()
         warnOfClients()
+        warnOfScopes()
         warnOfSharedClients()
         warnOfAccounts()
         warnOfLongLives()

@@ -35,7 +35,7 @@ public struct Configuration: Sendable {
     public var auditRetention = Duration.seconds(400 * 86_400)
     /// `transactions`; the issuer of the receipts is ``publicURL`` where that is set.
     public var transactions = SignInConfiguration.Transactions()
-    /// `vault.encryption_keys`: the keys of providers' tokens; the first encrypts, all decrypt.
+    /// `vault.encryption_keys`: the keys of providers' tokens and users' claims; the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
     /// `outbound`: requests to carriers and providers.
     public var outbound = Outbound()

@@ -178,7 +178,8 @@ enum Settings {
         Setting(
             "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vaultKeys,
             isSecret: true,
-            "The keys that encrypt providers' tokens in the database; the first encrypts, all decrypt."),
+            "The keys that encrypt providers' tokens and users' sensitive claims in the database; the first "
+                + "encrypts, all decrypt."),
     ]
 
     private static let accounts: [Setting<Configuration>] = [

@@ -4,10 +4,10 @@ import SignIn
 import Storage
 import StorageModel
 
-/// The rotation of the encryption key of providers' tokens.
+/// The rotation of the encryption key of providers' tokens and claims.
 extension AdminService {
-    /// Encrypts every row of stored tokens with the first of `vault.encryption_keys`, in steps: finished steps remain
-    /// if it is interrupted. Servers may run at the same time.
+    /// Encrypts every row of stored tokens and claims with the first of `vault.encryption_keys`, in steps: finished
+    /// steps remain if it is interrupted. Servers may run at the same time.
     ///
     /// - Parameters:
     ///   - step: The rows of one step.
@@ -17,14 +17,16 @@ extension AdminService {
         _ configuration: Configuration, applies: Bool, step: Int = 200, progress: (String) -> Void = { _ in }
     ) async throws -> [String] {
         let vault = TokenVault(keys: configuration.vaultKeys)
+        let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         guard let current = vault.currentKeyID else {
             throw OperatorFailure("there is no key to encrypt with; set vault.encryption_keys")
         }
         let counts = try await stored(await store.providerTokenCounts())
+            .merging(try await stored(await store.claimCounts()), uniquingKeysWith: +)
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
-            "rows of tokens with the current key (\(current)): \(status.current);",
+            "rows of tokens and claims with the current key (\(current)): \(status.current);",
             "  with older keys: \(total); with keys that are not configured: \(status.lost).",
         ]
         guard applies else {
@@ -34,7 +36,8 @@ extension AdminService {
         var (done, unreadable) = (0, 0)
         // A row that a server changes at the same time is found in the next round.
         for _ in 0..<3 {
-            let round = try await rotateOnce(vault, current, step: step, earlier: done, of: total, progress)
+            let round = try await rotateOnce(
+                vault, claimsVault, current, step: step, earlier: done, of: total, progress)
             done += round.done
             unreadable = round.unreadable
             if round.done == 0 { break }
@@ -57,13 +60,14 @@ extension AdminService {
     }
 
     private func rotateOnce(
-        _ vault: TokenVault, _ current: String, step: Int, earlier: Int, of total: Int, _ progress: (String) -> Void
+        _ vault: TokenVault, _ claimsVault: ClaimsVault, _ current: String, step: Int, earlier: Int, of total: Int,
+        _ progress: (String) -> Void
     ) async throws -> (done: Int, unreadable: Int) {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
             let after = last
             let records = try await stored(await store.providerTokens(notUnder: current, after: after, limit: step))
-            guard let end = records.last?.serial else { return (done, unreadable) }
+            guard let end = records.last?.serial else { break }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { (record: record, sealed: $0) }
             }
@@ -72,10 +76,23 @@ extension AdminService {
             last = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }
+        var lastUser = UserID(0)
+        while true {
+            let after = lastUser
+            let records = try await stored(await store.claims(notUnder: current, after: after, limit: step))
+            guard let end = records.last?.user else { return (done, unreadable) }
+            let rows = records.compactMap { record in
+                claimsVault.resealed(record.claims, of: .user(record.publicID)).map { (record: record, sealed: $0) }
+            }
+            unreadable += records.count - rows.count
+            done += try await stored(await store.resealClaims(rows))
+            lastUser = end
+            progress("encrypted again: \(earlier + done) of \(total)")
+        }
     }
 }
 
-/// The rows of stored tokens by key.
+/// The encrypted rows by key.
 struct VaultStatus {
     var current = 0
     /// With configured keys other than the first.
@@ -100,6 +117,6 @@ struct VaultStatus {
 }
 
 extension AuditEvent.Kind {
-    /// An operator encrypted the stored tokens with another key.
+    /// An operator encrypted the stored tokens and claims with another key.
     static let vaultRotated = AuditEvent.Kind("vault.rotated")
 }

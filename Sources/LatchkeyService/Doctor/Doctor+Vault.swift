@@ -2,8 +2,9 @@ import LatchkeyConfiguration
 import SignIn
 
 extension Doctor {
-    /// Whether the stored tokens can be decrypted; nothing if there are none.
-    func examineVault(_ keyCounts: [String: Int]) -> [Finding] {
+    /// Whether what is stored encrypted can be decrypted; nothing if there is none.
+    /// - Parameter kind: `tokens` or `claims`.
+    func examineVault(_ keyCounts: [String: Int], of kind: String) -> [Finding] {
         guard !keyCounts.isEmpty else { return [] }
         let vault = TokenVault(keys: configuration.vaultKeys)
         let status = VaultStatus(keyCounts, vault)
@@ -12,20 +13,20 @@ extension Doctor {
             findings.append(
                 .problem(
                     .database, "vault",
-                    "\(status.lost) rows of tokens are encrypted with keys that vault.encryption_keys does not have "
+                    "\(status.lost) rows of \(kind) are encrypted with keys that vault.encryption_keys does not have "
                         + "(\(status.lostKeys.joined(separator: ", ")))",
-                    fix: "add these keys after the first; or leave it: the tokens are replaced when their users sign "
+                    fix: "add these keys after the first; or leave it: the \(kind) are replaced when their users sign "
                         + "in"))
         }
         if status.older > 0 {
             findings.append(
                 .warning(
-                    .database, "vault", "\(status.older) rows of tokens are encrypted with an older key",
+                    .database, "vault", "\(status.older) rows of \(kind) are encrypted with an older key",
                     fix: "run latchkey vault rotate --apply before you remove the key"))
         }
         if status.current > 0 {
             findings.append(
-                .ok(.database, "vault", "\(status.current) rows of tokens are encrypted with the current key"))
+                .ok(.database, "vault", "\(status.current) rows of \(kind) are encrypted with the current key"))
         }
         return findings
     }

@@ -142,7 +142,7 @@ package struct Doctor: Sendable {
             return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]
         }
         return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
-            + examineVault(examination.tokenKeys)
+            + examineVault(examination.tokenKeys, of: "tokens") + examineVault(examination.claimKeys, of: "claims")
     }
 }
 

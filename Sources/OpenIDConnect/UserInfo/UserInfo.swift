@@ -11,16 +11,28 @@ public struct UserInfo: Sendable, Hashable {
     public var emailVerified: Bool?
     /// Whether the provider verified the phone number, if it says so.
     public var phoneNumberVerified: Bool?
-    /// The date of birth, as the provider writes it.
-    public var birthdate: String?
-    /// The address as one text, with commas between its lines.
-    public var address: String?
+    /// Further claims that the user consented to share.
+    public var claims = ConsentedClaims()
 
     /// No attributes.
     public init() {}
 }
 
 extension UserInfo: Redacted {}
+
+extension UserInfo {
+    /// The date of birth, as the provider writes it.
+    public var birthdate: String? {
+        guard case .text(let text) = claims[.birthdate] else { return nil }
+        return text
+    }
+
+    /// The address as one text, with commas between its lines.
+    public var address: String? {
+        guard case .address(let members) = claims[.address] else { return nil }
+        return members[.formatted]
+    }
+}
 
 extension UserInfo {
     /// Reads a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
@@ -54,8 +66,28 @@ extension UserInfo {
         }
         emailVerified = Self.flag(claims["email_verified"])
         phoneNumberVerified = Self.flag(claims["phone_number_verified"])
-        birthdate = Self.text(claims["birthdate"])
-        address = Self.addressText(claims)
+        for claim in ConsentedClaim.allCases where claims[claim.rawValue] != nil {
+            self.claims[claim] = Self.value(of: claim, in: claims)
+        }
+    }
+
+    private static func value(of claim: ConsentedClaim, in claims: JSONObject) -> ConsentedClaims.Value? {
+        let value = claims[claim.rawValue]
+        switch claim {
+        case .address: return addressMembers(claims).map { .address($0) }
+        case .birthdate: return text(value).map { .text($0) }
+        case .last4Social: return (text(value) ?? fourDigits(value)).map { .text($0) }
+        case .isAdult, .isAdult18, .isAdult21, .isOver13: return flag(value).map { .flag($0) }
+        case .proofing: return flag(value).map { .flag($0) } ?? text(value).map { .text($0) }
+        }
+    }
+
+    /// Four digits that were written as a number, and so lost their leading zeros.
+    private static func fourDigits(_ value: JSONValue?) -> String? {
+        let plain = value?.object.map { $0["value"] } ?? value
+        guard case .integer(let number) = plain, (0...9999).contains(number) else { return nil }
+        let digits = String(number)
+        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
     }
 
     /// The other places where carriers tell an attribute.
@@ -109,6 +141,16 @@ extension UserInfo {
         let parts = ["street_address", "locality", "region", "postal_code", "country"]
         let texts = parts.compactMap { text(address[$0]?.string.map { .string(oneLine($0)) }) }
         return texts.isEmpty ? nil : text(.string(texts.joined(separator: ", ")), maximumBytes: 1024)
+    }
+
+    private static func addressMembers(_ claims: JSONObject) -> [ConsentedClaims.AddressMember: String]? {
+        var members: [ConsentedClaims.AddressMember: String] = [:]
+        let address = address(claims)
+        for member in ConsentedClaims.AddressMember.allCases where member != .formatted {
+            members[member] = text(address?[member.rawValue]?.string.map { .string(oneLine($0)) })
+        }
+        members[.formatted] = addressText(claims)
+        return members.isEmpty ? nil : members
     }
 
     /// Core section 5.1.1 allows line ends in an address.

@@ -58,11 +58,31 @@ public struct JSONObjectWriter: Sendable {
 
     /// Adds a text under a variable name. The caller must not add a name twice.
     public mutating func add(named name: String, _ text: String) {
+        begin(named: name)
+        JSONText.append(text, to: &bytes)
+    }
+
+    /// Adds a value that is JSON already under a variable name. The caller must not add a name twice.
+    public mutating func add(named name: String, json: String) {
+        begin(named: name)
+        bytes.append(contentsOf: json.utf8)
+    }
+
+    /// Adds an object that `members` writes, under a variable name. The caller must not add a name twice.
+    public mutating func add(named name: String, object members: (inout JSONObjectWriter) -> Void) {
+        begin(named: name)
+        bytes.append(UInt8(ascii: "{"))
+        isEmpty = true
+        members(&self)
+        isEmpty = false
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func begin(named name: String) {
         if !isEmpty { bytes.append(UInt8(ascii: ",")) }
         isEmpty = false
         JSONText.append(name, to: &bytes)
         bytes.append(UInt8(ascii: ":"))
-        JSONText.append(text, to: &bytes)
     }
 
     /// Adds the text, or null.

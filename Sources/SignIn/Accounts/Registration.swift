@@ -9,6 +9,7 @@ package struct Registration: Sendable {
     let store: any RegistrationStore
     let sessions: Sessions
     let vault: TokenVault
+    let claimsVault: ClaimsVault
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -40,9 +41,11 @@ package struct Registration: Sendable {
         let issued = sessions.issue(for: pending.clientID, on: form.device)
         let waiting = vault.waiting(under: form.handle, for: pending.clientID)
         let ticket = sessions.cache.ticket(at: now)
+        let publicID = random.token(bytes: 16)
         var registration = NewRegistration(
-            handle: handle, profile: profile, session: issued.record, publicID: random.token(bytes: 16),
-            tokens: waiting, at: now)
+            handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, at: now)
+        let claims = claimsVault.claims(in: pending.claims, of: .handle(handle))
+        registration.claims = claimsVault.stored(claims, of: .user(publicID))
         registration.refusesVerifiedEmail = form.refusesVerifiedEmail
         switch try await stored(await store.register(registration)) {
         case .unknownHandle: throw .unknownHandle

@@ -6,6 +6,7 @@ import StorageModel
 struct RegistrationOffers: Sendable {
     let rules: RegistrationRules
     let lifetime: Int64
+    let claimsVault: ClaimsVault
     let store: any RegistrationStore
     let clock: WallClock
     let random: RandomSource
@@ -21,10 +22,13 @@ struct RegistrationOffers: Sendable {
             handle: Self.hash(of: handle, codeChallenge), identity: user.identity, clientID: clientID,
             profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
         pending.verified = user.userInfo?.verified ?? VerifiedFlags()
+        let claims = user.userInfo?.claims ?? ConsentedClaims()
+        pending.claims = claimsVault.stored(claims, of: .handle(pending.handle))
         pending.providerSession = user.providerSession
         try await stored(await store.addPendingRegistration(pending))
         return RegistrationOffer(
-            handle: Secret(handle), profile: pending.profile, missing: rules.missing(in: pending.profile),
+            handle: Secret(handle), profile: pending.profile, claims: claims,
+            missing: rules.missing(in: pending.profile),
             expiresIn: lifetime, correlationID: correlationID)
     }
 

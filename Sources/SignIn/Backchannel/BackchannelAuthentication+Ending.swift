@@ -30,6 +30,7 @@ extension BackchannelAuthentication {
                 identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
                 portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
             signIn.verified = record.verified
+            signIn.claims = claimsVault.update(with: claims(of: record))
             let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
             switch ending {
             case .signedIn(let signedIn):
@@ -60,7 +61,7 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> RegistrationOffer {
         guard configuration.registration.isRequired else { throw .backchannelUnknown }
         return try await registrationOffers.offer(
-            to: VerifiedSignIn(identity, record.userInfo), clientID: record.terms.clientID,
+            to: VerifiedSignIn(identity, userInfo(of: record)), clientID: record.terms.clientID,
             try correlationID(of: record))
     }
 
@@ -68,15 +69,18 @@ extension BackchannelAuthentication {
         guard let id = CorrelationID(record.terms.correlationID) else { throw .internalFault }
         return id
     }
-}
 
-extension BackchannelAuthenticationRecord {
     /// What the carrier told of the user.
-    fileprivate var userInfo: UserInfo {
+    private func userInfo(of record: BackchannelAuthenticationRecord) -> UserInfo {
         var userInfo = UserInfo()
-        userInfo.attributes = profile
-        userInfo.emailVerified = verified.email
-        userInfo.phoneNumberVerified = verified.phoneNumber
+        userInfo.attributes = record.profile
+        userInfo.emailVerified = record.verified.email
+        userInfo.phoneNumberVerified = record.verified.phoneNumber
+        userInfo.claims = claims(of: record)
         return userInfo
+    }
+
+    private func claims(of record: BackchannelAuthenticationRecord) -> ConsentedClaims {
+        claimsVault.claims(in: record.claims, of: .handle(record.handle))
     }
 }

@@ -80,6 +80,7 @@ extension BackchannelAuthentication {
             record.identity = verified.identity
             record.profile = verified.userInfo?.attributes ?? Profile()
             record.verified = verified.userInfo?.verified ?? VerifiedFlags()
+            record.claims = verified.userInfo.flatMap { claimsVault.stored($0.claims, of: .handle(record.handle)) }
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)
@@ -122,8 +123,9 @@ extension BackchannelAuthenticationContext {
         ) { log.note($0) }
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
         log.begin(.userinfo)
-        let userInfo = try await relyingParty.userInfo(
+        var userInfo = try await relyingParty.userInfo(
             accessToken: accessToken, about: verified, provider: carrier, correlationID: correlationID)
+        userInfo.claims = userInfo.claims.requested(by: scopes + client.scopes)
         return VerifiedSignIn(verified, userInfo)
     }
 }

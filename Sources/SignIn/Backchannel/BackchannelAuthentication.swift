@@ -23,6 +23,7 @@ package struct BackchannelAuthentication: Sendable {
     let store: any BackchannelAuthenticationStore & IdentityStore
     let sessions: Sessions
     let registrationOffers: RegistrationOffers
+    let claimsVault: ClaimsVault
     let pace: PollPace
     let clock: WallClock
     let random: RandomSource
@@ -221,6 +222,7 @@ extension BackchannelAuthenticationRecord {
         identity = nil
         profile = Profile()
         verified = VerifiedFlags()
+        claims = nil
         portedFrom = []
     }
 

@@ -42,6 +42,14 @@ struct SignInAttempt: Sendable {
         request.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
     }
 
+    /// What a provider tells, without the further claims that nobody asked for.
+    private func requested(_ userInfo: UserInfo) -> UserInfo {
+        guard !userInfo.claims.isEmpty else { return userInfo }
+        var requested = userInfo
+        requested.claims = userInfo.claims.requested(by: request.scopes + client.scopes)
+        return requested
+    }
+
     func discoverProvider() async throws(SignInError) -> ProviderMetadata {
         try await asked(
             await relyingParty.provider(for: request.network, clientID: client.id, correlationID: correlationID),
@@ -86,9 +94,10 @@ struct SignInAttempt: Sendable {
     func fetchAttributes(
         about idToken: VerifiedIDToken, with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> UserInfo {
-        try await asked(
-            await relyingParty.userInfo(
-                accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID),
-            codeWasPosted: true)
+        requested(
+            try await asked(
+                await relyingParty.userInfo(
+                    accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID),
+                codeWasPosted: true))
     }
 }

@@ -24,6 +24,8 @@ package struct RegistrationOffer: Sendable {
     package let handle: Secret
     /// The user's attributes from the carrier.
     package let profile: Profile
+    /// The further claims that the user consented to share.
+    package let claims: ConsentedClaims
     /// The attributes that a registration needs and the carrier did not send.
     package let missing: [RegistrationRules.Attribute]
     /// Seconds until the handle expires.

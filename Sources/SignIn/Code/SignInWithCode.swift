@@ -19,6 +19,7 @@ package struct SignInWithCode: Sendable {
     let idempotency: Idempotency
     let registrationOffers: RegistrationOffers
     let vault: TokenVault
+    let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
     let random: RandomSource
@@ -137,6 +138,7 @@ package struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
+        record.claims = verified.userInfo.flatMap { claimsVault.update(with: $0.claims) }
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))

@@ -82,7 +82,7 @@ extension VerifiedFlags: SQLValue {
     }
 }
 
-/// Four columns: ``VouchedValues/columns``; NULL if there is nothing.
+/// Five columns: ``VouchedValues/columns``; NULL if there is nothing.
 struct VouchedColumns: SQLValue {
     let values: VouchedValues?
 
@@ -90,13 +90,15 @@ struct VouchedColumns: SQLValue {
 
     func bind(to statement: inout CachedStatement) {
         statement.bind(
-            values?.email?.time, values?.email?.issuer, values?.phoneNumber?.time, values?.phoneNumber?.issuer)
+            values?.email?.time, values?.email?.issuer, values?.phoneNumber?.time, values?.phoneNumber?.issuer,
+            values?.claims)
     }
 }
 
 extension VouchedValues {
     static let columns = [
         "email_verified_at", "email_verified_by", "phone_number_verified_at", "phone_number_verified_by",
+        "provider_claims",
     ]
 }
 
@@ -131,7 +133,9 @@ extension CachedStatement {
 
     /// The values in the ``VouchedValues/columns``, the first of which is `first`.
     func vouched(from first: CInt) -> VouchedValues? {
-        VouchedValues(email: verification(from: first), phoneNumber: verification(from: first + 2))
+        VouchedValues(
+            email: verification(from: first), phoneNumber: verification(from: first + 2),
+            claims: optionalText(first + 4))
     }
 
     private func verification(from first: CInt) -> Verification? {

@@ -12,15 +12,20 @@ package struct DatabaseExamination: Sendable, Hashable {
     package let freeBytes: UInt64?
     /// How many rows of provider tokens are encrypted with each key.
     package let tokenKeys: [String: Int]
+    /// How many users' claims are encrypted with each key.
+    package let claimKeys: [String: Int]
 
     /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         freeBytes = nil
-        (steps, tokenKeys) = try PostgresSchema.withConnection(configuration) { connection in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:]) }
+        (steps, tokenKeys, claimKeys) = try PostgresSchema.withConnection(configuration) { connection in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:]) }
             let holdsTokens = try PostgresSchema.holdsTable("provider_tokens", connection)
-            return (steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:])
+            return (
+                steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:],
+                try steps == Self.allSteps ? StoredClaims.counts(in: .postgres(connection)) : [:]
+            )
         }
     }
 
@@ -31,16 +36,17 @@ package struct DatabaseExamination: Sendable, Hashable {
         let size = try file.size()
         freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            (steps, tokenKeys) = (nil, [:])
+            (steps, tokenKeys, claimKeys) = (nil, [:], [:])
             return
         }
         do {
-            (steps, tokenKeys) = try SQLiteConnections.read(file.path, configuration) { db in
+            (steps, tokenKeys, claimKeys) = try SQLiteConnections.read(file.path, configuration) { db in
                 try Schema.validate(db)
                 let holdsTokens = try db.tableExists("provider_tokens")
+                let steps = try Schema.migrator.appliedMigrations(db).count
                 return (
-                    try Schema.migrator.appliedMigrations(db).count,
-                    try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(SQLiteDatabase(db))) : [:]
+                    steps, try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(SQLiteDatabase(db))) : [:],
+                    try steps == Self.allSteps ? StoredClaims.counts(in: .sqlite(SQLiteDatabase(db))) : [:]
                 )
             }
         } catch {

@@ -27,6 +27,7 @@ enum Schema {
         Migration("recent sign-ins", RecentSignInsTable.schema),
         Migration("retries in the rows of sessions", RecentSignInsTable.inSessions),
         Migration("verified contacts, origins of attributes", UsersTable.verifiedSchema),
+        Migration("claims that users consented to share", UsersTable.claimsSchema),
     ]
 
     static let migrator: DatabaseMigrator = {

@@ -9,6 +9,8 @@ package struct PendingRegistration: Sendable, Hashable {
     package let profile: Profile
     /// Which of the claims the carrier verified.
     package var verified = VerifiedFlags()
+    /// The carrier's further claims, encrypted by the use case.
+    package var claims: String?
     package let expiresAt: Timestamp
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
@@ -32,6 +34,8 @@ package struct NewRegistration: Sendable {
     /// The provider's tokens that wait with the registration, if there are any.
     package let tokens: WaitingProviderTokens?
     package let time: Timestamp
+    /// The carrier's further claims, encrypted by the use case for the new user.
+    package var claims: String?
     /// Whether an e-mail address that a provider vouches for in another account is refused.
     package var refusesVerifiedEmail = false
 

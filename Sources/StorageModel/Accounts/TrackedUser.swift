@@ -14,14 +14,16 @@ package struct TrackedUser: Sendable, Hashable {
     /// - Parameters:
     ///   - told: The provider's claims. The values of the profile that differ from them are the user's own.
     ///   - flags: Which of the claims the provider verified.
+    ///   - claims: The further claims, as they are stored.
     package init(
-        new user: User, told: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp
+        new user: User, told: Profile, _ flags: VerifiedFlags, claims: String?, by issuer: String, at now: Timestamp
     ) {
         self.init(user)
         for attribute in user.profile.present {
             origins[attribute] = user.profile[attribute] == told[attribute] ? .provider : .user
         }
-        if !told.present.isEmpty { origins.issuer = issuer }
+        if !told.present.isEmpty || claims != nil { origins.issuer = issuer }
+        if claims != nil { self.user.vouched = VouchedValues(email: nil, phoneNumber: nil, claims: claims) }
         vouch(told, flags, by: issuer, at: now)
     }
 
@@ -32,24 +34,33 @@ package struct TrackedUser: Sendable, Hashable {
     /// - Parameter mayReplace: Whether the profile follows this provider from now on in place of
     ///   ``AttributeOrigins/issuer``. Called only if that matters.
     package mutating func take(
-        _ told: Profile, _ flags: VerifiedFlags, from issuer: String, at now: Timestamp,
+        _ told: Profile, _ flags: VerifiedFlags, claims: ClaimsUpdate? = nil, from issuer: String,
+        at now: Timestamp,
         inPlaceOf mayReplace: () throws -> Bool
     ) rethrows {
-        var follows: Bool?
+        var known: Bool?
+        func follows() throws -> Bool {
+            let follows = try known ?? (origins.issuer == nil || origins.issuer == issuer || mayReplace())
+            known = follows
+            return follows
+        }
         for attribute in told.present {
             guard let new = told[attribute] else { continue }
             if let present = user.profile[attribute], !present.hasSameBytes(as: new) {
                 // A value of unknown origin may be the user's own.
                 guard origins[attribute] == .provider else { continue }
-                if follows == nil { follows = try origins.issuer == nil || origins.issuer == issuer || mayReplace() }
-                guard follows == true else { continue }
+                guard try follows() else { continue }
                 replace(attribute, by: new)
             } else if user.profile[attribute] == nil {
                 replace(attribute, by: new)
             }
             if origins[attribute] != .user { origins[attribute] = .provider }
         }
-        if follows == true || origins.issuer == nil && !told.present.isEmpty { origins.issuer = issuer }
+        if let claims {
+            let stored = claims(user.publicID, user.vouched?.claims, try follows())
+            keep(email: user.vouched?.email, phoneNumber: user.vouched?.phoneNumber, claims: stored)
+        }
+        if known == true || origins.issuer == nil && !told.present.isEmpty { origins.issuer = issuer }
         vouch(told, flags, by: issuer, at: now)
     }
 
@@ -103,7 +114,14 @@ package struct TrackedUser: Sendable, Hashable {
     }
 
     private mutating func verify(email: Verification?, phoneNumber: Verification?) {
-        guard email != user.vouched?.email || phoneNumber != user.vouched?.phoneNumber else { return }
-        user.vouched = VouchedValues(email: email, phoneNumber: phoneNumber)
+        keep(email: email, phoneNumber: phoneNumber, claims: user.vouched?.claims)
+    }
+
+    private mutating func keep(email: Verification?, phoneNumber: Verification?, claims: String?) {
+        let present = user.vouched
+        guard email != present?.email || phoneNumber != present?.phoneNumber || claims != present?.claims else {
+            return
+        }
+        user.vouched = VouchedValues(email: email, phoneNumber: phoneNumber, claims: claims)
     }
 }

@@ -13,27 +13,40 @@ package struct Verification: Sendable, Hashable {
     }
 }
 
-/// What providers vouch for of a user's present profile.
+/// Gives a user the claims of a sign-in.
+/// - Parameters:
+///   - publicID: The user's.
+///   - earlier: The user's claims, as they are stored.
+///   - replaces: Whether the claims of the sign-in replace earlier ones of the same name; otherwise they fill.
+/// - Returns: The claims to store: `earlier` itself if nothing changed.
+package typealias ClaimsUpdate = @Sendable (_ publicID: String, _ earlier: String?, _ replaces: Bool) -> String?
+
+/// What providers tell of a user besides the profile, and what they vouch for of the present profile.
 ///
 /// A class, so that a copy of a user costs one reference.
 package final class VouchedValues: Sendable, Hashable {
     package let email: Verification?
     package let phoneNumber: Verification?
+    /// The further claims that the user consented to share, encrypted by the use case.
+    package let claims: String?
 
     /// Nil if there is nothing.
-    package init?(email: Verification?, phoneNumber: Verification?) {
-        guard email != nil || phoneNumber != nil else { return nil }
+    package init?(email: Verification?, phoneNumber: Verification?, claims: String? = nil) {
+        guard email != nil || phoneNumber != nil || claims != nil else { return nil }
         self.email = email
         self.phoneNumber = phoneNumber
+        self.claims = claims
     }
 
     package static func == (one: VouchedValues, other: VouchedValues) -> Bool {
-        one === other || one.email == other.email && one.phoneNumber == other.phoneNumber
+        one === other
+            || one.email == other.email && one.phoneNumber == other.phoneNumber && one.claims == other.claims
     }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(email)
         hasher.combine(phoneNumber)
+        hasher.combine(claims)
     }
 }
 

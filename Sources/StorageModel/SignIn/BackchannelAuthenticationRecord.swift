@@ -68,6 +68,8 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package var profile = Profile()
     /// Which of the claims the carrier verified.
     package var verified = VerifiedFlags()
+    /// The carrier's further claims, encrypted by the use case.
+    package var claims: String?
     /// Former identities, as ``SignInRecord/portedFrom``.
     package var portedFrom: [PortedIdentity] = []
     /// When the waiting or approved phase expires.

@@ -13,6 +13,8 @@ package struct SignInRecord: Sendable {
     package let profile: Profile?
     /// Which of it the provider verified.
     package var verified = VerifiedFlags()
+    /// The provider's further claims; nil if there are none.
+    package var claims: ClaimsUpdate?
     package let session: NewSession
     package let newcomers: Newcomers
     /// Former identities of the user, in the order of their port tokens; the first stored one loses its account to

@@ -4,7 +4,7 @@ import LatchkeyService
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "Changes the encryption key of providers' tokens.",
+        abstract: "Changes the encryption key of providers' tokens and claims.",
         discussion: """
             Works on the configured database, also while servers run.
 
@@ -16,7 +16,7 @@ struct VaultCommand: AsyncParsableCommand {
 struct RotateVaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Encrypts the stored tokens with the first of vault.encryption_keys.",
+        abstract: "Encrypts the stored tokens and claims with the first of vault.encryption_keys.",
         discussion: """
             The keys that they are encrypted with must follow the first. If the command is interrupted, finished rows \
             stay as they are; run it again for the rest. The change is written to the audit record. The exit status is \
@@ -25,7 +25,7 @@ struct RotateVaultCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(name: .long, help: "Encrypt the tokens; without it, the command only counts them.")
+    @Flag(name: .long, help: "Encrypt the rows; without it, the command only counts them.")
     var apply = false
 
     func run() async throws {

@@ -36,6 +36,9 @@ struct UserInfoTests {
         ("is_adult_18", ["sub", "is_adult_18"], ["sub", "is_adult_18"]),
         ("is_adult_21", ["sub", "is_adult_21"], ["sub", "is_adult_21"]),
         ("is_over_13", ["sub", "is_over_13"], ["sub", "is_over_13"]),
+        ("is_adult", ["sub", "is_adult"], ["sub", "is_adult"]),
+        ("last_4_social", ["sub", "last_4_social"], ["sub", "last_4_social"]),
+        ("proofing", ["sub", "proofing"], ["sub", "proofing"]),
     ]
 
     @Test("A scope grants only its own claims, in both shapes", arguments: scopes)

@@ -26,15 +26,20 @@ struct SessionCacheTests {
 
     @Test("returns what providers vouch for", arguments: [true, false], [true, false])
     func vouched(hasEmail: Bool, hasPhoneNumber: Bool) throws {
+        for claims in [nil, "{}", String(repeating: "c", count: 300)] { try vouched(hasEmail, hasPhoneNumber, claims) }
+    }
+
+    private func vouched(_ hasEmail: Bool, _ hasPhoneNumber: Bool, _ claims: String?) throws {
         let cache = SessionCache()
         let time = Timestamp(secondsSinceEpoch: -1)
         let plain = Self.session(1)
         var user = plain.user
         user.vouched = VouchedValues(
             email: hasEmail ? Verification(at: start, by: "https://a.example") : nil,
-            phoneNumber: hasPhoneNumber ? Verification(at: time, by: String(repeating: "é", count: 300)) : nil)
+            phoneNumber: hasPhoneNumber ? Verification(at: time, by: String(repeating: "é", count: 300)) : nil,
+            claims: claims)
         let found = SessionAndUser(session: plain.session, user: user)
-        #expect((user.vouched == nil) == (!hasEmail && !hasPhoneNumber))
+        #expect((user.vouched == nil) == (!hasEmail && !hasPhoneNumber && claims == nil))
         cache.put(found, for: Self.token(1), cache.ticket(at: start))
         #expect(Self.hit(cache.look(Self.token(1), at: start)) == found)
     }

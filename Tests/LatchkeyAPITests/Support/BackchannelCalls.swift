@@ -14,9 +14,9 @@ struct BackchannelCalls: Sendable {
 
     let app: TestApp
 
-    init(registration: RegistrationRules = RegistrationRules()) throws {
+    init(vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules()) throws {
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
-        app = try TestApp(client: { $0.signingKey = key }, registration: registration)
+        app = try TestApp(vaultKeys: vaultKeys, client: { $0.signingKey = key }, registration: registration)
         // Carriers need not repeat the nonce.
         app.carrier.script { $0.nonce = nil }
     }

@@ -31,7 +31,7 @@ struct TestApp: Sendable {
     init(
         beside other: TestApp? = nil, store: TestStore? = nil,
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
-        client change: (inout SignInConfiguration.Client) -> Void = { _ in },
+        vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
@@ -45,6 +45,7 @@ struct TestApp: Sendable {
         storeScript = testStore.script
         var configuration = try Self.configuration(registration: registration, change)
         lifetimes(&configuration.lifetimes)
+        configuration.vaultKeys = vaultKeys
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import Storage
 import StorageModel
@@ -25,6 +26,14 @@ struct TestStore: Sendable {
             case .before: try await script.begin(call)
             case .after: try await script.end(call)
             }
+        }
+    }
+
+    /// Whether a text is in the database's files.
+    func files(contain text: String) throws -> Bool {
+        try ["test.db", "test.db-wal"].contains { name in
+            guard FileManager.default.fileExists(atPath: directory.file(name)) else { return false }
+            return try Data(contentsOf: URL(fileURLWithPath: directory.file(name))).range(of: Data(text.utf8)) != nil
         }
     }
 }

@@ -82,6 +82,57 @@ struct ConfigurationWarningTests {
         #expect(try warnings("postgres://latchkey@127.0.0.1/latchkey").isEmpty)
     }
 
+    private static let vault = "vault: {encryption_keys: [\(String(repeating: "5a", count: 32))]}\n"
+    struct Scopes: Sendable {
+        let scopes: String
+        var unknown: [String] = []
+        var remedy = ""
+    }
+
+    private static let scopes = [
+        Scopes(scopes: "openid, name, email, phone, postal_code, profile, offline_access"),
+        Scopes(scopes: "openid, address, birthdate, last_4_social, proofing"),
+        Scopes(scopes: "openid, is_adult, is_adult_18, is_adult_21, is_over_13"),
+        Scopes(scopes: "openid, lastfour_bogus", unknown: ["lastfour_bogus"], remedy: "remove it: a carrier"),
+        Scopes(scopes: "openid, emial, postal-code", unknown: ["emial", "postal-code"], remedy: "perhaps email is"),
+        Scopes(scopes: "openid, Email", unknown: ["Email"], remedy: "perhaps email is"),
+    ]
+
+    @Test("A scope of carriers that is not known causes a warning", arguments: scopes)
+    func unknownScopes(_ row: Scopes) throws {
+        let clients =
+            "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback'], "
+            + "scopes: [\(row.scopes)]}]}\n"
+        let warnings = try load(Self.vault + clients).warnings
+        #expect(warnings.map(\.key) == row.unknown.map { _ in "zenkey.clients" })
+        for (warning, scope) in zip(warnings, row.unknown) { #expect(warning.reason.contains("scope \(scope),")) }
+        #expect(warnings.first?.remedy.hasPrefix(row.remedy) ?? true)
+    }
+
+    @Test(
+        "A scope of a provider with scopes of its own causes a warning only if it looks misspelled",
+        arguments: [("https://api.example/calendar.read", 0), ("read:user", 0), ("emial", 1), ("birthdat", 1)])
+    func otherScopes(scope: String, count: Int) throws {
+        let providers = """
+            providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: a, secret: \
+            0123456789abcdef0123456789abcdef, redirect_uris: ['https://a.example/'], scopes: [openid, '\(scope)']}]}}
+
+            """
+        let warnings = try load(Self.vault + Self.client + providers).warnings
+        #expect(warnings.count { $0.reason.contains("asks for the scope") } == count)
+    }
+
+    @Test("Scopes whose values are stored encrypted only cause a warning without a key")
+    func unstoredScopes() throws {
+        let clients =
+            "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback'], "
+            + "scopes: [openid, is_adult_18, last_4_social, birthdate]}]}\n"
+        let warnings = try load(clients).warnings
+        #expect(warnings.map(\.key) == ["zenkey.clients"])
+        #expect(warnings.first?.reason.contains("last_4_social, birthdate") == true)
+        #expect(try load(Self.vault + clients).warnings.isEmpty)
+    }
+
     @Test("Listening on all addresses behind an https proxy causes no warning")
     func proxied() throws {
         let text = "http: {host: 0.0.0.0, trusted_proxies: [10.0.0.2]}\npublic_url: https://login.example.com"

@@ -3,6 +3,7 @@ import Foundation
 import LatchkeyConfiguration
 import LatchkeyDemo
 import LatchkeyService
+import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
@@ -76,6 +77,32 @@ import Testing
             let events = try harness.database.texts("SELECT details FROM audit_events WHERE kind = 'vault.rotated'")
             #expect(events.count == 2)
             #expect(events.first?.contains(#""rows":2,"unreadable":0"#) == true)
+        }
+    }
+
+    @Test("Claims of users are encrypted again with the tokens")
+    func claims() async throws {
+        try await ResourceHarness.with { harness in
+            for user in ["jane", "ravi"] { _ = try await harness.signIn(user: user) }
+            var claims = ConsentedClaims()
+            claims[.birthdate] = .text("1984-05-17")
+            let former = ClaimsVault(keys: EncryptionKey.of(ResourceHarness.key))
+            func publicID(_ user: Int) throws -> String {
+                try #require(try harness.database.texts("SELECT public_id FROM users WHERE id = \(user)").first)
+            }
+            // The second user's claims are the first one's, which no key decrypts for the second.
+            let stored = try #require(former.stored(claims, of: .user(try publicID(1))))
+            try harness.database.change("UPDATE users SET provider_claims = '\(stored)'")
+            do {
+                _ = try await rotate(harness, [Self.newKey, ResourceHarness.key], step: 1)
+                Issue.record("it did not say so")
+            } catch let failure as OperatorFailure {
+                #expect(failure.description.hasPrefix("3 rows were encrypted again, and 1 were not"))
+            }
+            let after = try harness.database.texts("SELECT provider_claims FROM users ORDER BY id")
+            #expect(after[0] != stored && after[1] == stored)
+            let present = ClaimsVault(keys: EncryptionKey.of(Self.newKey))
+            #expect(present.claims(in: after[0], of: .user(try publicID(1))) == claims)
         }
     }
 

@@ -87,6 +87,34 @@ struct UserInfoTests {
         #expect(try await attributes(members).address == text)
     }
 
+    static let claims: [(claim: ConsentedClaim, json: String, value: ConsentedClaims.Value?)] = [
+        (.birthdate, #""1984-05-17""#, .text("1984-05-17")),
+        (.birthdate, #"{"value":"0000-05-17"}"#, .text("0000-05-17")),
+        (.birthdate, "19840517", nil), (.birthdate, #""a\nb""#, nil),
+        (.last4Social, #""0042""#, .text("0042")), (.last4Social, #"{"value":"1234"}"#, .text("1234")),
+        (.last4Social, "42", .text("0042")), (.last4Social, #"{"value":1234}"#, .text("1234")),
+        (.last4Social, "12345", nil), (.last4Social, "-1", nil), (.last4Social, "true", nil),
+        (.isAdult, "true", .flag(true)), (.isAdult18, #""true""#, .flag(true)),
+        (.isAdult21, #"{"value":"false"}"#, .flag(false)), (.isOver13, #"{"value":false}"#, .flag(false)),
+        (.isAdult, #""yes""#, nil), (.isAdult18, "1", nil), (.isOver13, "null", nil),
+        (.proofing, "true", .flag(true)), (.proofing, #""level 2""#, .text("level 2")), (.proofing, "[]", nil),
+        (.address, #""1 Main St\nTown""#, nil),
+        (.address, #"{"value":"1 Main St"}"#, .address([.formatted: "1 Main St"])),
+        (
+            .address, #"{"value":{"street_address":"1 Main St\nFlat 2","region":"OR","other":"x","country":7}}"#,
+            .address([.formatted: "1 Main St, Flat 2, OR", .streetAddress: "1 Main St, Flat 2", .region: "OR"])
+        ),
+        (.address, #"{"formatted":"1 Main St\r\nTown"}"#, .address([.formatted: "1 Main St, Town"])),
+        (.address, "{}", nil),
+    ]
+
+    @Test("A claim that the user consented to share is read, in each shape", arguments: claims)
+    func claim(_ row: (claim: ConsentedClaim, json: String, value: ConsentedClaims.Value?)) async throws {
+        let claims = try await attributes("\"\(row.claim.rawValue)\":\(row.json)").claims
+        #expect(claims[row.claim] == row.value, "\(row.json)")
+        #expect(claims.present == (row.value == nil ? [] : [row.claim]))
+    }
+
     @Test("The postal code comes from the address if there is no other")
     func postalCodeOfAddress() async throws {
         #expect(

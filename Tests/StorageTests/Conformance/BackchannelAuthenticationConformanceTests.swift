@@ -43,6 +43,7 @@ struct BackchannelAuthenticationConformanceTests {
         record.identity = Records.identity()
         record.profile = [.name: "Jane Doe", .email: "jane@example.com"]
         record.verified = VerifiedFlags(email: true, phoneNumber: false)
+        record.claims = "claims"
         record.failure = "carrier:access_denied"
         record.portedFrom = (0..<2).map { number in
             PortedIdentity(

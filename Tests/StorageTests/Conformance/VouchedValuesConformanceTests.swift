@@ -208,6 +208,7 @@ struct VouchedValuesConformanceTests {
         let (store, holding) = try kind.open()
         var pending = try Records.pending(profile: [.name: "Jane", .email: "a@x", .phoneNumber: "+13125550123"])
         pending.verified = VerifiedFlags(email: true, phoneNumber: true)
+        pending.claims = "claims"
         try await store.addPendingRegistration(pending)
         #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)
         let result = try await store.register(
@@ -223,6 +224,44 @@ struct VouchedValuesConformanceTests {
         let later = try #require(await store.signIn(Records.signIn(pending.identity, profile: told))).user
         #expect(later.profile == [.name: "Joan", .email: "own@x", .phoneNumber: "+13125550199"])
         #expect(later.vouched == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Claims are given to a user by the use case, and re-encrypted", arguments: StoreKind.engines)
+    func claims(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (carrier, other) = (Records.identity(), Identity(issuer: "https://other.example", subject: "7"))
+        let session = try Records.session()
+        func signIn(_ identity: Identity, _ text: String?) async throws -> SignedInUser {
+            var record = try Records.signIn(
+                identity, profile: [:], session: Records.session(), newcomers: .welcome(publicID: "public-1"))
+            if let text {
+                record.claims = { publicID, earlier, replaces in
+                    "\(publicID)|\(earlier ?? "-")|\(replaces)|\(text)"
+                }
+            }
+            return try #require(await store.signIn(record))
+        }
+        let first = try await signIn(carrier, "a")
+        #expect(first.user.vouched?.claims == "public-1|-|true|a")
+        _ = try await store.signIn(Records.signIn(carrier, session: session))
+        let link = IdentityLink(
+            other, to: first.user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
+        _ = try await store.link(link)
+        let again = try await signIn(carrier, nil)
+        #expect(again.user == first.user && !again.isChanged)
+        let second = try await signIn(other, "b")
+        #expect(second.user.vouched?.claims == "public-1|public-1|-|true|a|false|b")
+        #expect(second.isChanged)
+        #expect(try await store.session(session.tokenHash, at: Records.now)?.user == second.user)
+        let found = try #require(await store.claims(notUnder: "other", after: UserID(0), limit: 9).first)
+        #expect(found.user == first.user.id && found.publicID == "public-1")
+        #expect(found.claims == second.user.vouched?.claims)
+        let key = "0123456789abcdef"
+        #expect(try await store.resealClaims([(record: found, sealed: key + ":sealed")]) == 1)
+        #expect(try await store.resealClaims([(record: found, sealed: "late")]) == 0, "it changed since it was read")
+        #expect(try await store.claimCounts() == [key: 1])
+        #expect(try await store.claims(notUnder: key, after: UserID(0), limit: 9).isEmpty)
         withExtendedLifetime(holding) {}
     }
 }

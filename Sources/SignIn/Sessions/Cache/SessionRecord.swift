@@ -61,7 +61,10 @@ struct SessionRecord {
             expiresAt: expiresAt)
         var vouched: VouchedValues?
         if present & Field.vouched != 0 {
-            vouched = VouchedValues(email: verification(at: &place), phoneNumber: verification(at: &place))
+            let (email, phoneNumber) = (verification(at: &place), verification(at: &place))
+            let claims = text(at: &place)
+            vouched = VouchedValues(
+                email: email, phoneNumber: phoneNumber, claims: claims.isEmpty ? nil : claims)
         }
         let user = User(
             id: userID, publicID: publicID, profile: profile, vouched: vouched, createdAt: time(at: Field.userCreatedAt)
@@ -145,7 +148,7 @@ struct SessionRecord {
                 [found.session.id, found.session.clientID, found.user.publicID]
                 + UserAttribute.allCases.compactMap { found.user.profile[$0] }
             guard let vouched = found.user.vouched else { return texts }
-            return texts + Self.texts(of: vouched.email) + Self.texts(of: vouched.phoneNumber)
+            return texts + Self.texts(of: vouched.email) + Self.texts(of: vouched.phoneNumber) + [vouched.claims ?? ""]
         }
 
         private static func texts(of verification: Verification?) -> [String] {

@@ -10,13 +10,14 @@ private enum PendingRegistrationsTable {
                 profile: row.profile(from: 3), expiresAt: row.time(10))
             registration.providerSession = ProviderSessionHash(stored: row.blob(11))
             registration.verified = row.verifiedFlags(from: 12)
+            registration.claims = row.optionalText(14)
             return registration
         }
     }
 
     private static let columns =
         ["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"]
-        + VerifiedFlags.columns
+        + VerifiedFlags.columns + ["provider_claims"]
     static let insert = SQL.numbered(
         """
         INSERT INTO pending_registrations (handle_hash, \(columns.joined(separator: ", "))) \
@@ -33,7 +34,8 @@ extension SQLStore {
         try await writes.submit { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
-                registration.profile, registration.expiresAt, registration.providerSession, registration.verified)
+                registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
+                registration.claims)
         }
     }
 
@@ -64,7 +66,7 @@ extension SQLStore {
             }
             let user = try UsersTable.insert(
                 pending.identity, publicID: registration.publicID, profile: registration.profile,
-                told: pending.profile, pending.verified, at: now, in: db)
+                told: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
             try SessionsTable.insert(
                 registration.session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }

@@ -5,7 +5,7 @@ package import StorageModel
 enum UsersTable {
     static let columns = list(["id", "public_id"] + UserAttribute.columns + ["created_at"] + VouchedValues.columns)
     /// How many ``columns`` there are.
-    static let columnCount: CInt = 14
+    static let columnCount: CInt = 15
     /// The columns that a sign-in needs besides ``columns``.
     static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
 
@@ -55,13 +55,14 @@ enum UsersTable {
     /// - Parameters:
     ///   - told: The provider's claims about the user.
     ///   - flags: Which of them the provider verified.
+    ///   - claims: The further claims, as they are stored.
     static func insert(
         _ identity: Identity, publicID: String, profile: Profile, told: Profile, _ flags: VerifiedFlags,
-        at now: Timestamp, in db: SQLSession
+        claims: String?, at now: Timestamp, in db: SQLSession
     ) throws -> User {
         let user = TrackedUser(
             new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), told: told, flags,
-            by: identity.issuer, at: now)
+            claims: claims, by: identity.issuer, at: now)
         let vouched = user.user.vouched
         let number =
             user.origins.isEmpty
@@ -81,7 +82,9 @@ enum UsersTable {
     ) throws -> (user: User, isChanged: Bool) {
         guard let told = signIn.profile else { return (user.user, false) }
         var updated = user
-        try updated.take(told, signIn.verified, from: signIn.identity.issuer, at: signIn.session.createdAt) {
+        try updated.take(
+            told, signIn.verified, claims: signIn.claims, from: signIn.identity.issuer, at: signIn.session.createdAt
+        ) {
             // A profile stops following a provider that does not sign its user in any more.
             guard !wasMoved, let issuer = user.origins.issuer else { return true }
             return try !IdentitiesTable.holds(issuer, user: user.user.id, in: db)
@@ -124,6 +127,13 @@ enum UsersTable {
         ALTER TABLE async_sign_ins ADD COLUMN email_verified INTEGER;
         ALTER TABLE async_sign_ins ADD COLUMN phone_number_verified INTEGER;
         CREATE INDEX users_by_verified_email ON users (lower(email)) WHERE email_verified_at IS NOT NULL;
+        """
+
+    // Encrypted by the use case, or JSON without what is sensitive. No index: only a change of the key looks for them.
+    static let claimsSchema = """
+        ALTER TABLE users ADD COLUMN provider_claims TEXT;
+        ALTER TABLE pending_registrations ADD COLUMN provider_claims TEXT;
+        ALTER TABLE async_sign_ins ADD COLUMN provider_claims TEXT;
         """
 
     /// Erases the user, with all rows that refer to it, and the pending registrations of its identities.

@@ -53,7 +53,7 @@ enum BackchannelAuthenticationsTable {
             statement.bind(
                 record.phase.rawValue, record.attempt, record.notification, record.carrierRequest, record.failure,
                 record.identity?.issuer, record.identity?.subject, record.profile, record.expiresAt, record.removedAt,
-                PortedIdentity.text(of: record.portedFrom), record.verified)
+                PortedIdentity.text(of: record.portedFrom), record.verified, record.claims)
         }
     }
 
@@ -83,7 +83,8 @@ enum BackchannelAuthenticationsTable {
             record.profile = row.profile(from: 20)
             record.portedFrom = try PortedIdentity.all(in: row.optionalText(29))
             record.verified = row.verifiedFlags(from: 30)
-            record.revision = row.number(32)
+            record.claims = row.optionalText(32)
+            record.revision = row.number(33)
             return record
         }
     }
@@ -91,6 +92,7 @@ enum BackchannelAuthenticationsTable {
     private static let state =
         ["phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject"]
         + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"] + VerifiedFlags.columns
+        + ["provider_claims"]
     private static let columns =
         [
             "handle_hash", "caller", "provider", "client_id", "network", "redirect_uri", "scope", "login_hint",

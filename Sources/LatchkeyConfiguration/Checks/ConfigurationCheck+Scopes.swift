@@ -1,0 +1,48 @@
+internal import OpenIDConnect
+internal import Primitives
+internal import SignIn
+
+/// Warnings about the scopes that clients ask for.
+extension ConfigurationCheck {
+    /// Those of OpenID Connect (Core sections 5.4 and 11), and those of carriers.
+    private static let known =
+        ["openid", "profile", "email", "phone", "address", "offline_access"] + ["name", "postal_code"]
+        + ConsentedClaim.allCases.map(\.rawValue).filter { $0 != "address" }
+
+    mutating func warnOfScopes() {
+        for client in configuration.zenkey.clients {
+            warnOfUnknownScopes(of: client, "zenkey.clients", areAllKnown: true)
+            warnOfUnstoredScopes(of: client, "zenkey.clients")
+        }
+        for provider in configuration.providers where provider.kind != .oauth2 {
+            for client in provider.clients {
+                let key = "providers"
+                warnOfUnknownScopes(of: client, key, areAllKnown: false)
+                warnOfUnstoredScopes(of: client, key)
+            }
+        }
+    }
+
+    /// - Parameter areAllKnown: Whether there are no others. A provider that is no carrier may have scopes of its own,
+    ///   so only those that look misspelled cause a warning.
+    private mutating func warnOfUnknownScopes(of client: Configuration.Client, _ key: String, areAllKnown: Bool) {
+        for scope in client.scopes where !Self.known.contains(scope) {
+            let similar = Suggestion.nearest(to: scope, among: Self.known)
+            guard areAllKnown || similar != nil else { continue }
+            warn(
+                key, "the client \(client.id.text) asks for the scope \(scope), which is not known",
+                similar.map { "perhaps \($0) is meant; remove it otherwise" }
+                    ?? "remove it: a carrier may refuse the sign-in, and what it brings is ignored")
+        }
+    }
+
+    private mutating func warnOfUnstoredScopes(of client: Configuration.Client, _ key: String) {
+        guard configuration.vaultKeys.isEmpty else { return }
+        let lost = client.scopes.filter { ConsentedClaim(rawValue: $0)?.isSensitive == true }
+        guard !lost.isEmpty else { return }
+        warn(
+            key,
+            "the client \(client.id.text) asks for \(lost.joined(separator: ", ")), which is stored encrypted only",
+            "set vault.encryption_keys; without it, the values are in zenkey_attributes only, and not stored")
+    }
+}

@@ -1,0 +1,127 @@
+public import Primitives
+
+/// A claim beyond the profile's attributes, which a user may consent to share. The raw value is its name, and that of
+/// the scope that asks for it (the guides' section 6.3.1).
+public enum ConsentedClaim: String, Sendable, Hashable, CaseIterable {
+    case address, birthdate
+    /// The last four digits of the US social security number.
+    case last4Social = "last_4_social"
+    case isAdult = "is_adult"
+    case isAdult18 = "is_adult_18"
+    case isAdult21 = "is_adult_21"
+    case isOver13 = "is_over_13"
+    case proofing
+
+    /// Whether the store has it encrypted or not at all.
+    public var isSensitive: Bool {
+        switch self {
+        case .address, .birthdate, .last4Social, .proofing: true
+        case .isAdult, .isAdult18, .isAdult21, .isOver13: false
+        }
+    }
+}
+
+/// The values of some ``ConsentedClaim``s. It prints and reflects as `‹redacted›`.
+public struct ConsentedClaims: Sendable, Hashable {
+    /// A value.
+    public enum Value: Sendable, Hashable {
+        /// At most 255 bytes without control characters.
+        case text(String)
+        /// An answer such as that of `is_adult_18`.
+        case flag(Bool)
+        /// The members of an address, at least one (OpenID Connect Core section 5.1.1).
+        case address([AddressMember: String])
+    }
+
+    /// A member of an address. `formatted` is at most 1024 bytes, with commas between its lines; the others are at most
+    /// 255 bytes.
+    public enum AddressMember: String, Sendable, Hashable, CaseIterable {
+        case formatted
+        case streetAddress = "street_address"
+        case locality, region
+        case postalCode = "postal_code"
+        case country
+    }
+
+    private var values: [ConsentedClaim: Value] = [:]
+
+    /// No claims.
+    public init() {}
+
+    /// The value of a claim; nil if there is none.
+    public subscript(claim: ConsentedClaim) -> Value? {
+        get { values[claim] }
+        set { values[claim] = newValue }
+    }
+
+    /// Whether there is no claim.
+    public var isEmpty: Bool { values.isEmpty }
+
+    /// The claims with a value, in their declared order.
+    public var present: [ConsentedClaim] { ConsentedClaim.allCases.filter { values[$0] != nil } }
+
+    /// The claims that satisfy a condition.
+    package func filtered(_ isIncluded: (ConsentedClaim) -> Bool) -> ConsentedClaims {
+        var some = self
+        some.values = values.filter { isIncluded($0.key) }
+        return some
+    }
+
+    /// The claims whose scopes were asked for.
+    package func requested(by scopes: [String]) -> ConsentedClaims {
+        isEmpty ? self : filtered { scopes.contains($0.rawValue) }
+    }
+
+    /// These claims, and those of `other` that have no value here.
+    package func filled(with other: ConsentedClaims) -> ConsentedClaims {
+        var all = self
+        all.values.merge(other.values) { own, _ in own }
+        return all
+    }
+}
+
+extension ConsentedClaims: Redacted {}
+
+/// As JSON, which the store and the API have.
+extension ConsentedClaims {
+    /// Adds each claim as a member.
+    package func write(to json: inout JSONObjectWriter) {
+        for claim in present {
+            if let value = values[claim] { json.add(named: claim.rawValue, json: value.json) }
+        }
+    }
+
+    /// Reads what ``write(to:)`` wrote; leaves out what it did not write.
+    package init(_ object: JSONObject) {
+        for claim in ConsentedClaim.allCases { values[claim] = object[claim.rawValue].flatMap(Value.init) }
+    }
+}
+
+extension ConsentedClaims.Value {
+    /// A JSON text, flag or object.
+    package var json: String {
+        switch self {
+        case .text(let text): return JSONValue.string(text).text
+        case .flag(let flag): return flag ? "true" : "false"
+        case .address(let members):
+            var json = JSONObjectWriter()
+            for member in ConsentedClaims.AddressMember.allCases {
+                if let text = members[member] { json.add(named: member.rawValue, text) }
+            }
+            return String(decoding: json.finish(), as: UTF8.self)
+        }
+    }
+
+    fileprivate init?(_ value: JSONValue) {
+        switch value {
+        case .string(let text): self = .text(text)
+        case .bool(let flag): self = .flag(flag)
+        case .object(let object):
+            let members = ConsentedClaims.AddressMember.allCases.compactMap { member in
+                object[member.rawValue]?.string.map { (member, $0) }
+            }
+            self = .address(Dictionary(members) { first, _ in first })
+        case .null, .integer, .number, .array: return nil
+        }
+    }
+}

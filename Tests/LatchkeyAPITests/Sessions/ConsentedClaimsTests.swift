@@ -1,0 +1,194 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import TestSupport
+import Testing
+
+/// The claims beyond the profile that a user consented to share: what apps get, and what the store has.
+@Suite("The claims that a user consented to share")
+struct ConsentedClaimsTests {
+    private static let scopes = ConsentedClaim.allCases.map(\.rawValue)
+    private static let flat = #"""
+        "address":{"street_address":"1 Main St","locality":"SECRET-Town","postal_code":"01234","country":"US"},
+        "birthdate":"1984-05-17","last_4_social":"0042","is_adult":true,"is_adult_18":"true","is_adult_21":false,
+        "is_over_13":"true","proofing":"PROOF-level-2"
+        """#
+    private static let nested = #"""
+        "address":{"value":{"street_address":"1 Main St","locality":"SECRET-Town","postal_code":"01234",
+        "country":"US"}},
+        "birthdate":{"value":"1984-05-17"},"last_4_social":{"value":"0042"},"is_adult":{"value":true},
+        "is_adult_18":{"value":"true"},"is_adult_21":{"value":false},"is_over_13":{"value":true},
+        "proofing":{"value":"PROOF-level-2"}
+        """#
+    /// The values in responses, as JSON.
+    private static let values = [
+        "address": #"""
+        {"formatted":"1 Main St, SECRET-Town, 01234, US","street_address":"1 Main St","locality":"SECRET-Town",\#
+        "postal_code":"01234","country":"US"}
+        """#,
+        "birthdate": #""1984-05-17""#, "last_4_social": #""0042""#, "is_adult": "true", "is_adult_18": "true",
+        "is_adult_21": "false", "is_over_13": "true", "proofing": #""PROOF-level-2""#,
+    ]
+    private static let sensitive = ["1 Main St", "SECRET-Town", "1984-05-17", "PROOF-level-2"]
+    private static let keys = EncryptionKey([UInt8](repeating: 7, count: 32)).map { [$0] } ?? []
+
+    private func tell(_ app: TestApp, _ members: String) {
+        app.carrier.script {
+            $0.userInfo = { _ throws(OutboundError) in .json(#"{"sub":"SUBJECT-of-jane","name":"Jane",\#(members)}"#) }
+        }
+    }
+
+    private func body(_ app: TestApp, _ scopes: [String] = scopes) -> SignInBody {
+        SignInBody().code("CODE-\(app.carrier.tokenPosts)")
+            .with("scope", "\"\((["openid"] + scopes).joined(separator: " "))\"")
+    }
+
+    private func shown(_ answer: Answer) -> [String: String] {
+        var shown: [String: String] = [:]
+        for name in Self.scopes { shown[name] = answer.json?[name]?.text }
+        return shown
+    }
+
+    @Test("are in GET /users/me and in the store, encrypted", arguments: [flat, nested])
+    func kept(members: String) async throws {
+        let app = try TestApp(vaultKeys: Self.keys)
+        tell(app, members)
+        let token = try await app.token(body(app))
+        #expect(shown(try await app.me(token)) == Self.values)
+        // From the store, without the cache.
+        app.clock.advance(bySeconds: 60)
+        let me = try await app.me(token)
+        #expect(shown(me) == Self.values)
+        let stored = try #require(try await app.store.session(TokenHash(ofSessionToken: token), at: app.clock.now)).user
+        #expect(stored.vouched?.claims != nil)
+        for text in Self.sensitive + ["is_adult"] {
+            #expect(try !app.testStore.files(contain: text), "\(text)")
+            #expect(stored.vouched?.claims?.contains(text) == false)
+            #expect(!app.log.text.contains(text))
+        }
+        // A later sign-in without them keeps them; an edit of the profile, too.
+        tell(app, #""email":"jane@mail.example""#)
+        #expect(shown(try await app.me(try await app.token(body(app)))) == Self.values)
+        #expect(shown(try await app.patch(token, #"{"name":"J"}"#)) == Self.values)
+    }
+
+    @Test("are kept only if their scope was asked for", arguments: scopes)
+    func requested(scope: String) async throws {
+        let app = try TestApp(vaultKeys: Self.keys)
+        tell(app, Self.flat)
+        #expect(shown(try await app.me(try await app.token(body(app, ["name"])))).isEmpty)
+        #expect(
+            shown(try await app.me(try await app.token(body(app, [scope])))) == Self.values.filter { $0.key == scope })
+    }
+
+    @Test("may be asked for by the client's scopes")
+    func clientScopes() async throws {
+        let app = try TestApp(vaultKeys: Self.keys, client: { $0.scopes = ["openid", "birthdate"] })
+        tell(app, Self.flat)
+        #expect(shown(try await app.me(try await app.token())) == Self.values.filter { $0.key == "birthdate" })
+    }
+
+    @Test("change with the carrier's, and cannot be edited")
+    func changed() async throws {
+        let app = try TestApp(vaultKeys: Self.keys)
+        tell(app, Self.flat)
+        let first = try await app.token(body(app))
+        tell(app, #""last_4_social":"7777","is_adult_21":true"#)
+        let expected = Self.values.merging(["last_4_social": #""7777""#, "is_adult_21": "true"]) { $1 }
+        for token in [try await app.token(body(app)), first] { #expect(shown(try await app.me(token)) == expected) }
+        for name in Self.scopes {
+            let refused = try await app.patch(first, #"{"\#(name)":null}"#)
+            #expect(refused.status == 400)
+            #expect(refused.description.contains("\(name) cannot be changed"))
+        }
+    }
+
+    @Test("are not written again at a sign-in that changes nothing", arguments: [true, false])
+    func unchanged(hasKey: Bool) async throws {
+        let app = try TestApp(vaultKeys: hasKey ? Self.keys : [])
+        tell(app, Self.flat)
+        func stored(_ token: String) async throws -> String? {
+            try await app.store.session(TokenHash(ofSessionToken: token), at: app.clock.now)?.user.vouched?.claims
+        }
+        let first = try await stored(try await app.token(body(app)))
+        #expect(first != nil)
+        #expect(try await stored(try await app.token(body(app))) == first)
+    }
+
+    @Test("are stored without the sensitive ones if there is no key")
+    func noKey() async throws {
+        let app = try TestApp()
+        tell(app, Self.flat)
+        let token = try await app.token(body(app))
+        #expect(shown(try await app.me(token)) == Self.values.filter { ["true", "false"].contains($0.value) })
+        for text in Self.sensitive { #expect(try !app.testStore.files(contain: text), "\(text)") }
+    }
+
+    @Test("are in zenkey_attributes, and kept through the registration", arguments: [flat, nested])
+    func registered(members: String) async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(vaultKeys: Self.keys, registration: rules)
+        tell(app, members)
+        let offer = try await app.signIn(body(app))
+        #expect(offer.status == 403)
+        for (name, value) in Self.values {
+            let shown = offer.json?["zenkey_attributes"]?.object?[name]?.object?["value"]
+            #expect(shown?.text == value, "\(name)")
+        }
+        for text in Self.sensitive { #expect(try !app.testStore.files(contain: text), "\(text)") }
+        let handle = try #require(offer.text("state_key"))
+        let token = try #require(try await app.post("/users", #"{"state_key":"\#(handle)"}"#).text("token"))
+        #expect(shown(try await app.me(token)) == Self.values)
+        for text in Self.sensitive {
+            #expect(try !app.testStore.files(contain: text), "\(text)")
+            #expect(!app.log.text.contains(text))
+        }
+    }
+
+    @Test("of one user cannot be read as another's, and an unknown key hides them")
+    func bound() throws {
+        var claims = ConsentedClaims()
+        claims[.birthdate] = .text("1984-05-17")
+        let vault = ClaimsVault(keys: Self.keys)
+        let stored = try #require(vault.stored(claims, of: .user("jane")))
+        #expect(vault.claims(in: stored, of: .user("jane")) == claims)
+        #expect(vault.claims(in: stored, of: .user("ravi")).isEmpty)
+        #expect(vault.claims(in: stored, of: .handle(TokenHash(sha256Of: "jane"))).isEmpty)
+        let other = try #require(EncryptionKey([UInt8](repeating: 8, count: 32)))
+        #expect(ClaimsVault(keys: [other]).claims(in: stored, of: .user("jane")).isEmpty)
+        #expect(ClaimsVault(keys: []).claims(in: stored, of: .user("jane")).isEmpty)
+        let rotated = ClaimsVault(keys: [other] + Self.keys)
+        #expect(rotated.claims(in: stored, of: .user("jane")) == claims)
+        let resealed = try #require(rotated.resealed(stored, of: .user("jane")))
+        #expect(ClaimsVault(keys: [other]).claims(in: resealed, of: .user("jane")) == claims)
+        for text in ["", ":", "{", "{}", "[1]", "x:y", stored + "A", String(stored.dropLast(4))] {
+            #expect(vault.claims(in: text, of: .user("jane")).isEmpty, "\(text)")
+        }
+    }
+
+    @Test("print nothing")
+    func redacted() {
+        var claims = ConsentedClaims()
+        claims[.last4Social] = .text("0042")
+        var text = "\(claims) \(String(reflecting: claims))"
+        dump(claims, to: &text)
+        #expect(!text.contains("0042"))
+    }
+
+    @Test("arrive with a server-initiated sign-in")
+    func backchannel() async throws {
+        let calls = try BackchannelCalls(vaultKeys: Self.keys)
+        tell(calls.app, Self.flat)
+        let handle = try #require(
+            try await calls.start(["scope": "\"openid birthdate last_4_social\""]).text("auth_req_id"))
+        #expect(try await calls.notify().status < 300)
+        #expect(try !calls.app.testStore.files(contain: "1984-05-17"))
+        let token = try #require(try await calls.poll(handle).text("token"))
+        #expect(
+            shown(try await calls.app.me(token))
+                == Self.values.filter { ["birthdate", "last_4_social"].contains($0.key) })
+        #expect(try !calls.app.testStore.files(contain: "1984-05-17"))
+    }
+}
