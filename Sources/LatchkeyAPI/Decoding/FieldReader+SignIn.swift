@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import SignIn
 
 /// Fields of several kinds of sign-in.
 extension FieldReader {
@@ -19,6 +20,28 @@ extension FieldReader {
         visibleText("redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: required)
     }
 
+    /// The client of a sign-in; without the field, the only client of the provider.
+    mutating func clientID(at provider: SignInConfiguration.Provider) -> ClientID? {
+        let before = problems.count
+        if let named = clientID() { return named }
+        guard problems.count == before else { return nil }
+        return provider.client(nil)?.id ?? refused("client_id", "is missing, and the provider has several clients")
+    }
+
+    /// The redirect URI of a sign-in; without the field, the only one that is registered for the client.
+    /// - Parameter clientID: Nil if it was refused.
+    mutating func redirectURI(of clientID: ClientID?, at provider: SignInConfiguration.Provider) -> String? {
+        let before = problems.count
+        if let named = redirectURI(required: false) { return named }
+        guard problems.count == before else { return nil }
+        let registered = clientID.flatMap { provider.clients[$0]?.redirectURIs } ?? []
+        guard let only = registered.first, registered.count == 1 else {
+            let reason = registered.isEmpty ? "" : ", and the client has several"
+            return refused("redirect_uri", "is missing" + reason)
+        }
+        return only
+    }
+
     /// RFC 7636 section 4.1.
     mutating func codeVerifier() -> CodeVerifier? {
         value(
@@ -31,7 +54,8 @@ extension FieldReader {
         let before = problems.count
         let whole = digits("mccmnc", 5...6)
         let country = digits("mcc", 3...3)
-        let network = digits("mnc", 2...3)
+        // 10 and 010 are different networks of one country.
+        let network = digits("mnc", 2...3, mayBeNumber: false)
         guard problems.count == before else { return nil }
         switch (whole, country, network) {
         case (let whole?, nil, nil): return MCCMNC(whole)

@@ -95,15 +95,17 @@ struct FieldReader {
         return words
     }
 
-    /// A text of digits, which JSON may also give as a number.
-    mutating func digits(_ name: String, _ lengths: ClosedRange<Int>) -> String? {
+    /// A text of digits, which JSON may also give as a number if none of its digits can be lost by that.
+    mutating func digits(_ name: String, _ lengths: ClosedRange<Int>, mayBeNumber: Bool = true) -> String? {
         guard let value = value(name, [], required: false) else { return nil }
-        let text =
-            switch value {
-            case .integer(let number): String(number)
-            case .string(let text): text
-            default: ""
-            }
+        let text: String
+        switch value {
+        case .integer where !mayBeNumber:
+            return refused(name, "must be a string: as a number it has lost its leading zeros")
+        case .integer(let number): text = String(number)
+        case .string(let string): text = string
+        default: text = ""
+        }
         guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
             let many = lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
             return refused(name, "must be \(many) digits")

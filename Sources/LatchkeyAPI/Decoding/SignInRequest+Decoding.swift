@@ -5,17 +5,21 @@ import SignIn
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
     /// `context` and `acr_values` (docs/transactions.md).
-    /// - Parameter kind: The kind of provider; `mccmnc` is read for carriers only.
+    /// - Parameters:
+    ///   - name: The provider's name in paths.
+    ///   - provider: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
+    ///     read for carriers only.
     /// - Throws: 400 that names every missing or malformed field.
     init(
-        _ fields: BodyFields, provider: String, kind: SignInConfiguration.Provider.Kind, isTransaction: Bool = false
+        _ fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider,
+        isTransaction: Bool = false
     ) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let clientID = reader.clientID(required: true)
+        let clientID = reader.clientID(at: provider)
         let code = reader.visibleText("code", limit: 4096, required: true, allowingSpaces: true)
-        let network = kind == .zenkey ? reader.network() : nil
-        let redirectURI = reader.redirectURI()
+        let network = provider.kind == .zenkey ? reader.network() : nil
+        let redirectURI = reader.redirectURI(of: clientID, at: provider)
         let codeVerifier = reader.codeVerifier()
         let nonce = reader.text("nonce", limit: 512)
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
@@ -26,7 +30,7 @@ extension SignInRequest {
             throw reader.refusal(correlationID)
         }
         self.init(
-            provider: provider, clientID: clientID, code: Secret(code), network: network, redirectURI: redirectURI)
+            provider: name, clientID: clientID, code: Secret(code), network: network, redirectURI: redirectURI)
         self.codeVerifier = codeVerifier
         self.nonce = nonce.map(Secret.init)
         self.acrValues = acrValues

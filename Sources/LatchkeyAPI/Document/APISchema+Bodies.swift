@@ -109,12 +109,15 @@ extension APISchema {
     private static func signInFields(isTransaction: Bool = false) -> [Field] {
         fields(
             [
-                "client_id": clientID,
                 "code": text(
-                    "The authorization code.", pattern: "^[ -~]+$", lengths: 1...4096, example: APIExample.code),
-                "redirect_uri": redirectURI("Byte for byte as in the authorization request."),
+                    "The authorization code.", pattern: "^[ -~]+$", lengths: 1...4096, example: APIExample.code)
             ],
             optional: [
+                "client_id": text(
+                    "The app, as the carriers know it; required if the provider has several clients. Also `clientId`.",
+                    pattern: "^[ -~]+$", lengths: 1...255, example: "ccid-example"),
+                "redirect_uri": redirectURI(
+                    "Byte for byte as in the authorization request; required unless the client has exactly one."),
                 "code_verifier": codeVerifier,
                 "nonce": text(
                     "As in the authorization request. If sent, the ID token must have it.", example: APIExample.nonce),

@@ -13,8 +13,7 @@ extension LatchkeyAPI {
         guard let provider = reader.text("provider", limit: 64, required: true) else {
             throw reader.refusal()
         }
-        let kind = try useCases.signIn.kind(ofProvider: provider)
-        let link = try SignInRequest(fields, provider: provider, kind: kind)
+        let link = try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
         try caller.admission.check(link.clientID.text)
         return try await useCases.linkIdentity(link, token: caller.token, holder: caller.holder).response
     }

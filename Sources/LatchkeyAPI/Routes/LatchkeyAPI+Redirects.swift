@@ -71,7 +71,7 @@ extension LatchkeyAPI {
             throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
         }
         // Checked, so that the path of the redirect needs no encoding.
-        _ = try useCases.signIn.kind(ofProvider: request.provider)
+        _ = try useCases.signIn.provider(named: request.provider)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
         }

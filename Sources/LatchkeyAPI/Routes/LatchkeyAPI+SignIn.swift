@@ -7,8 +7,8 @@ import SignIn
 /// Sign-in with a code, the nonces for it, and registration.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
-        let kind = try useCases.signIn.kind(ofProvider: provider)
-        var signIn = try SignInRequest(BodyFields(request), provider: provider, kind: kind)
+        let configured = try useCases.signIn.provider(named: provider)
+        var signIn = try SignInRequest(BodyFields(request), provider: provider, configured)
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {

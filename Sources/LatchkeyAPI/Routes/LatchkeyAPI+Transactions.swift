@@ -8,8 +8,8 @@ import SignIn
 extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider
-        let kind = try useCases.signIn.kind(ofProvider: provider)
-        let transaction = try SignInRequest(BodyFields(request), provider: provider, kind: kind, isTransaction: true)
+        let configured = try useCases.signIn.provider(named: provider)
+        let transaction = try SignInRequest(BodyFields(request), provider: provider, configured, isTransaction: true)
         try caller.admission.check(transaction.clientID.text)
         return try await useCases.authorizeTransaction(transaction, token: caller.token, session: caller.holder)
             .response

@@ -203,9 +203,9 @@ extension SignInWithCode {
     }
 
     /// - Throws: `not_found` if no provider of this name is configured.
-    package func kind(ofProvider name: String) throws(SignInError) -> SignInConfiguration.Provider.Kind {
+    package func provider(named name: String) throws(SignInError) -> SignInConfiguration.Provider {
         guard let provider = configuration.providers[name] else { throw .unknownProvider }
-        return provider.kind
+        return provider
     }
 
     /// How many requests wait for an identical one, over all sign-ins.

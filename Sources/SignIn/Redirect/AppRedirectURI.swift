@@ -1,4 +1,4 @@
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// The redirect URI of an app or a web frontend, where a sign-in ends.
@@ -69,7 +69,7 @@ extension SignInConfiguration.Client {
 
 extension SignInConfiguration.Provider {
     /// The client of an id; without an id, the only client.
-    func client(_ id: ClientID?) -> SignInConfiguration.Client? {
+    package func client(_ id: ClientID?) -> SignInConfiguration.Client? {
         id.map { clients[$0] } ?? (clients.count == 1 ? clients.first?.value : nil)
     }
 }

@@ -32,7 +32,6 @@ struct SignInRequestTests {
         Bad("code of another type", proper.with("code", "5"), "code must be a string"),
         Bad("long code", proper.with("code", "\"\(String(repeating: "c", count: 4097))\""), "code is longer"),
         Bad("code beyond ASCII", proper.with("code", "\"é\""), "code must have visible ASCII"),
-        Bad("no client_id", proper.with("client_id", nil), "client_id is missing"),
         Bad("unknown client_id", proper.with("client_id", "\"nobody\""), "client_id is not one of"),
         Bad("no mccmnc", proper.with("mccmnc", nil), "mccmnc is missing"),
         Bad("letters in mccmnc", proper.with("mccmnc", "\"31a480\""), "mccmnc must be 5 or 6 digits"),
@@ -47,6 +46,16 @@ struct SignInRequestTests {
         Bad(
             "a long mnc", proper.renamed("mccmnc", "x").with("mcc", "\"310\"").with("mnc", "\"4100\""),
             "mnc must be 2 or 3 digits"),
+        Bad(
+            "mnc as a number", proper.renamed("mccmnc", "x").with("mcc", "310").with("mnc", "10"),
+            "mnc must be a string: as a number it has lost its leading zeros"),
+        Bad(
+            "mnc as a number of three digits", proper.renamed("mccmnc", "x").with("mcc", "\"310\"").with("mnc", "410"),
+            "mnc must be a string"),
+        Bad("mnc as a number beside mccmnc", proper.with("mcc", "\"310\"").with("mnc", "410"), "mnc must be a string"),
+        Bad(
+            "mcc as a number without its leading zeros",
+            proper.renamed("mccmnc", "x").with("mcc", "1").with("mnc", "\"01\""), "mcc must be 3 digits"),
         Bad(
             "mccmnc other than mcc and mnc", proper.with("mcc", "\"311\"").with("mnc", "\"480\""),
             "mccmnc is not mcc and mnc"),
@@ -117,8 +126,8 @@ struct SignInRequestTests {
         Good("an alias beside its name, alike", proper.with("clientId", "\"client-1\"")),
         Good("mccmnc as a number", proper.with("mccmnc", "310410")),
         Good("mcc and mnc", proper.renamed("mccmnc", "x").with("mcc", "\"310\"").with("mnc", "\"410\"")),
-        Good("mcc and mnc as numbers", proper.renamed("mccmnc", "x").with("mcc", "310").with("mnc", "410")),
-        Good("mccmnc and its parts", proper.with("mcc", "310").with("mnc", "410")),
+        Good("mcc as a number", proper.renamed("mccmnc", "x").with("mcc", "310").with("mnc", "\"410\"")),
+        Good("mccmnc and its parts", proper.with("mcc", "310").with("mnc", "\"410\"")),
         Good("the other redirect URI", proper.with("redirect_uri", "\"com.example.app://cb\"")),
         Good("nulls and unknown fields", proper.with("context", "null").with("sdk", "{\"a\":[1]}")),
         Good("no nonce", proper.with("nonce", nil)),

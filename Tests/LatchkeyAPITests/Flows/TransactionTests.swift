@@ -144,9 +144,17 @@ struct TransactionTests {
         }
     }
 
+    @Test("needs neither client_id nor redirect_uri where there is one of each")
+    func defaults() async throws {
+        let (app, token) = try await signedIn { $0.redirectURIs = ["https://app.example/cb"] }
+        let body = Self.body.with("client_id", nil).with("redirect_uri", nil)
+        #expect(try await authorize(app, token, body).status == 200)
+    }
+
     @Test("names all missing fields at once")
     func allProblems() async throws {
-        let (app, token) = try await signedIn()
+        let app = try TestApp(otherClients: ["client-2"])
+        let token = try await app.token()
         let answer = try await app.send(
             .post, "/auth/zenkey/authorize", [.authorization: "Bearer \(token)", .contentType: "application/json"],
             body: "{}")

@@ -28,10 +28,12 @@ struct TestApp: Sendable {
     /// - Parameters:
     ///   - other: One whose store, carrier and clock it shares, as another process does.
     ///   - store: One of its own if there is none.
+    ///   - otherClients: The ids of more clients of the provider.
     init(
         beside other: TestApp? = nil, store: TestStore? = nil,
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
+        otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
@@ -43,7 +45,7 @@ struct TestApp: Sendable {
         testStore = try other?.testStore ?? store ?? TestStore()
         self.store = testStore.store
         storeScript = testStore.script
-        var configuration = try Self.configuration(registration: registration, change)
+        var configuration = try Self.configuration(registration: registration, otherClients, change)
         lifetimes(&configuration.lifetimes)
         configuration.vaultKeys = vaultKeys
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
@@ -65,15 +67,19 @@ struct TestApp: Sendable {
     }
 
     private static func configuration(
-        registration: RegistrationRules, _ change: (inout SignInConfiguration.Client) -> Void
+        registration: RegistrationRules, _ otherClients: [String],
+        _ change: (inout SignInConfiguration.Client) -> Void
     ) throws -> SignInConfiguration {
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
         client.redirectURIs = ["https://app.example/cb", "com.example.app://cb"]
         change(&client)
         let discoveryUI = EndpointURL("https://discoveryui.xcijv.com/ui", policy: .httpsOnly)
+        let others = otherClients.compactMap(ClientID.init).map {
+            SignInConfiguration.Client(id: $0, secret: Secret("SECRET-of-another"))
+        }
         var configuration = SignInConfiguration(
-            providers: ["zenkey": .init(clients: [client], discoveryUI: discoveryUI)])
+            providers: ["zenkey": .init(clients: [client] + others, discoveryUI: discoveryUI)])
         configuration.registration = registration
         return configuration
     }
