@@ -14,6 +14,6 @@ extension Request {
         guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {
             throw RequestError.incomplete
         }
-        self.init(head: head, body: body, peer: peer)
+        self.init(head: head, body: body, client: ConnectedClient(peer))
     }
 }

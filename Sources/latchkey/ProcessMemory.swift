@@ -19,12 +19,14 @@ enum ProcessMemory {
     /// MB, and requests 5. A page that is used again is mapped again, mostly from memory.
     static func releaseCode() { csystem_release_code() }
 
-    /// Does so after the first requests, and then every minute, until the task is cancelled.
+    /// Does so one second from now, after pauses that double, and then every minute, until the task is cancelled. The
+    /// first requests use most of the code that is used once.
     static func keepReleasingCode() async {
-        try? await Task.sleep(for: .seconds(5))
-        while !Task.isCancelled {
+        var pause = 1
+        while true {
+            do { try await Task.sleep(for: .seconds(pause)) } catch { return }
             releaseCode()
-            try? await Task.sleep(for: .seconds(60))
+            pause = min(2 * pause, 60)
         }
     }
 

@@ -32,8 +32,10 @@ extension Connection {
         switch session.handshake() {
         case .waiting: return
         case .done:
-            clientCertificate = session.clientCertificate().map {
-                ClientCertificate(subject: $0.subject, fingerprint: $0.fingerprint)
+            if let certificate = session.clientCertificate() {
+                client = ConnectedClient(
+                    client.address,
+                    certificate: .init(subject: certificate.subject, fingerprint: certificate.fingerprint))
             }
             endHandshake()
             run(.wait)

@@ -25,15 +25,14 @@ final class Connection: LoopMember, @unchecked Sendable {
     private static let requestsPerTurn = 32
 
     let descriptor: Int32
-    private let peer: SocketAddress
+    /// Replaced at the end of a handshake in which the client sent a certificate.
+    var client: ConnectedClient
     let loop: EventLoop
     let shared: ServerLoop
     let service: ConnectionService
     var transport = Transport.plain
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     var handshake: Handshake?
-    /// Set at the end of the handshake; nil if the client sent none.
-    var clientCertificate: ClientCertificate?
     var machine: ConnectionMachine
     private var registration: EventLoop.Registration?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
@@ -52,7 +51,7 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     init(descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService) {
         self.descriptor = descriptor
-        self.peer = peer
+        client = ConnectedClient(peer)
         self.loop = loop.events
         shared = loop
         self.service = service
@@ -137,7 +136,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         transport.close()
         transport = .plain
         SystemCalls.closeDescriptor(descriptor)
-        service.connections.remove(peer)
+        service.connections.remove(client.address)
     }
 
     // MARK: Serving
@@ -193,10 +192,9 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
-        var request = Request(head: head, body: body, peer: peer)
-        if let clientCertificate { request.clientCertificate = clientCertificate }
+        let request = Request(head: head, body: body, client: client)
         // Runs here until the handler first suspends, and on this loop's thread after that.
-        Task.immediate(executorPreference: loop) { [request] in
+        Task.immediate(executorPreference: loop) {
             let response = await service.respond(to: request)
             finish(response, to: head)
         }

@@ -6,14 +6,24 @@ public struct Request: Sendable {
     public let head: RequestHead
     /// The content after chunked decoding; empty if there is none.
     public let body: [UInt8]
-    /// The address at the other end of the connection.
-    public let peer: SocketAddress
+    /// The connection's other end.
+    private let client: ConnectedClient
     /// The `{name}` parts of the route's pattern.
     public internal(set) var parameters = PathParameters()
-    /// The client's certificate; nil if it sent none or was not asked.
-    public internal(set) var clientCertificate: ClientCertificate?
     /// The request's id in the log; empty until the handler sets it.
     public var id = ""
+
+    init(head: RequestHead, body: [UInt8], client: ConnectedClient) {
+        self.head = head
+        self.body = body
+        self.client = client
+    }
+
+    /// The address at the other end of the connection.
+    public var peer: SocketAddress { client.address }
+
+    /// The client's certificate; nil if it sent none or was not asked.
+    public var clientCertificate: ClientCertificate? { client.certificate }
 
     /// The method.
     public var method: HTTPRequest.Method { head.method }

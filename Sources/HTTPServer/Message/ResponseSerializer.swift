@@ -1,5 +1,6 @@
 import HTTPCore
 package import HTTPTypes
+import Primitives
 
 /// Writes responses as HTTP/1.1 messages (RFC 9112 sections 4 to 6).
 package struct ResponseSerializer {

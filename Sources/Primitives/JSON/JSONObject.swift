@@ -43,7 +43,10 @@ public struct JSONObject: Sendable, Hashable {
     /// `.null`.
     public subscript(_ name: String) -> JSONValue? {
         let mark = Mark(name)
-        for member in members where member.mark == mark && member.name == name { return member.value }
+        // By index: a loop over the members would copy each of them.
+        for index in members.indices where members[index].mark == mark && members[index].name == name {
+            return members[index].value
+        }
         return nil
     }
 }

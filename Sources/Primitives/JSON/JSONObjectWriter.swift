@@ -138,10 +138,14 @@ public struct JSONObjectWriter: Sendable {
     }
 
     private mutating func begin(_ name: StaticString) {
-        append(isEmpty ? "\"" : ",\"")
+        bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { (output: inout OutputSpan<UInt8>) in
+            if !isEmpty { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "\""))
+            output.append(name)
+            output.append(UInt8(ascii: "\""))
+            output.append(UInt8(ascii: ":"))
+        }
         isEmpty = false
-        append(name)
-        append("\":")
     }
 
     private mutating func append(_ text: StaticString) {

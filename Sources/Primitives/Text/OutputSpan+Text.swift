@@ -1,9 +1,8 @@
-import Primitives
-
 /// Writes text into space that was reserved for a whole message, which costs less than growing an array piece by piece.
 /// Writing beyond the space traps.
 extension OutputSpan<UInt8> {
-    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    @inlinable
+    package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
         withUnsafeMutableBufferPointer { buffer, count in
             precondition(bytes.count <= buffer.count - count, "the message is longer than the space for it")
@@ -13,14 +12,20 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
+    @inlinable
+    package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
-    mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0) } }
+    @inlinable
+    package mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0) } }
 
-    mutating func append(_ text: String) {
+    @inlinable
+    package mutating func append(_ text: String) {
         var text = text
         text.withUTF8 { append($0) }
     }
 
-    mutating func append(decimal number: Int) { DecimalDigits.withDigits(of: UInt64(number)) { append($0) } }
+    @inlinable
+    package mutating func append(decimal number: Int) {
+        DecimalDigits.withDigits(of: UInt64(number)) { append($0) }
+    }
 }
