@@ -2,7 +2,7 @@
 
 swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
 	configuration-reference deployment-check image-check tls-check soak fuzz bench bench-peers instructions scaling docs \
 	lint format clean
 
@@ -54,6 +54,11 @@ conformance-table:  ## write docs/conformance.md from a run of the conformance s
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
+
+guides:  ## write docs/guides.md from Tests/Guides/statements.txt
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_GUIDES=write scripts/test --filter 'LatchkeyTests.GuidesDocumentTests'
 
 configuration-reference:  ## write docs/configuration.md from the program's settings
 	@scripts/setup --test

@@ -106,17 +106,17 @@ struct SignInHarness: Sendable {
     /// The app's fields after the carrier's approval.
     func authorizedResponse(
         mccmnc: String = mccmnc, scope: String = "openid", acr: String? = nil, context: String? = nil,
-        user: String? = nil
+        user: String? = nil, redirectURI: String = redirectURI
     ) throws -> [String: String] {
         let verifier = RandomSource.system.token()
         let nonce = RandomSource.system.token(bytes: 16)
         let code = try simulator.issueCode(
-            mccmnc: mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            mccmnc: mccmnc, clientID: SignInHarness.clientID, redirectURI: redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: nonce,
             scope: scope, acr: acr, context: context, user: user)
         var fields = [
             "client_id": SignInHarness.clientID, "code": code, "mccmnc": mccmnc,
-            "redirect_uri": SignInHarness.redirectURI,
+            "redirect_uri": redirectURI,
             "code_verifier": verifier, "nonce": nonce,
         ]
         fields["acr_values"] = acr
