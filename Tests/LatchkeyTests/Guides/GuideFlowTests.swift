@@ -90,6 +90,17 @@ import Testing
         }
     }
 
+    @Test("Any text may be the nonce", arguments: ["n-0S6_WzA2Mj", " ", "two words, é and 日本", #"{"a":"\u{0}"}"#])
+    func nonce(_ nonce: String) async throws {
+        try await SignInHarness.with { harness in
+            #expect(try await harness.app.signIn(try harness.authorizedResponse(nonce: nonce)).status == 200)
+            var other = try harness.authorizedResponse(nonce: nonce)
+            other["nonce"] = nonce + "x"
+            let refused = try await harness.app.signIn(other)
+            #expect(refused.error == "invalid_id_token")
+        }
+    }
+
     @Test("An OAuth 2 provider gets a code challenge of a verifier of 32 random bytes, and then the verifier")
     func zoom() async throws {
         try await SignInHarness.with(configure: { configuration in

@@ -106,10 +106,10 @@ struct SignInHarness: Sendable {
     /// The app's fields after the carrier's approval.
     func authorizedResponse(
         mccmnc: String = mccmnc, scope: String = "openid", acr: String? = nil, context: String? = nil,
-        user: String? = nil, redirectURI: String = redirectURI
+        user: String? = nil, redirectURI: String = redirectURI,
+        nonce: String = RandomSource.system.token(bytes: 16)
     ) throws -> [String: String] {
         let verifier = RandomSource.system.token()
-        let nonce = RandomSource.system.token(bytes: 16)
         let code = try simulator.issueCode(
             mccmnc: mccmnc, clientID: SignInHarness.clientID, redirectURI: redirectURI,
             codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), nonce: nonce,
