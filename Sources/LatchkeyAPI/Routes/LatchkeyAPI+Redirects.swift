@@ -55,7 +55,7 @@ extension LatchkeyAPI {
     /// HEAD, as link checkers send it, must not spend the `state`.
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        _ = try useCases.signIn.kind(ofProvider: request.provider)
+        _ = try useCases.signIn.provider(named: request.provider)
         let received = try AuthorizationResponse(try request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
