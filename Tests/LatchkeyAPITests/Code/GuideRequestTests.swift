@@ -116,7 +116,7 @@ struct GuideRequestTests {
         let app = try app(keys: [key: APIGrant(clients: ["client-2"])])
         let answer = try await app.send(
             .post, "/auth/zenkey-signin", [.contentType: "application/json"], body: Self.rows[2].body, apiKey: key)
-        #expect(answer.status == 403)
+        #expect(answer.status == 400)
         #expect(answer.error == "unauthorized_client")
         #expect(app.carrier.tokenPosts == 0)
     }
