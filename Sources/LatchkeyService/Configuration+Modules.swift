@@ -98,6 +98,7 @@ extension Configuration {
     /// The relying party of the mobile carriers.
     func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {
         var carriers = completed(RelyingParty.Configuration(discoveryURL: discoveryURL))
+        carriers.idTokenRules.types = zenkey.idTokenTypes
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         return carriers
@@ -105,7 +106,9 @@ extension Configuration {
 
     func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         guard let endpoints = provider.endpoints else {
-            return completed(RelyingParty.Configuration(issuer: provider.issuer))
+            var configuration = completed(RelyingParty.Configuration(issuer: provider.issuer))
+            configuration.idTokenRules.types = provider.idTokenTypes
+            return configuration
         }
         return completed(
             RelyingParty.Configuration(

@@ -62,6 +62,16 @@ extension ConfigurationCheck {
         }
     }
 
+    /// Not for the carriers, whose guides show this type.
+    mutating func warnOfIDTokenTypes() {
+        for (key, types) in idTokenTypes where types.contains(.accessToken) && !key.hasPrefix("zenkey.") {
+            context.warnings.add(
+                key, origin("providers"),
+                "at+jwt is the type of access tokens, which then differ from ID tokens by their claims alone",
+                "remove at+jwt unless the provider's ID tokens have it")
+        }
+    }
+
     mutating func warnOfOpenDatabase() {
         guard let path = configuration.database.url.path, context.files.isReadableByAll(path) else { return }
         warn("database.url", "every user of this machine can read the database", "remove the permission (chmod o-r)")

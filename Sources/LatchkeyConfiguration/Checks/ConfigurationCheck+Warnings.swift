@@ -20,6 +20,7 @@ extension ConfigurationCheck {
         warnOfClients()
         warnOfScopes()
         warnOfSharedClients()
+        warnOfIDTokenTypes()
         warnOfAccounts()
         warnOfLongLives()
     }

@@ -63,6 +63,9 @@ struct ConfigurationCheck {
                 "add its host there")
         }
         refuseBadScopes()
+        for (key, types) in idTokenTypes where types.isEmpty {
+            refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
+        }
         for provider in configuration.providers where provider.kind == .oauth2 {
             let others = configuration.providers.filter { $0.id != provider.id && $0.issuer == provider.issuer }
             guard !others.isEmpty || trusted.contains(provider.issuer.host) else { continue }
@@ -72,6 +75,14 @@ struct ConfigurationCheck {
                     + "own", "give an issuer that only this provider has")
         }
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+    }
+
+    /// The accepted types of ID tokens, with the keys that list them.
+    var idTokenTypes: [(key: String, types: [IDTokenType])] {
+        [("zenkey.id_token_types", configuration.zenkey.idTokenTypes)]
+            + configuration.providers.filter { $0.kind == .oidc }.map {
+                ("providers.\($0.id).id_token_types", $0.idTokenTypes)
+            }
     }
 
     private mutating func refuseBadScopes() {

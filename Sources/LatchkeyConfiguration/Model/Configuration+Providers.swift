@@ -21,6 +21,8 @@ extension Configuration {
         public var clients: [Client] = []
         /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
+        /// How the carriers may mark their ID tokens.
+        public var idTokenTypes = IDTokenType.zenKeyCarriers
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -68,6 +70,8 @@ extension Configuration {
         public var responseMode = SignInConfiguration.Provider.ResponseMode.query
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
+        /// How the provider may mark its ID tokens; for ``Kind/oidc`` only.
+        public var idTokenTypes = IDTokenType.standard
         /// The apps registered with the provider.
         public var clients: [Client]
         /// Whether the access and refresh tokens of its sign-ins are stored, encrypted.

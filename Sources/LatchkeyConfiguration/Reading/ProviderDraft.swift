@@ -16,6 +16,7 @@ struct ProviderDraft: Sendable {
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backchannelLogout = true
+    var idTokenTypes: [IDTokenType]?
     var clients: [ClientDraft] = []
 
     static let settings: [Setting<ProviderDraft>] = [
@@ -56,6 +57,10 @@ struct ProviderDraft: Sendable {
         Setting(
             "backchannel_logout", .flag("on", "off"), \.backchannelLogout,
             "Whether the provider may end the sessions that it signed in; for oidc only."),
+        Setting(
+            "id_token_types", .optional(.list(of: .choice, "a list of types")), \.idTokenTypes,
+            "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
+                + "is JWT and absent. For oidc only."),
         Setting(
             "clients", "a list of clients, or id:secret,id2:secret2", isSecret: true,
             "The apps registered with the provider, with the keys of zenkey.clients.",
@@ -135,6 +140,10 @@ struct ProviderDraft: Sendable {
             context.refuse(origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
         provider.backchannelLogout = backchannelLogout
+        provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
+        if kind == .oauth2, idTokenTypes != nil {
+            context.refuse(origin, "has id_token_types, but no ID tokens", "remove it, or make the kind oidc")
+        }
         let ofOAuth2 = [
             ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
             ("user_endpoint", userEndpoint != nil), ("subject", subject != nil),

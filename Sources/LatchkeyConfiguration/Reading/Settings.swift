@@ -174,6 +174,10 @@ enum Settings {
         Setting(
             "zenkey.issuers", .issuers, \.zenkey.issuers,
             "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first."),
+        Setting(
+            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
+            "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
+                + "show at+jwt."),
         ProviderDraft.setting,
         Setting(
             "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vaultKeys,

@@ -117,10 +117,7 @@ package struct TokenExplainer: Sendable {
     }
 
     private func looks(of token: Secret) -> Question.Kind {
-        if case .logoutToken = TokenType(lookOf: token, maximumBytes: IDTokenRules().maximumBytes) {
-            return .logoutToken
-        }
-        return .idToken
+        TokenType.looksLikeLogoutToken(token, maximumBytes: IDTokenRules().maximumBytes) ? .logoutToken : .idToken
     }
 
     /// A logout token belongs to no sign-in and no carrier.

@@ -41,11 +41,15 @@ struct TokenExamination<Check: TokenCheck> {
             found: ([size] + faults).joined(separator: "; "))
     }
 
+    /// How the token is marked; nil for another kind of token, or if the header cannot be read.
+    var idTokenType: IDTokenType? { compact?.header.flatMap { IDTokenType($0["typ"]) } }
+
     func headerSteps(_ allows: (SigningAlgorithm) -> Bool) -> [Step] {
-        type.headerRules.map { rule in
+        HeaderRule.all.map { rule in
             guard let header = compact?.header else { return notPossible(rule.check, "the header cannot be read") }
             return Step(
-                check: named(rule.check), verdict: TokenVerdict(rule.isMet(header, allows)), found: rule.found(header))
+                check: named(rule.check), verdict: TokenVerdict(rule.isMet(header, type, allows)),
+                found: rule.found(header, type))
         }
     }
 

@@ -9,6 +9,7 @@ extension ClaimValidationContext {
         .init(
             .authorizedParty, { $0.claims["azp"] == nil || $0.isClient($0.claims["azp"]?.string) },
             found: { $0.claims["azp"] == nil ? "azp is absent" : $0.foundClient("azp") }),
+        .init(.idTokenClaims, { $0.hasIDTokenClaims }, found: { $0.foundIDTokenClaims }),
         .init(.expiry, { $0.isNotExpired }, found: { $0.foundExpiry }),
         .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
         .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
@@ -27,6 +28,14 @@ extension ClaimValidationContext {
         let named = "\(name) is \(DisplayText.value(claims[name]))"
         return isClient(name == "aud" ? claims.onlyAudience : claims[name]?.string)
             ? named : "\(named); the client is «\(expectation.clientID.text)»"
+    }
+
+    var foundIDTokenClaims: String {
+        guard type == .accessToken else { return "typ is not that of access tokens" }
+        let evidence = ["nonce", "acr", "auth_time"] + Self.accessTokenClaims
+        let present = evidence.filter { claims[$0] != nil }
+        return "typ is that of access tokens; of \(evidence.joined(separator: ", ")) the token has "
+            + (present.isEmpty ? "none" : present.joined(separator: ", "))
     }
 
     var foundExpiry: String {

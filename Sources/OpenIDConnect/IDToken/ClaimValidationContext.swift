@@ -3,6 +3,8 @@ import Primitives
 /// An ID token's claims and what they are checked against: what ``claimRules`` look at.
 struct ClaimValidationContext: IssuedClaims {
     let claims: JSONObject
+    /// How the token is marked; nil for another kind of token.
+    let type: IDTokenType?
     let rules: IDTokenRules
     /// As the provider's metadata spells it.
     let issuer: String
@@ -14,8 +16,12 @@ struct ClaimValidationContext: IssuedClaims {
     let issuedAt: Timestamp?
     let authTime: Timestamp?
 
-    init(_ claims: JSONObject, rules: IDTokenRules, issuer: String, expectation: IDTokenExpectation, now: Timestamp) {
+    init(
+        _ claims: JSONObject, type: IDTokenType?, rules: IDTokenRules, issuer: String,
+        expectation: IDTokenExpectation, now: Timestamp
+    ) {
         self.claims = claims
+        self.type = type
         self.rules = rules
         self.issuer = issuer
         self.expectation = expectation
@@ -39,6 +45,18 @@ struct ClaimValidationContext: IssuedClaims {
     var hasAudience: Bool { isClient(claims.onlyAudience) }
 
     func isClient(_ text: String?) -> Bool { text?.hasSameBytes(as: expectation.clientID.text) == true }
+
+    /// The claims that access tokens have (RFC 9068 sections 2.2 and 2.2.3) and ID tokens do not.
+    static let accessTokenClaims = ["client_id", "scope"]
+
+    /// A token with the type of access tokens is told apart by its claims. Only an ID token has the nonce of the
+    /// sign-in. An access token may have `acr` and `auth_time`, but then also has `client_id` (RFC 9068 section 2.2).
+    var hasIDTokenClaims: Bool {
+        guard type == .accessToken else { return true }
+        guard Self.accessTokenClaims.allSatisfy({ claims[$0] == nil }) else { return false }
+        if expectation.nonce != nil, claims["nonce"] != nil { return true }
+        return claims["acr"]?.string?.isEmpty == false && authTime != nil
+    }
 
     /// A token that expires before it was issued is refused for its expiry, unless its time of issue is wrong too.
     var isNotExpired: Bool {

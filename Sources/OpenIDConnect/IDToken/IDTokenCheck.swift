@@ -5,7 +5,7 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
     case format
     /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
-    /// `typ` is absent or `JWT`.
+    /// `typ` is one of ``IDTokenRules/types``.
     case type
     /// An allowed algorithm.
     case algorithm
@@ -23,6 +23,8 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
     case audience
     /// `azp` is absent or our client.
     case authorizedParty = "authorized_party"
+    /// A token with the type of access tokens has the claims of an ID token, and none of an access token.
+    case idTokenClaims = "id_token_claims"
     /// `exp` is in the future and after `iat`.
     case expiry
     /// `iat` is not in the future, and not older than allowed.
@@ -50,7 +52,7 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
         switch self {
         case .format: "The ID token must be a signed JWT in compact form, of at most the allowed size."
         case .criticalHeader: "The ID token's header must not contain crit or b64."
-        case .type: "The ID token's typ must be JWT or absent."
+        case .type: "The ID token's typ must be one of the provider's id_token_types."
         case .algorithm: "The ID token must be signed with an allowed algorithm."
         case .key: "The ID token must be signed with exactly one of the provider's current signing keys."
         case .signature: "The ID token's signature does not verify."
@@ -59,6 +61,9 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
         case .subject: "The ID token must have a sub of 1 to 255 visible ASCII characters."
         case .audience: "The ID token's aud must be this client alone."
         case .authorizedParty: "The ID token's azp must be this client or absent."
+        case .idTokenClaims:
+            "A token of type at+jwt must have the nonce of the sign-in, or acr and auth_time, and neither client_id "
+                + "nor scope: otherwise it is an access token."
         case .expiry: "The ID token has expired, or has no valid exp."
         case .issuedAt: "The ID token was issued too long ago, or in the future, or has no valid iat."
         case .notBefore: "The ID token is not valid yet, or its nbf is not valid."

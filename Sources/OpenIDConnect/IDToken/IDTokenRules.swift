@@ -2,6 +2,8 @@
 public struct IDTokenRules: Sendable, Hashable {
     /// The accepted algorithms. A token's header selects one of them and nothing else.
     public var algorithms: Set<SigningAlgorithm> = [.rs256, .es256]
+    /// The accepted values of the header parameter `typ`.
+    public var types = IDTokenType.standard
     /// How far the provider's clock may be off, in seconds.
     public var clockSkewSeconds: Int64 = 60
     /// How long ago a token may have been issued, in seconds, beside the clock skew.

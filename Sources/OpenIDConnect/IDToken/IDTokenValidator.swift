@@ -3,7 +3,7 @@ package import Primitives
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
 /// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are three lists:
-/// ``TokenType/headerRules``, ``SignatureValidationContext/signatureRules`` and ``ClaimValidationContext/claimRules``.
+/// ``HeaderRule/all``, ``SignatureValidationContext/signatureRules`` and ``ClaimValidationContext/claimRules``.
 package struct IDTokenValidator: Sendable {
     let rules: IDTokenRules
     let issuer: String
@@ -19,7 +19,7 @@ package struct IDTokenValidator: Sendable {
         let signature = SignatureValidationContext(token, keys: keys)
         for rule in SignatureValidationContext.signatureRules where !rule.isMet(signature) { throw .failed(rule.check) }
         guard let claims = Self.claims(token.payload) else { throw .failed(.claims) }
-        let context = context(claims, expectation, now)
+        let context = context(claims, token.type, expectation, now)
         for rule in ClaimValidationContext.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
         return try VerifiedIDToken(context)
     }
@@ -30,8 +30,8 @@ package struct IDTokenValidator: Sendable {
         _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, allows: (SigningAlgorithm) -> Bool,
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
-        let token = TokenExamination(text, .idToken, rules) { $0 }
-        let context = token.claims.map { self.context($0, expectation, now) }
+        let token = TokenExamination(text, .idToken(rules.types), rules) { $0 }
+        let context = token.claims.map { self.context($0, token.idTokenType, expectation, now) }
         return token.explanation(
             [token.formatStep] + token.headerSteps(allows) + token.signatureSteps(keys) + [token.claimsStep]
                 + token.claimSteps(ClaimValidationContext.claimRules, context))
@@ -39,8 +39,10 @@ package struct IDTokenValidator: Sendable {
 
     static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
 
-    func context(_ claims: JSONObject, _ expectation: IDTokenExpectation, _ now: Timestamp) -> ClaimValidationContext {
-        ClaimValidationContext(claims, rules: rules, issuer: issuer, expectation: expectation, now: now)
+    private func context(
+        _ claims: JSONObject, _ type: IDTokenType?, _ expectation: IDTokenExpectation, _ now: Timestamp
+    ) -> ClaimValidationContext {
+        ClaimValidationContext(claims, type: type, rules: rules, issuer: issuer, expectation: expectation, now: now)
     }
 }
 

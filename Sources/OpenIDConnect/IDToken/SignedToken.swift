@@ -8,6 +8,8 @@ package import Primitives
 package struct SignedToken: Sendable {
     let algorithm: SigningAlgorithm
     let keyID: String?
+    /// Nil for a token that is marked as another one than an ID token.
+    let type: IDTokenType?
     /// Of everything before the second dot.
     let digest: SHA256.Digest
     let signature: [UInt8]
@@ -17,12 +19,13 @@ package struct SignedToken: Sendable {
     ///
     /// - Throws: ``IDTokenCheck/format``, or the check of the ``HeaderRule`` that is not met.
     package init(
-        _ text: Secret, maximumBytes: Int, type: TokenType = .idToken, allows: (SigningAlgorithm) -> Bool
+        _ text: Secret, maximumBytes: Int, type: TokenType = .idToken(IDTokenType.standard),
+        allows: (SigningAlgorithm) -> Bool
     ) throws(OIDCError) {
         guard let compact = CompactToken(text, maximumBytes: maximumBytes), compact.isWellFormed,
             let header = compact.header
         else { throw .failed(.format) }
-        for rule in type.headerRules where !rule.isMet(header, allows) { throw .failed(rule.check) }
+        for rule in HeaderRule.all where !rule.isMet(header, type, allows) { throw .failed(rule.check) }
         // The rules refuse a header without a known algorithm.
         guard let token = SignedToken(compact) else { throw .failed(.algorithm) }
         self = token
@@ -36,6 +39,7 @@ package struct SignedToken: Sendable {
         else { return nil }
         self.algorithm = algorithm
         keyID = header["kid"]?.string
+        type = IDTokenType(header["typ"])
         digest = compact.digest
         self.signature = signature
         self.payload = payload

@@ -46,7 +46,10 @@ public final class RelyingParty: Sendable {
         public var bulkhead = CarrierBulkheadRules()
 
         /// For carriers.
-        public init(discoveryURL: EndpointURL) { discovery = .byNetwork(discoveryURL) }
+        public init(discoveryURL: EndpointURL) {
+            discovery = .byNetwork(discoveryURL)
+            idTokenRules.types = IDTokenType.zenKeyCarriers
+        }
 
         /// For one provider without ID tokens.
         /// - Parameter issuer: Names the provider in identities, because its responses do not name it.
@@ -181,7 +184,8 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> VerifiedIDToken {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
-            idToken, maximumBytes: rules.maximumBytes, allows: { rules.allows($0, at: provider) })
+            idToken, maximumBytes: rules.maximumBytes, type: .idToken(rules.types),
+            allows: { rules.allows($0, at: provider) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current(keyFetch)

@@ -138,6 +138,38 @@ struct ProviderConfigurationTests {
         #expect(found.contains { $0.contains(reason) && $0.contains("providers") }, "\(found)")
     }
 
+    @Test("The types of ID tokens can be configured for the carriers and for each OpenID provider")
+    func idTokenTypes() throws {
+        let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
+        #expect(standard.zenkey.idTokenTypes == [.jwt, .absent, .accessToken])
+        #expect(standard.providers[0].idTokenTypes == [.jwt, .absent])
+        let text =
+            "zenkey: {id_token_types: [JWT]}\nproviders: {acme: {\(Self.acme), id_token_types: [absent, at+jwt]}}"
+        let loaded = try load(text)
+        #expect(loaded.configuration.zenkey.idTokenTypes == [.jwt])
+        #expect(loaded.configuration.providers[0].idTokenTypes == [.absent, .accessToken])
+        let environment = needed.with("LATCHKEY_ZENKEY_ID_TOKEN_TYPES", "JWT, at+jwt")
+        #expect(try load(environment: environment).configuration.zenkey.idTokenTypes == [.jwt, .accessToken])
+        let warnings = loaded.warnings.filter { $0.key.hasSuffix("id_token_types") }
+        #expect(warnings.map(\.key) == ["providers.acme.id_token_types"])
+        let ofZenKey = try load("zenkey: {id_token_types: [at+jwt]}").warnings
+        #expect(!ofZenKey.contains { $0.key.hasSuffix("id_token_types") })
+    }
+
+    @Test(
+        "Unusable types of ID tokens are refused",
+        arguments: [
+            ("zenkey: {id_token_types: [logout+jwt]}", "is not one of its words"),
+            ("zenkey: {id_token_types: [jwt]}", "did you mean JWT?"), ("zenkey: {id_token_types: []}", "is empty"),
+            ("providers: {acme: {\(acme), id_token_types: []}}", "is empty"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', id_token_types: [JWT]}}", "has id_token_types"),
+        ])
+    func wrongIDTokenTypes(_ text: String, _ reason: String) {
+        let found = problems(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
     /// A P-256 key made for this test and used nowhere else.
     private static let key = #"""
         {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",

@@ -222,7 +222,7 @@ import Testing
             let later = try await harness.run(arguments + ["\(now + 86_400)"], input: token)
             #expect(later.status == 1)
             #expect(failed(later.output) == ["expiry", "issued_at"])
-            #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 18)
+            #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 19)
             let time = ISO8601DateFormatter().string(from: Date())
             #expect(try await harness.run(arguments + [time], input: token).status == 0)
         }

@@ -36,6 +36,14 @@ extension ConformanceCase {
             draft { $0.claims[name] = $0.time(plus: seconds) }
         }
         static func header(_ name: String, _ value: JSONValue?) -> Change { draft { $0.header[name] = value } }
+        /// An access token of RFC 9068 for our client.
+        static let accessToken = draft { draft in
+            draft.header["typ"] = "at+jwt"
+            draft.claims["nonce"] = nil
+            draft.claims["client_id"] = draft.claims["aud"]
+            draft.claims["scope"] = "openid email"
+            draft.claims["jti"] = "token-1"
+        }
         static func compact(_ edit: @escaping @Sendable (inout String) -> Void) -> Change {
             Change { $0.tampering.compactForms.append(edit) }
         }

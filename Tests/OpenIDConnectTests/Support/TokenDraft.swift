@@ -44,10 +44,12 @@ func expectation(_ change: (inout IDTokenExpectation) -> Void = { _ in }) throws
 /// The check that a token fails against a key set, or nil if it passes all. The explanation must agree.
 func failedCheck(
     _ text: String, keySet: String, issuer: String = TokenDraft.issuer,
-    algorithms: Set<SigningAlgorithm> = [.rs256, .es256], now: Int64 = TokenDraft.now,
+    types: [IDTokenType] = IDTokenType.standard, algorithms: Set<SigningAlgorithm> = [.rs256, .es256],
+    now: Int64 = TokenDraft.now,
     expecting change: (inout IDTokenExpectation) -> Void = { _ in }
 ) throws -> IDTokenCheck? {
-    let rules = IDTokenRules()
+    var rules = IDTokenRules()
+    rules.types = types
     let expectation = try expectation(change)
     let validator = IDTokenValidator(rules: rules, issuer: issuer)
     let time = Timestamp(secondsSinceEpoch: now)
@@ -57,7 +59,8 @@ func failedCheck(
         expecting: expectation, now: time)
     let failed: IDTokenCheck?
     do throws(OIDCError) {
-        let token = try SignedToken(Secret(text), maximumBytes: rules.maximumBytes, allows: algorithms.contains)
+        let token = try SignedToken(
+            Secret(text), maximumBytes: rules.maximumBytes, type: .idToken(types), allows: algorithms.contains)
         if let keys {
             _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
             failed = nil

@@ -94,7 +94,19 @@ extension ConformanceCases {
             .rejected("sec-14 crit:null", "critical_header", .header("crit", .null)),
             .rejected("sec-14 crit:b64", "critical_header", .header("b64", false)),
             .rejected("sec-14 typ:logout", "type", .header("typ", "logout+jwt")),
-            .rejected("sec-14 typ:access-token", "type", .header("typ", "at+jwt")),
+            .rejected("sec-14 typ:access-token", "id_token_claims", .accessToken),
+            .rejected("sec-14 typ:access-token-without-nonce", "nonce", .header("typ", "at+jwt"), .claim("nonce", nil)),
+            .rejected(
+                "sec-14 typ:access-token-no-nonce-sent", "id_token_claims", .accessToken, .app { $0["nonce"] = nil }),
+            .rejected(
+                "sec-14 typ:access-token-with-acr", "id_token_claims", .accessToken, .claim("acr", "a3"),
+                .app { $0["nonce"] = nil }),
+            .rejected(
+                "sec-14 typ:access-token-for-an-api", "audience", .accessToken, .claim("aud", "https://api.example")),
+            .ok("sec-14 typ:id-token-as-in-the-guides", .header("typ", "at+jwt")),
+            .ok(
+                "sec-14 typ:id-token-as-in-the-guides-no-nonce-sent", .header("typ", "at+jwt"),
+                .app { $0["nonce"] = nil }),
             .rejected("sec-14 header-twice", "format", .draft { $0.header.append("alg", "none") }),
             .ok(
                 "sec-45 header-claims", .header("iss", "https://example.org/"), .header("sub", "victim"),
