@@ -93,9 +93,11 @@ extension APIError {
     }
 
     /// The carrier vouches for the user, who is not registered.
-    static func mustRegister(_ offer: RegistrationOffer) -> APIError {
+    /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example
+    ///   compares with.
+    static func mustRegister(_ offer: RegistrationOffer, _ compatibility: Compatibility) -> APIError {
         var error = APIError(
-            .forbidden, "user_not_registered", .requestDenied,
+            .forbidden, compatibility.android ? "unlinked_user" : "user_not_registered", .requestDenied,
             "This identity is not registered. Register with state_key and the missing attributes.")
         error.correlationID = offer.correlationID
         error.offer = offer

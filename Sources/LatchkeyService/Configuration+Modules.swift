@@ -99,6 +99,7 @@ extension Configuration {
     func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {
         var carriers = completed(RelyingParty.Configuration(discoveryURL: discoveryURL))
         carriers.idTokenRules.types = zenkey.idTokenTypes
+        carriers.portTokenRules.requiresType = zenkey.requiresPortTokenType
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         return carriers

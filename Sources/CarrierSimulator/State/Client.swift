@@ -32,6 +32,8 @@ extension CarrierSimulator {
             /// By a JWT that this public key verifies: SubjectPublicKeyInfo in PEM, of RSA or P-256. With a `keyID` the
             /// JWT must name it.
             case privateKeyJWT(publicKeyPEM: String, keyID: String? = nil)
+            /// None: a public client (RFC 6749 section 2.1).
+            case publicClient
 
             /// The method's name in provider metadata.
             public var name: String {
@@ -39,6 +41,7 @@ extension CarrierSimulator {
                 case .clientSecretBasic: "client_secret_basic"
                 case .clientSecretPost: "client_secret_post"
                 case .privateKeyJWT: "private_key_jwt"
+                case .publicClient: "none"
                 }
             }
         }

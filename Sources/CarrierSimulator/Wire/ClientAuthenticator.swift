@@ -25,7 +25,7 @@ struct ClientAuthenticator: Sendable {
         case (true, false, false): return try clientOfBasic(request.headers[.authorization] ?? "", form)
         case (false, true, false): return try clientOfPost(form)
         case (false, false, true): return try clientOfAssertion(form)
-        case (false, false, false): throw .invalidClient("The client does not authenticate.")
+        case (false, false, false): return try publicClient(form)
         default: throw .invalidRequest("The client authenticates by more than one method.")
         }
     }
@@ -45,6 +45,13 @@ struct ClientAuthenticator: Sendable {
             let secret = PercentEncoding.decodeForm(parts[1].utf8)
         else { throw .invalidClient("The id and the secret are not form-encoded.") }
         return try registered(id, secret: secret, for: .clientSecretBasic)
+    }
+
+    /// A client that authenticates otherwise must do so.
+    private func publicClient(_ form: Parameters) throws(Refusal) -> Client {
+        guard let client = form["client_id"].flatMap({ simulator.clients[$0] }), client.authentication == .publicClient
+        else { throw .invalidClient("The client does not authenticate.") }
+        return client
     }
 
     private func clientOfPost(_ form: Parameters) throws(Refusal) -> Client {

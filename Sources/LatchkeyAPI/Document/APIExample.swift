@@ -9,10 +9,15 @@ enum APIExample {
     static let jwt = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
     static let correlationID = "b0e5-41"
 
-    static let tokens = """
-        {"token": "\(token)", "access_token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", \
-        "expires": 3600, "expires_in": 3600, "new_user": false, "correlation_id": "\(correlationID)"}
+    static let tokens = tokenResponse("")
+
+    /// A token response: `more` are further members, each with a comma before it.
+    static func tokenResponse(_ more: String) -> String {
         """
+        {"token": "\(token)", "access_token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", \
+        "expires": 3600, "expires_in": 3600, "new_user": false, "correlation_id": "\(correlationID)"\(more)}
+        """
+    }
 
     static let user = """
         {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \

@@ -6,7 +6,7 @@ extension APIOperation {
         APIOperation(
             .get, "/users/me", "showUser", .account, .session, "Show the signed-in user",
             "Also tells whether a session is valid.",
-            responses: [.json("The user.", .named("User"), example: APIExample.user)]),
+            responses: [.json("The user.", shownUser, example: APIExample.user)]),
         APIOperation(
             .patch, "/users/me", "editUser", .account, .session, "Edit the profile",
             """
@@ -14,7 +14,7 @@ extension APIOperation {
             then nothing changes.
             """,
             body: Body(schema: "ProfileEdit", example: #"{"name": "Jane Doe", "postal_code": null}"#),
-            responses: [.json("The changed user.", .named("User"), example: APIExample.user)],
+            responses: [.json("The changed user.", shownUser, example: APIExample.user)],
             refusals: [.emailDomainBlocked]),
         APIOperation(
             .delete, "/users/me", "eraseUser", .account, .session, "Erase the account",
@@ -45,4 +45,7 @@ extension APIOperation {
                         + "is meant."),
             ]),
     ]
+
+    private static let shownUser = APISchema.anyOf(
+        "`AndroidUser` with `compat.android`.", [.named("User"), .named("AndroidUser")])
 }

@@ -22,12 +22,15 @@ extension APIOperation {
             responses: [
                 .json(
                     "The session; or the handle alone while the user is being asked.",
-                    .anyOf("Either.", [.named("TokenResponse"), .named("BackchannelAuthenticationWaiting")]),
-                    example: APIExample.tokens),
-                .tokens(.found, "The session, where `compat.async302` is set. There is no `Location`."),
+                    .anyOf(
+                        "Either.", [.named("BackchannelTokenResponse"), .named("BackchannelAuthenticationWaiting")]),
+                    example: session),
+                .json(
+                    .found, "The session, where `compat.async302` is set. There is no `Location`.",
+                    .named("BackchannelTokenResponse"), example: session),
             ],
             refusals: APIRefusal.ofCarriers + [
-                unknown, .mustRegister, cancelled,
+                unknown, .mustRegister, .unlinkedUser, cancelled,
                 APIRefusal(
                     .expired, .requestTimeout,
                     "The user did not answer in time. Retry this sign-in with POST, or start a new one."),
@@ -66,6 +69,8 @@ extension APIOperation {
         example: """
             {"auth_req_id": "\(APIExample.handle)", "expires_in": 300, "correlation_id": "\(APIExample.correlationID)"}
             """)
+
+    private static let session = APIExample.tokenResponse(#", "auth_req_id": "\#(APIExample.handle)""#)
 
     private static let unknown = APIRefusal(
         .notFound, .invalidRequest, "auth_req_id is unknown or has expired. Start a new sign-in.",

@@ -37,7 +37,7 @@ extension APIOperation {
         parameters: [.provider],
         body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
         responses: [.tokens(.ok, "The user is signed in.")],
-        refusals: APIRefusal.ofCarriers + [.mustRegister, .otherClientAtSignIn, .providerUnknown])
+        refusals: APIRefusal.ofCarriers + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])
 
     private static let register = APIOperation(
         .post, "/users", "register", .registration, .keyOrPage, "Register a user",

@@ -82,6 +82,11 @@ extension APIRefusal {
         APIError(
             .forbidden, "user_not_registered", .requestDenied,
             "This identity is not registered. Register with state_key and the missing attributes."))
+    /// With `compat.android`.
+    static let unlinkedUser = APIRefusal(
+        APIError(
+            .forbidden, "unlinked_user", .requestDenied,
+            "This identity is not registered. Register with state_key and the missing attributes."))
     static let emailDomainBlocked = APIRefusal(
         .emailDomainBlocked, .invalidRequest, "E-mail addresses of this domain cannot register. Use another address.")
 

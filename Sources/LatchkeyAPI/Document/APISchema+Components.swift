@@ -16,17 +16,17 @@ extension APISchema {
         "Empty": object("No content.", [:]),
         "PageSession": object(
             "A session whose tokens are in cookies, where no script can read them.", sessionFields),
-        "TokenResponse": object(
-            "A Latchkey session; nothing in it is the carrier's.",
-            [
-                "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
-                "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
-                "access_token": text("The same as `token`.", example: APIExample.token),
-                "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
-            ], sessionFields),
+        "TokenResponse": object("A Latchkey session; nothing in it is the carrier's.", tokenFields + sessionFields),
+        "BackchannelTokenResponse": object(
+            "A Latchkey session, and the handle of the server-initiated sign-in that it ends.",
+            tokenFields + sessionFields + fields(["auth_req_id": backchannelHandle])),
         "RegistrationNeeded": object(
             "The carrier vouches for the user, who is not registered here: continue with `POST /users`.",
-            errorFields(code: always(.string("user_not_registered"), "The reason.")) + offerFields),
+            errorFields(
+                code: text(
+                    "The reason; `unlinked_user` with `compat.android`.",
+                    choices: ["user_not_registered", "unlinked_user"]))
+                + offerFields),
         "User": object(
             "The signed-in user.",
             [
@@ -35,6 +35,23 @@ extension APISchema {
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
                 "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
             ], verificationFields(), claimFields { $0 }),
+        "AndroidUser": object(
+            "The signed-in user as the published Android example expects it. Unknown attributes are left out.",
+            fields(
+                [
+                    "user_id": userID, "username": text("The user's own choice").orNull, "zenkey_sub": publicID,
+                    "created_at": seconds("When the user was created"),
+                ],
+                optional: [
+                    "name": object(
+                        "The name.", [:],
+                        optional: [
+                            "value": text("The full name."), "given_name": text("The given name."),
+                            "family_name": text("The family name."),
+                        ]), "email": object("The email address.", ["value": text("The value.")]),
+                    "postal_code": object("The postal code.", ["value": text("The value.")]),
+                    "phone_number": object("The phone number.", ["value": text("The value.")]),
+                ])),
         "Session": object(
             "One of the user's sessions.",
             [
@@ -150,6 +167,13 @@ extension APISchema {
             let words = member == .formatted ? "The whole address, with commas between its lines." : "A part of it."
             return Field(name: member.rawValue, schema: text(words), isRequired: false)
         })
+
+    private static let tokenFields = fields([
+        "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
+        "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
+        "access_token": text("The same as `token`.", example: APIExample.token),
+        "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
+    ])
 
     private static let sessionFields = fields([
         "expires": span("Lifetime of the session token", example: 3600),

@@ -13,7 +13,9 @@ extension LatchkeyAPI {
         return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id))
     }
 
-    private func respond(_ user: User) -> Response { user.response(useCases.claimsVault.claims(of: user)) }
+    private func respond(_ user: User) -> Response {
+        user.response(useCases.claimsVault.claims(of: user), compatibility)
+    }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)

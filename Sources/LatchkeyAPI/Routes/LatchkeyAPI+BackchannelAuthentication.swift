@@ -29,8 +29,9 @@ extension LatchkeyAPI {
             return .json(.ok, capacity: 64) { json in
                 json.add("auth_req_id", handle.exposed)
             }
-        case .ended(.signedIn(let signedIn)): return signedIn.response(compatibility.async302 ? .found : .ok)
-        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer)
+        case .ended(.signedIn(let signedIn)):
+            return signedIn.response(compatibility.async302 ? .found : .ok, requestID: handle)
+        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer, compatibility)
         }
     }
 

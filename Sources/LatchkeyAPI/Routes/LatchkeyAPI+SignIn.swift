@@ -13,7 +13,7 @@ extension LatchkeyAPI {
         signIn.device = DeviceName.of(request)
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return signedIn.response(.ok)
-        case .mustRegister(let offer): throw APIError.mustRegister(offer)
+        case .mustRegister(let offer): throw APIError.mustRegister(offer, compatibility)
         }
     }
 

@@ -39,9 +39,11 @@ extension Response {
 extension SignedIn {
     /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
     /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
-    /// - Parameter more: Adds further members.
+    /// - Parameters:
+    ///   - requestID: The handle of the backchannel authentication that ends with it.
+    ///   - more: Adds further members.
     func response(
-        _ status: HTTPResponse.Status, withTokens: Bool = true,
+        _ status: HTTPResponse.Status, withTokens: Bool = true, requestID: Secret? = nil,
         _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
     ) -> Response {
         .json(status, capacity: 384) { json in
@@ -55,6 +57,7 @@ extension SignedIn {
             json.add("expires_in", tokens.expiresIn)
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
+            json.add("auth_req_id", ifPresent: requestID?.exposed)
             more(&json, self)
         }
     }
@@ -75,7 +78,11 @@ extension User {
     /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
     /// - Parameter claims: The further claims that the user consented to share.
-    func response(_ claims: ConsentedClaims) -> Response {
+    func response(_ claims: ConsentedClaims, _ compatibility: Compatibility) -> Response {
+        compatibility.android ? androidResponse : response(claims)
+    }
+
+    private func response(_ claims: ConsentedClaims) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
@@ -112,6 +119,37 @@ extension User {
     }
 }
 
+extension User {
+    /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
+    private var androidResponse: Response {
+        .json(.ok, capacity: 400) { json in
+            json.add("user_id", id.number)
+            json.add("username", orNull: profile[.username])
+            if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
+                json.add("name", object: profile.writeName)
+            }
+            for (name, attribute) in Self.androidAttributes {
+                if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
+            }
+            json.add("zenkey_sub", publicID)
+            json.add("created_at", createdAt.secondsSinceEpoch)
+        }
+    }
+
+    private static let androidAttributes: [(StaticString, UserAttribute)] = [
+        ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
+    ]
+}
+
+extension Profile {
+    /// The members of a name: as a whole, and its parts.
+    fileprivate func writeName(to json: inout JSONObjectWriter) {
+        json.add("value", ifPresent: self[.name])
+        json.add("given_name", ifPresent: self[.givenName])
+        json.add("family_name", ifPresent: self[.familyName])
+    }
+}
+
 extension RegistrationOffer {
     /// Adds the data of a registration form.
     func write(to json: inout JSONObjectWriter) {
@@ -125,7 +163,7 @@ extension RegistrationOffer {
     private func writeAttributes(to json: inout JSONObjectWriter) {
         json.add("sub", handle.exposed)
         if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
-            json.add("name", object: writeName)
+            json.add("name", object: profile.writeName)
         }
         if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
         if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
@@ -134,11 +172,5 @@ extension RegistrationOffer {
             guard let value = claims[claim] else { continue }
             json.add(named: claim.rawValue) { $0.add("value", json: value.json) }
         }
-    }
-
-    private func writeName(to json: inout JSONObjectWriter) {
-        json.add("value", ifPresent: profile[.name])
-        json.add("given_name", ifPresent: profile[.givenName])
-        json.add("family_name", ifPresent: profile[.familyName])
     }
 }

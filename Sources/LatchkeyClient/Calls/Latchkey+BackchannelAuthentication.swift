@@ -54,10 +54,14 @@ extension Latchkey {
     /// - Throws: ``LatchkeyError/Code/accessDenied`` if the user denied it, ``LatchkeyError/Code/expired``,
     ///   ``LatchkeyError/Code/rateLimited`` for more than one poll a second.
     public func poll(_ signIn: PhoneSignIn) async throws(LatchkeyError) -> Session? {
-        struct Waiting: Decodable { let authReqId: String }
+        struct Waiting: Decodable {
+            let authReqId: String
+            /// Present once the user has approved.
+            let token: String?
+        }
         // The published example API responds with 302.
         let response = try await send(request("GET", Self.path(signIn))).checked(or: [302], now: pace.now())
-        if (try? response.decoded(Waiting.self)) != nil { return nil }
+        if let waiting = try? response.decoded(Waiting.self), waiting.token == nil { return nil }
         return try await session(response, or: [302])
     }
 

@@ -72,6 +72,14 @@ extension ConfigurationCheck {
         }
     }
 
+    mutating func warnOfPortTokens() {
+        guard !configuration.zenkey.requiresPortTokenType else { return }
+        warn(
+            "zenkey.port_tokens.require_type",
+            "a signed token of a carrier without typ may move an account, and its claims alone show what it is for",
+            "set it to true unless a carrier's port tokens have no typ")
+    }
+
     mutating func warnOfOpenDatabase() {
         guard let path = configuration.database.url.path, context.files.isReadableByAll(path) else { return }
         warn("database.url", "every user of this machine can read the database", "remove the permission (chmod o-r)")
@@ -157,7 +165,7 @@ extension Configuration.Client {
     fileprivate var hasSampleSecret: Bool {
         switch authentication {
         case .clientSecretBasic(let secret), .clientSecretPost(let secret): Samples.texts.contains(secret.exposed)
-        case .privateKeyJWT, .signedClientSecret: false
+        case .privateKeyJWT, .signedClientSecret, .publicClient: false
         }
     }
 }

@@ -21,6 +21,7 @@ extension ConfigurationCheck {
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()
+        warnOfPortTokens()
         warnOfAccounts()
         warnOfLongLives()
     }

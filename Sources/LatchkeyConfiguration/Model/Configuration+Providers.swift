@@ -23,6 +23,8 @@ extension Configuration {
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
         /// How the carriers may mark their ID tokens.
         public var idTokenTypes = IDTokenType.zenKeyCarriers
+        /// Whether the `typ` of port tokens must be `port_token+jwt`; otherwise it may also be absent.
+        public var requiresPortTokenType = true
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 

@@ -34,7 +34,8 @@ struct ClientDraft: Sendable {
         Setting(
             "token_endpoint_auth_method", .optional(.choice), \.method,
             "How the client authenticates at the token endpoint. The default is private_key_jwt for a client that has "
-                + "a private key and no secret, otherwise client_secret_basic."),
+                + "a private key and no secret, otherwise client_secret_basic. none is for a public client, which has "
+                + "neither, of an oauth2 provider; there it is the default for a client without both."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
             "The private key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of at "
@@ -105,7 +106,7 @@ struct ClientDraft: Sendable {
             }
             return nil
         }
-        guard let authentication = authentication(&context, secretRemedy) else { return nil }
+        guard let authentication = authentication(&context, secretRemedy, hasIDTokens: hasIDTokens) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.scopes = hasIDTokens || scopesOrigin != nil ? scopes : []
@@ -123,8 +124,12 @@ struct ClientDraft: Sendable {
         return privateKey.named(privateKeyID)
     }
 
-    private func authentication(_ context: inout ReadingContext, _ secretRemedy: String) -> ClientAuthentication? {
+    private func authentication(
+        _ context: inout ReadingContext, _ secretRemedy: String, hasIDTokens: Bool
+    ) -> ClientAuthentication? {
         if secretIssuer != nil || secretAudience != nil { return signedSecret(&context) }
+        let hasNone = method == nil && secret == nil && privateKey == nil && !hasIDTokens
+        if method == .publicClient || hasNone { return publicClient(&context, hasIDTokens: hasIDTokens) }
         let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
         if method == .privateKeyJWT {
             guard let key = namedKey else {
@@ -143,6 +148,32 @@ struct ClientDraft: Sendable {
 }
 
 extension ClientDraft {
+    /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
+    private func publicClient(_ context: inout ReadingContext, hasIDTokens: Bool) -> ClientAuthentication? {
+        guard !hasIDTokens else {
+            context.refuse(
+                origin, "has token_endpoint_auth_method: none, which is for providers of kind oauth2",
+                "give its secret or private_key")
+            return nil
+        }
+        guard secret == nil, privateKey == nil else {
+            context.refuse(
+                origin, "has a secret or a key, and token_endpoint_auth_method: none", "remove the one or the other")
+            return nil
+        }
+        guard pkce == .required else {
+            context.refuse(
+                origin, "has neither a secret nor PKCE, so that anyone could redeem its codes", "remove pkce: optional")
+            return nil
+        }
+        if method == nil {
+            context.warn(
+                origin, "has no secret, so that it is a public client, protected by PKCE alone",
+                "give its secret; or write token_endpoint_auth_method: none if the provider issued none")
+        }
+        return .publicClient
+    }
+
     private func signedSecret(_ context: inout ReadingContext) -> ClientAuthentication? {
         guard let secretIssuer, let secretAudience, let key = namedKey else {
             context.refuse(

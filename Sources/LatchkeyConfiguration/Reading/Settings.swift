@@ -178,6 +178,9 @@ enum Settings {
             "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
             "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
                 + "show at+jwt."),
+        Setting(
+            "zenkey.port_tokens.require_type", .flag(), \.zenkey.requiresPortTokenType,
+            "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,
         Setting(
             "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vaultKeys,
@@ -303,6 +306,11 @@ enum Settings {
             "compat.async302", .flag(), \.compatibility.async302,
             "Answers the outcome of a server-initiated sign-in with 302 instead of 200, as the published example "
                 + "does."),
+        Setting(
+            "compat.android", .flag(), \.compatibility.android,
+            "Answers as the published Android example expects: the error of an unknown user is unlinked_user, and the "
+                + "attributes in the profile are objects with a value. The iOS example and Latchkey's own clients do "
+                + "not understand such a profile."),
         Setting(
             "compat.zephr", .flag(), \.compatibility.zephr,
             "Adds the paths of Zephr's OAuth sign-in below /zephr and /blaize."),

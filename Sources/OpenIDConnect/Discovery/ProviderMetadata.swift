@@ -33,6 +33,9 @@ public struct ProviderMetadata: Sendable, Hashable {
 }
 
 extension ProviderMetadata {
+    /// Whether the provider issues ID tokens; otherwise ``userEndpoint`` names the user.
+    var hasIDTokens: Bool { userEndpoint == nil }
+
     /// The endpoints of a provider without ID tokens.
     init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
         self.init(

@@ -5,8 +5,8 @@ package import Primitives
 package enum TokenType: Sendable {
     /// `typ` is one of these.
     case idToken([IDTokenType])
-    /// `typ` is `port_token+jwt`.
-    case portToken
+    /// `typ` is `port_token+jwt`, or also absent.
+    case portToken(requiresType: Bool)
     /// `typ` is `logout+jwt`, with or without `application/` (RFC 7515 section 4.1.9). Older providers write `JWT` or
     /// none.
     case logoutToken
@@ -17,7 +17,8 @@ package enum TokenType: Sendable {
         case .idToken(let types): IDTokenType(type).map(types.contains) ?? false
         case .logoutToken:
             type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
-        case .portToken: type?.string?.lowercased() == "port_token+jwt"
+        case .portToken(let requiresType):
+            type == nil ? !requiresType : type?.string?.lowercased() == "port_token+jwt"
         }
     }
 
@@ -26,7 +27,7 @@ package enum TokenType: Sendable {
         switch self {
         case .idToken(let types): types.map(\.rawValue).joined(separator: ", ")
         case .logoutToken: "logout+jwt, JWT, absent"
-        case .portToken: "port_token+jwt"
+        case .portToken(let requiresType): requiresType ? "port_token+jwt" : "port_token+jwt, absent"
         }
     }
 

@@ -5,7 +5,7 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     case format
     /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
-    /// `typ` is `port_token+jwt`.
+    /// `typ` is `port_token+jwt`, or absent if ``PortTokenRules/requiresType`` is off.
     case type
     /// An allowed algorithm.
     case algorithm

@@ -27,13 +27,18 @@ public struct UnverifiedPortToken: Sendable {
     init(_ text: Secret, _ requirements: Requirements) throws(PortTokenRefusal) {
         do throws(OIDCError) {
             token = try SignedToken(
-                text, maximumBytes: requirements.rules.maximumBytes, type: .portToken,
+                text, maximumBytes: requirements.rules.maximumBytes,
+                type: .portToken(requiresType: requirements.rules.requiresType),
                 allows: requirements.idTokenRules.algorithms.contains)
         } catch {
             throw PortTokenRefusal(header: error)
         }
         guard token.keyID != nil else { throw PortTokenRefusal(.keyID) }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenRefusal(.claims) }
+        // Without a type, the claims keep a token of another kind from passing as a port token (RFC 8725 section 3.12).
+        guard token.type != .absent || (claims["exp"] == nil && claims["events"] == nil) else {
+            throw PortTokenRefusal(.type)
+        }
         guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
             requirements.metadata.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
         else { throw PortTokenRefusal(.issuer) }

@@ -138,7 +138,9 @@ public final class RelyingParty: Sendable {
         let response = try await post(
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
             correlationID)
-        return try TokenResponse(response, limits: configuration.limits, needsIDToken: provider.userEndpoint == nil)
+        return try TokenResponse(
+            response, limits: configuration.limits, needsIDToken: provider.hasIDTokens,
+            mayLackType: !provider.hasIDTokens)
     }
 
     /// Gets new tokens for a refresh token, by one request that is never repeated (RFC 6749 section 6). An ID token in
@@ -151,7 +153,8 @@ public final class RelyingParty: Sendable {
         _ refreshToken: Secret, client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
         let response = try await post(.refreshToken(refreshToken), client, provider, correlationID)
-        return try TokenResponse(response, limits: configuration.limits, needsIDToken: false)
+        return try TokenResponse(
+            response, limits: configuration.limits, needsIDToken: false, mayLackType: !provider.hasIDTokens)
     }
 
     /// Sends a token request, once.

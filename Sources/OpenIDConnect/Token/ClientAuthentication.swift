@@ -13,12 +13,17 @@ public enum ClientAuthentication: Sendable, Hashable {
     /// As `client_secret_post`, with a secret that we sign.
     case signedClientSecret(SignedClientSecret)
 
+    /// None: a public client names itself, and its code verifier alone ties the token request to it (RFC 6749 section
+    /// 2.1, RFC 7636).
+    case publicClient
+
     /// The method's registered name.
     public var method: ClientAuthenticationMethod {
         switch self {
         case .clientSecretBasic: .clientSecretBasic
         case .clientSecretPost, .signedClientSecret: .clientSecretPost
         case .privateKeyJWT: .privateKeyJWT
+        case .publicClient: .publicClient
         }
     }
 }
@@ -31,6 +36,8 @@ public enum ClientAuthenticationMethod: String, Sendable, Hashable, CaseIterable
     case clientSecretPost = "client_secret_post"
     /// A signed assertion.
     case privateKeyJWT = "private_key_jwt"
+    /// No authentication.
+    case publicClient = "none"
 }
 
 /// The audience of a client assertion. RFC 7523 section 3 allows both; OpenID Connect Core section 9 recommends the

@@ -39,6 +39,9 @@ struct TokenRequest {
         case .signedClientSecret(let secret):
             let text = try secret.text(for: client.clientID, now: now)
             form += [("client_id", client.clientID.text), ("client_secret", text.exposed)]
+        case .publicClient:
+            // RFC 6749 section 4.1.3: a client that does not authenticate names itself.
+            form.append(("client_id", client.clientID.text))
         case .privateKeyJWT(let key, let audience):
             let assertion = try ClientAssertion.make(
                 client.clientID, audience: provider.text(of: audience), id: random.token(bytes: 16), now: now, key: key)

@@ -20,18 +20,34 @@ extension TokenResponse {
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` if the response is an error of
     ///   RFC 6749 section 5.2; ``OIDCError/Code/unusableResponse`` if it is neither that nor what section 5.1 and
     ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
-    init(_ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true) throws(OIDCError) {
+    ///
+    /// - Parameters:
+    ///   - needsIDToken: Whether the response must have an ID token.
+    ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many OAuth 2.0 providers
+    ///     leave it out.
+    init(
+        _ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true, mayLackType: Bool = false
+    ) throws(OIDCError) {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
         }
         guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
-        if object["access_token"] == nil, object["error"] != nil { throw Self.refusal(object, status: 400) }
+        // RFC 6749 section 3.1: an empty parameter counts as omitted.
+        if let error = object["error"], !error.isNull, error != .string("") {
+            guard Self.tokens.allSatisfy({ object[$0] == nil }) else {
+                throw OIDCError(
+                    .unusableResponse, carrierError: error.string, codeMayBeSpent: true,
+                    reason: "The token endpoint's response has both an error and tokens.")
+            }
+            throw Self.refusal(object, status: 400)
+        }
         // The characters that a Bearer header can carry (RFC 6750 section 2.1), and any other visible ones.
         guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
             throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
         }
         // RFC 6749 section 5.1: required, and compared without regard to case.
-        guard object["token_type"]?.string?.lowercased() == "bearer" else {
+        let type = object["token_type"]
+        guard type?.string?.lowercased() == "bearer" || (type == nil && mayLackType) else {
             throw .unusable("The token endpoint's response has a token_type other than Bearer.")
         }
         self.accessToken = Secret(accessToken)
@@ -40,6 +56,8 @@ extension TokenResponse {
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
     }
+
+    private static let tokens = ["access_token", "id_token", "refresh_token"]
 
     private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
         guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {

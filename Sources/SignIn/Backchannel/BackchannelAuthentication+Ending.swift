@@ -40,7 +40,7 @@ extension BackchannelAuthentication {
                 return .signedIn(
                     SignedIn(
                         tokens: issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
-                        correlationID: try correlationID(of: record)))
+                        correlationID: try correlationID(of: record), isRepeated: !isFirst))
             case .unknownUser:
                 try await migration.refuseIfMoved(identity)
                 return .mustRegister(try await offer(record, identity))

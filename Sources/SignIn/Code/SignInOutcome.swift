@@ -13,9 +13,11 @@ package enum SignInOutcome: Sendable {
 package struct SignedIn: Sendable {
     package let tokens: SessionTokens
     package let userID: UserID
-    /// Whether this sign-in created the user.
+    /// Whether this sign-in created the user. A repeated one says the same as the first.
     package let isNew: Bool
     package let correlationID: CorrelationID
+    /// Whether the same sign-in ended before: then the user is counted already.
+    var isRepeated = false
 }
 
 /// What an unknown user needs to register.

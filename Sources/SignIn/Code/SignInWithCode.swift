@@ -83,10 +83,12 @@ package struct SignInWithCode: Sendable {
         case .verified(let verified, _): return try await startSession(verified, attempt, turn, &log)
         case .signedIn(let session):
             log.begin(.store)
-            let tokens = try await sessions.start(
+            let (tokens, isNewUser) = try await sessions.start(
                 besides: session, clientID: attempt.client.id.text, on: attempt.request.device)
             return .signedIn(
-                SignedIn(tokens: tokens, userID: session.user, isNew: false, correlationID: attempt.correlationID))
+                SignedIn(
+                    tokens: tokens, userID: session.user, isNew: isNewUser, correlationID: attempt.correlationID,
+                    isRepeated: true))
         }
     }
 

@@ -5,7 +5,8 @@ package enum UserMessage {
     ///   - type: Decides where the code alone says nothing to a person.
     package static func text(_ code: String, _ type: ErrorType) -> String {
         switch code {
-        case "user_not_registered": "You do not have an account here yet. Please register to continue."
+        case "user_not_registered", "unlinked_user":
+            "You do not have an account here yet. Please register to continue."
         case "user_already_exists": "This already belongs to an account. Please sign in with it instead."
         case "email_domain_blocked": "This email address cannot be used here. Please use another one."
         case "last_identity": "This is your only way to sign in, so it cannot be removed."

@@ -20,7 +20,7 @@ struct PendingRedirect: Sendable {
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
         RedirectEnd(
             clientType: start.clientType, redirectURI: start.redirectURI,
-            trackingID: start.trackingID ?? correlationID.text,
+            trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
             isLink: start.linkingSession != nil, result: result)
     }
 }

@@ -1,3 +1,4 @@
+import OpenIDConnect
 package import Primitives
 import StorageModel
 
@@ -17,6 +18,7 @@ package struct RedirectEnd: Sendable {
     package let clientType: ClientType
     package let redirectURI: String
     package let trackingID: String
+    let correlationID: CorrelationID
     /// Whether an identity was to be added.
     let isLink: Bool
     package let result: Result
@@ -35,6 +37,7 @@ package struct RedirectEnd: Sendable {
             [
                 action, ("status", "failure"), ("message", UserMessage.text(error.codeText, error.errorType)),
                 ("error", error.codeText), ("error_description", error.description),
+                ("correlation_id", correlationID.text),
             ]
         }
     }

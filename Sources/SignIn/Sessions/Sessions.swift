@@ -90,14 +90,14 @@ package struct Sessions: Sendable {
     ///   `temporarily_unavailable`.
     func start(
         besides earlier: GivenSession, clientID: String, on device: String? = nil
-    ) async throws(SignInError) -> SessionTokens {
+    ) async throws(SignInError) -> (tokens: SessionTokens, isNewUser: Bool) {
         let issued = issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
         let addition = try await stored(await store.addSession(issued.record, besides: earlier))
         switch addition {
-        case .added(let user):
+        case .added(let user, let isNewUser):
             remember(issued, of: user, ticket)
-            return issued.tokens
+            return (issued.tokens, isNewUser)
         case .earlierEnded: throw .signedOutSince
         case .unknownUser: throw .userErased
         }

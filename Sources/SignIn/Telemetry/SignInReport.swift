@@ -69,7 +69,7 @@ extension SignInReport {
         init(_ outcome: SignInOutcome) {
             self =
                 switch outcome {
-                case .signedIn(let signedIn): signedIn.isNew ? .signedUp : .signedIn
+                case .signedIn(let signedIn): signedIn.isNew && !signedIn.isRepeated ? .signedUp : .signedIn
                 case .mustRegister: .mustRegister
                 }
         }

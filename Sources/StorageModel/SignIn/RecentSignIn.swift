@@ -49,7 +49,8 @@ package struct GivenSession: Sendable, Hashable {
 
 /// The result of adding a session besides an earlier one.
 package enum SessionAddition: Sendable, Hashable {
-    case added(User)
+    /// `isNewUser`: the earlier session is that of the sign-in that created the user.
+    case added(User, isNewUser: Bool)
     /// The earlier session, or another one of the user, was ended: no session was made.
     case earlierEnded
     case unknownUser

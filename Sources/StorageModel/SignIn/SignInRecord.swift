@@ -46,7 +46,8 @@ package struct SignInRecord: Sendable {
 /// The user of a sign-in.
 package struct SignedInUser: Sendable, Hashable {
     package let user: User
-    package let isNew: Bool
+    /// Whether the sign-in created the user; for a repeated one, whether the first one did.
+    package var isNew: Bool
     /// Whether this sign-in moved the account to another identity.
     package let wasMoved: Bool
     /// Whether this sign-in changed a stored profile.

@@ -34,7 +34,7 @@ struct EarlierSignInTests {
         let answer = try await other.signIn(SignInBody().with("correlation_id", "\"corr-2\""))
         let second = try #require(answer.text("token"))
         #expect(first != second)
-        #expect(answer.json?["new_user"]?.bool == false)
+        #expect(answer.json?["new_user"]?.bool == true)
         #expect(answer.text("correlation_id") == "corr-2")
         #expect(app.carrier.tokenPosts == 1)
         #expect(try await user(app, second) == user(other, first))
@@ -42,6 +42,18 @@ struct EarlierSignInTests {
         #expect(line.metadata["sent_before"] == "true")
         #expect(line.metadata["outcome"] == "signed_in")
         #expect(Set(line.metadata.keys.filter { $0.hasSuffix("_ms") }) == ["recall_ms", "store_ms"])
+    }
+
+    @Test("says of a known user that it is not new", arguments: [true, false])
+    func knownUser(isShared: Bool) async throws {
+        let app = try TestApp(store: TestStore(isShared: isShared))
+        _ = try await app.token()
+        let later = SignInBody().code("CODE-2")
+        #expect(try await app.signIn(later).json?["new_user"]?.bool == false)
+        let other = try TestApp(beside: app)
+        #expect(try await other.signIn(later).json?["new_user"]?.bool == false)
+        #expect(try await other.signIn().json?["new_user"]?.bool == true)
+        #expect(app.carrier.tokenPosts == 2)
     }
 
     @Test("is a new sign-in after one minute, on both instances", arguments: [true, false])

@@ -107,12 +107,29 @@ struct RetryTests {
         #expect(try await app.signIn().status == 200)
     }
 
-    @Test("is no new user, and has its own correlation id in the response and the log")
+    @Test("says again whether the user is new, and counts the user once")
+    func newUser() async throws {
+        let app = try TestApp()
+        let other = SignInBody().code("CODE-2")
+        func news(_ body: SignInBody) async throws -> Bool? { try await app.signIn(body).json?["new_user"]?.bool }
+        #expect(try await news(SignInBody()) == true)
+        // In the same second as the first one.
+        #expect(try await news(other) == false)
+        #expect(try await news(SignInBody()) == true)
+        #expect(try await news(other) == false)
+        app.clock.advance(bySeconds: 30)
+        #expect(try await news(SignInBody()) == true)
+        #expect(try await news(other) == false)
+        let outcomes = app.log.signIns.map { $0.metadata["outcome"] }
+        #expect(outcomes == ["signed_up"] + Array(repeating: "signed_in", count: 5))
+    }
+
+    @Test("has its own correlation id in the response and the log")
     func secondAnswer() async throws {
         let app = try TestApp()
         _ = try await app.signIn()
         let second = try await app.signIn(SignInBody().with("correlation_id", "\"corr-2\""))
-        #expect(second.json?["new_user"]?.bool == false)
+        #expect(second.json?["new_user"]?.bool == true)
         #expect(second.text("correlation_id") == "corr-2")
         #expect(app.log.signIns.last?.metadata["sent_before"] == "true")
         #expect(app.log.signIns.last?.metadata["correlation_id"] == "corr-2")

@@ -32,6 +32,7 @@ struct BackchannelAuthenticationTests {
         #expect(done.status == 200)
         #expect(done.text("correlation_id") == "corr-1")
         #expect(done.json?["new_user"]?.bool == true)
+        #expect(done.text("auth_req_id") == handle)
         #expect(try await calls.app.me(try #require(done.text("token"))).status == 200)
     }
 
@@ -99,7 +100,13 @@ struct BackchannelAuthenticationTests {
         let first = try await calls.poll(handle)
         let second = try await calls.poll(handle)
         #expect(first.text("token") != second.text("token"))
-        #expect(second.json?["new_user"]?.bool == false)
+        #expect(second.json?["new_user"]?.bool == true)
+        #expect(second.text("auth_req_id") == handle)
+        let known = try await calls.handle()
+        _ = try await calls.notify()
+        for _ in 0..<2 { #expect(try await calls.poll(known).json?["new_user"]?.bool == false) }
+        let ends = calls.app.log.lines.filter { $0.metadata["step"] == "end" }
+        #expect(ends.count == 4)
         calls.app.clock.advance(bySeconds: 60)
         #expect(try await calls.poll(handle).status == 404)
     }
@@ -132,11 +139,18 @@ struct BackchannelAuthenticationTests {
         let calls = try BackchannelCalls()
         let handle = try await calls.handle()
         _ = try await calls.notify()
-        let news = try await withThrowingTaskGroup(of: Answer.self) { group in
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<8 { group.addTask { try await calls.poll(handle) } }
-            return try await group.reduce(into: 0) { $0 += $1.json?["new_user"]?.bool == true ? 1 : 0 }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(news == 1)
+        let sessions = answers.filter { $0.text("token") != nil }
+        #expect(!sessions.isEmpty)
+        #expect(sessions.allSatisfy { $0.json?["new_user"]?.bool == true })
+        var users: Set<Int64?> = []
+        for session in sessions {
+            users.insert(try await calls.app.me(try #require(session.text("token"))).integer("user_id"))
+        }
+        #expect(users.count == 1)
     }
 
     @Test("stays cancelled, whatever the carrier sends")

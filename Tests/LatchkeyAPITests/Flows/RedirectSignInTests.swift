@@ -43,6 +43,24 @@ import Testing
         }
     }
 
+    @Test("A failure carries the correlation id of the start, or the one that the server made")
+    func correlationID() async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        for given in [CorrelationID("1B2C-of-the-app"), nil] {
+            var start = Self.start
+            start.correlationID = given
+            let state = try state(of: try await flow.start(start, browser: nil))
+            guard case .finished(let end) = try await flow.finish(answer(state), browser: nil) else {
+                throw TestFailure()
+            }
+            let id = try #require(end.items.first { $0.name == "correlation_id" }?.value)
+            #expect(given == nil || id == given?.text)
+            #expect(end.location.hasSuffix("&correlation_id=\(id)"))
+            #expect(app.log.signIns.last?.metadata["correlation_id"] == "\(id)")
+        }
+    }
+
     @Test("A state of one provider is unknown to another")
     func otherProvider() async throws {
         let app = try TestApp()

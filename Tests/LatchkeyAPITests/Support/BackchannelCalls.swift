@@ -1,5 +1,6 @@
 import Crypto
 import HTTPTypes
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -14,9 +15,14 @@ struct BackchannelCalls: Sendable {
 
     let app: TestApp
 
-    init(vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules()) throws {
+    init(
+        vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules(),
+        compatibility: Compatibility = Compatibility()
+    ) throws {
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
-        app = try TestApp(vaultKeys: vaultKeys, client: { $0.signingKey = key }, registration: registration)
+        app = try TestApp(
+            vaultKeys: vaultKeys, client: { $0.signingKey = key }, registration: registration,
+            compatibility: compatibility)
         // Carriers need not repeat the nonce.
         app.carrier.script { $0.nonce = nil }
     }

@@ -35,6 +35,7 @@ struct TestApp: Sendable {
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
+        compatibility: Compatibility = Compatibility(),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
         site = try TemporaryDirectory(files: [
@@ -61,7 +62,8 @@ struct TestApp: Sendable {
                     + keys.map { (TokenHash(sha256Of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
             files: StaticFiles(siteIn: site.path, logger: log.logger),
-            baseURL: BaseURL("https://login.example/base"), limits: limits, uptime: uptime.uptime,
+            baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
+            uptime: uptime.uptime,
             logger: log.logger)
         handler = api.handler()
     }

@@ -13,6 +13,14 @@ struct CompatibilityTests {
         #expect(problems("compat: {async302: maybe}").count == 1)
     }
 
+    @Test("Responses are for the published Android example only if configured")
+    func android() throws {
+        #expect(try !load().configuration.compatibility.android)
+        #expect(try load("compat: {android: true}").configuration.compatibility.android)
+        let environment = needed.with("LATCHKEY_COMPAT_ANDROID", "true")
+        #expect(try load(environment: environment).configuration.compatibility.android)
+    }
+
     @Test("Zephr's paths exist only if configured")
     func zephr() throws {
         #expect(try !load().configuration.compatibility.zephr)

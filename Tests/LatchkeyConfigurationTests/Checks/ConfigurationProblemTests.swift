@@ -247,7 +247,8 @@ struct ConfigurationProblemTests {
             (
                 "- {id: a, secret: hidden, token_endpoint_auth_method: client_secret_jwt}",
                 "zenkey.clients[0].token_endpoint_auth_method: the value is not one of its words (did you mean "
-                    + "client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt"
+                    + "client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt, "
+                    + "none"
             ),
             (
                 "- {id: a, secret: hidden, private_key_id: 'a b'}",

@@ -170,6 +170,63 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
+    @Test("A client of an oauth2 provider may be public, and a missing secret causes a warning")
+    func publicClients() throws {
+        func load(_ members: String) throws -> LoadedConfiguration {
+            try LatchkeyConfigurationTests.load(
+                "providers: {zoom: {\(Self.oauth2), clients: [{id: a, redirect_uris: ['a.b:/c']\(members)}]}}")
+        }
+        let implicit = try load("")
+        #expect(implicit.configuration.providers[0].clients[0].authentication == .publicClient)
+        #expect(implicit.warnings.contains { $0.reason.contains("is a public client") })
+        let explicit = try load(", token_endpoint_auth_method: none")
+        #expect(explicit.configuration.providers[0].clients[0].authentication == .publicClient)
+        #expect(!explicit.warnings.contains { $0.reason.contains("public client") })
+        let secret = try load(", secret: s")
+        #expect(secret.configuration.providers[0].clients[0].authentication == .clientSecretBasic(Secret("s")))
+    }
+
+    @Test(
+        "A public client needs PKCE, has no secret, and is none of a provider with ID tokens",
+        arguments: [
+            ("providers: {zoom: {\(oauth2), clients: [{id: a, pkce: optional}]}}", "neither a secret nor PKCE"),
+            (
+                "providers: {zoom: {\(oauth2), clients: [{id: a, secret: s, token_endpoint_auth_method: none}]}}",
+                "has a secret or a key"
+            ),
+            (
+                "providers: {zoom: {\(oauth2), clients: [{id: a, token_endpoint_auth_method: client_secret_post}]}}",
+                "has no secret"
+            ),
+            (
+                "providers: {acme: {kind: oidc, issuer: 'https://acme.example', "
+                    + "clients: [{id: c, token_endpoint_auth_method: none}]}}", "for providers of kind oauth2"
+            ),
+            ("providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}}", "has no secret"),
+        ])
+    func wrongPublicClients(_ text: String, _ reason: String) {
+        let found = problems(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
+    @Test("A client of the carriers is not public")
+    func carriersNeedSecrets() {
+        let text = "zenkey: {clients: [{id: a, token_endpoint_auth_method: none}]}"
+        let found = problems(text, environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil))
+        #expect(found.count == 1 && found.first?.contains("for providers of kind oauth2") == true, "\(found)")
+    }
+
+    @Test("Port tokens must have their type unless configured otherwise, which causes a warning")
+    func portTokenTypes() throws {
+        #expect(try load().configuration.zenkey.requiresPortTokenType)
+        let loaded = try load("zenkey: {port_tokens: {require_type: false}}")
+        #expect(!loaded.configuration.zenkey.requiresPortTokenType)
+        #expect(loaded.warnings.contains { $0.key == "zenkey.port_tokens.require_type" })
+        let environment = needed.with("LATCHKEY_ZENKEY_PORT_TOKENS_REQUIRE_TYPE", "false")
+        #expect(try !load(environment: environment).configuration.zenkey.requiresPortTokenType)
+    }
+
     /// A P-256 key made for this test and used nowhere else.
     private static let key = #"""
         {"kty":"EC","crv":"P-256","kid":"own","d":"USHZapk4fiSRMarUeVjMOmKESjszdD3BtVP65REiXt8",

@@ -101,7 +101,7 @@ import Testing
             let reborn = App(port: try await again.port(after: "listening"))
             let repeated = try await reborn.signIn(requests[0])
             #expect(repeated.status == 200)
-            #expect(repeated.json["new_user"]?.bool == false)
+            #expect(repeated.json["new_user"]?.bool == true)
             #expect(try await reborn.me(try #require(repeated.token)).json["user_id"]?.integer == user)
             #expect(try await reborn.me(tokens[0]).json["user_id"]?.integer == user)
             // After a sign-out no sign-in of the user can be repeated.

@@ -15,7 +15,8 @@ import Testing
 
     /// A harness whose provider `meetings` has a redirect URI for browsers.
     private func withHarness(
-        _ change: (inout Configuration.Provider) -> Void = { _ in }, _ body: (SignInHarness) async throws -> Void
+        _ change: (inout Configuration.Provider) -> Void = { _ in },
+        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (SignInHarness) async throws -> Void
     ) async throws {
         try await SignInHarness.with(
             configure: { configuration in
@@ -24,7 +25,7 @@ import Testing
                 change(&provider)
                 configuration.providers.removeAll { $0.id == "meetings" }
                 configuration.providers.append(provider)
-            }, body)
+            }, register: register, body)
     }
 
     private func url(_ harness: SignInHarness, _ path: String) -> String {
@@ -86,6 +87,25 @@ import Testing
             #expect(log.tokenPosts("meetings") == 1)
             let post = try #require(log.last(.token, "meetings"))
             #expect(post.authorization?.hasPrefix("Basic ") == true)
+            #expect(post["code_verifier"]?.isEmpty == false)
+        }
+    }
+
+    @Test("A public client signs in with PKCE and without a secret")
+    func publicClient() async throws {
+        try await withHarness {
+            $0.clients[0].authentication = .publicClient
+        } register: {
+            $0.authentication = .publicClient
+        } _: { harness in
+            let browser = Browser()
+            let page = try await start(browser, harness)
+            let done = try await browser.get(try await approved(browser, page))
+            #expect(done.parameters["status"] == "success", "\(done.location)")
+            let post = try #require(harness.simulator.log.last(.token, "meetings"))
+            #expect(post.authorization == nil)
+            #expect(post["client_id"] == SignInHarness.clientID)
+            #expect(post["client_secret"] == nil)
             #expect(post["code_verifier"]?.isEmpty == false)
         }
     }

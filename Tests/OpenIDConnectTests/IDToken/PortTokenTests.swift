@@ -121,6 +121,16 @@ struct PortTokenCase: Sendable, CustomTestStringConvertible {
         PortTokenCase("\(name) \(json ?? "absent")", check) { $0.claims[name] = json }
     }
 
+    /// A token without `typ`.
+    fileprivate static func untyped(
+        _ name: String, _ check: PortTokenCheck?, _ change: @escaping @Sendable (inout PortTokenDraft) -> Void
+    ) -> PortTokenCase {
+        PortTokenCase("without typ, \(name)", check) {
+            $0.header["typ"] = nil
+            change(&$0)
+        }
+    }
+
     fileprivate static func header(_ name: String, _ json: String?, _ check: PortTokenCheck?) -> PortTokenCase {
         PortTokenCase("\(name) \(json ?? "absent")", check) { $0.header[name] = json }
     }
@@ -130,6 +140,30 @@ private let now = TokenDraft.now
 private let days180: Int64 = 180 * 86_400
 
 struct PortTokenTests {
+    private static let untypedRows: [PortTokenCase] = [
+        PortTokenCase("with its type", nil) { _ in },
+        .header("typ", nil, nil), .header("typ", "\"JWT\"", .type), .header("typ", "\"at+jwt\"", .type),
+        .header("typ", "\"logout+jwt\"", .type), .header("typ", "null", .type), .header("typ", "\"\"", .type),
+        .untyped("an ID token or access token", .type) { $0.claims["exp"] = "\(now + 300)" },
+        .untyped("an expired ID token", .type) { $0.claims["exp"] = "\(now - 300)" },
+        .untyped("a logout token", .type) { $0.claims["events"] = "{}" },
+        .untyped("of another client", .audience) { $0.claims["aud"] = "\"client-2\"" },
+        .untyped("of a carrier that is not trusted", .issuer) { $0.claims["iss"] = "\"https://evil.example\"" },
+        .untyped("without a key id", .keyID) { $0.header["kid"] = nil },
+        .untyped("of another key", .signature) { $0.sign = { TestKey.rsa2.sign($0) } },
+        .untyped("too old", .issuedAt) { $0.claims["iat"] = "\(now - days180 - 61)" },
+        PortTokenCase("with its type and exp", nil) { $0.claims["exp"] = "\(now + 300)" },
+    ]
+
+    @Test("Without require_type a port token may lack typ, and no token of another kind passes", arguments: untypedRows)
+    func untyped(_ row: PortTokenCase) async throws {
+        var draft = PortTokenDraft()
+        row.change(&draft)
+        let carriers = FormerCarriers()
+        let party = try carriers.relyingParty { $0.portTokenRules.requiresType = false }
+        #expect(try await checks([draft.text], party) == [row.check])
+    }
+
     private static let headerRows: [PortTokenCase] = [
         PortTokenCase("as it should be", nil) { _ in },
         .header("typ", "\"PORT_TOKEN+JWT\"", nil), .header("typ", "\"JWT\"", .type), .header("typ", nil, .type),

@@ -51,7 +51,7 @@ struct ClientAuthenticationTests {
     }
 
     private func sent(_ authentication: ClientAuthentication, keyed: Bool = true) async throws -> Sent {
-        let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\"]"
+        let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\",\"none\"]"
         let carrier = FakeCarrier {
             $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", methods).text)
         }
@@ -84,6 +84,15 @@ struct ClientAuthenticationTests {
         #expect(sent.form["client_id"] == ["a:b c"])
         #expect(sent.form["client_secret"] == [":+%&= é"])
         #expect(Self.members.intersection(sent.form.keys) == ["client_id", "client_secret"])
+    }
+
+    @Test("A public client has its id in the form, and nothing else")
+    func publicClient() async throws {
+        let sent = try await sent(.publicClient)
+        #expect(sent.headers["Authorization"] == nil)
+        #expect(sent.form["client_id"] == ["a:b c"])
+        #expect(Self.members.intersection(sent.form.keys) == ["client_id"])
+        #expect(ClientAuthentication.publicClient.method.rawValue == "none")
     }
 
     @Test("private_key_jwt has an assertion for the token endpoint, valid for a minute, and no secret")

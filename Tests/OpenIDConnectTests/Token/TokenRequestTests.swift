@@ -103,7 +103,7 @@ struct TokenRequestTests {
             ("expires_in", "0"),
             ("token_type", "\"bearer\""), ("token_type", "\"BEARER\""), ("token_type", "\"bEARER\""),
             ("refresh_token", nil),
-            ("scope", nil), ("scope", "\"openid email more\""), ("error", "null"),
+            ("scope", nil), ("scope", "\"openid email more\""), ("error", "null"), ("error", "\"\""),
         ] as [(String, String?)])
     func variants(_ member: String, _ json: String?) async throws {
         #expect(try await error(.json(FakeCarrier.tokens.with(member, json).text)) == nil)
@@ -121,10 +121,24 @@ struct TokenRequestTests {
             ("token_type", "\"DPoP\""), ("token_type", "\"N_A\""), ("token_type", "5"), ("token_type", "[\"Bearer\"]"),
             ("expires_in", "\"soon\""), ("expires_in", "-1"), ("expires_in", "1.5"), ("expires_in", "\"\""),
             ("expires_in", "true"),
+            ("error", "\"invalid_grant\""), ("error", "\"none\""), ("error", "5"), ("error", "{}"), ("error", "false"),
             ("expires_in", "1e300"), ("expires_in", "\"99999999999999999999\""),
         ] as [(String, String?)])
     func demanded(_ member: String, _ json: String?) async throws {
         #expect(try await error(.json(FakeCarrier.tokens.with(member, json).text))?.code == .unusableResponse)
+    }
+
+    @Test(
+        "A response with an error and any token is refused, and names the error for the log",
+        arguments: ["access_token", "id_token", "refresh_token"])
+    func errorAndTokens(_ member: String) async throws {
+        let text = #"{"error":"invalid_grant","error_description":"hunter2","\#(member)":"hunter2"}"#
+        let found = try await error(.json(text))
+        #expect(found?.code == .unusableResponse)
+        #expect(found?.carrierError == "invalid_grant")
+        #expect(found?.codeMayBeSpent == true)
+        #expect(found?.description.contains("both an error and tokens") == true)
+        #expect(found?.description.contains("hunter2") == false)
     }
 
     @Test("A success that is not one strict JSON object is unusable")

@@ -42,6 +42,39 @@ struct UserEndpointTests {
     }
 
     @Test(
+        "A response may leave token_type out, which is Bearer then, and may not name another one",
+        arguments: [
+            (nil, true), ("\"Bearer\"", true), ("\"bearer\"", true), ("null", false), ("\"\"", false),
+            ("\"mac\"", false), ("\"DPoP\"", false), ("7", false),
+        ] as [(String?, Bool)])
+    func tokenType(_ type: String?, isAccepted: Bool) async throws {
+        let carrier = FakeCarrier { $0.token = .json(FakeCarrier.tokens.with("token_type", type).text) }
+        let relyingParty = try relyingParty(carrier)
+        let subjects = try SignInSubjects()
+        let provider = try await relyingParty.provider(subjects)
+        let client = ClientCredentials(clientID: subjects.clientID, authentication: .publicClient)
+        let exchanged = await failure { () async throws(OIDCError) in
+            try await relyingParty.exchange(
+                code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil, client: client, provider: provider,
+                correlationID: subjects.correlationID)
+        }
+        let refreshed = await failure { () async throws(OIDCError) in
+            try await relyingParty.refresh(
+                Secret("r"), client: client, provider: provider, correlationID: subjects.correlationID)
+        }
+        for error in [exchanged, refreshed] { #expect(error?.code == (isAccepted ? nil : .unusableResponse)) }
+        // An OpenID provider must name it.
+        let openID = try carrier.relyingParty()
+        let refused = await failure { () async throws(OIDCError) in
+            try await openID.exchange(
+                code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil,
+                client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")),
+                provider: try await openID.provider(subjects), correlationID: subjects.correlationID)
+        }
+        #expect((refused == nil) == (type == "\"Bearer\"" || type == "\"bearer\""))
+    }
+
+    @Test(
         "The subject is a text or a whole number, under the configured issuer",
         arguments: [
             (#"{"id":"u-1"}"#, "id", "u-1"), (#"{"id":583231}"#, "id", "583231"),

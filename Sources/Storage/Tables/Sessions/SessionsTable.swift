@@ -38,6 +38,19 @@ enum SessionsTable {
         return SessionAndUser(session: session, user: user)
     }
 
+    /// Whether a session was made with its user, so that a repeated sign-in says again that the user is new. Read here
+    /// and not stored with each sign-in, because few are repeated.
+    static func isFirst(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+        try db.exists(isFirst, user, id)
+    }
+
+    private static let isFirst = SQL.numbered(
+        """
+        SELECT 1 FROM sessions JOIN users ON users.id = sessions.user_id \
+        WHERE sessions.user_id = ? AND sessions.id = ? AND sessions.created_at = users.created_at \
+        AND users.sessions_ended = 0 AND NOT EXISTS (SELECT 1 FROM sessions AS earlier \
+        WHERE earlier.user_id = sessions.user_id AND earlier.serial < sessions.serial)
+        """)
     private static let insert = SQL.numbered(
         """
         INSERT INTO sessions (token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, \
@@ -92,6 +105,7 @@ extension SQLStore {
                 WHERE sessions.user_id = ? AND sessions.id = ? AND users.sessions_ended = ?
                 """, earlier.user, earlier.id, earlier.endings)
             guard isLive else { return .earlierEnded }
+            let isNewUser = try SessionsTable.isFirst(earlier.id, of: user.id, in: db)
             try SessionsTable.insert(session, for: user.id, by: nil, in: db)
             // The new session has the origin of the earlier one.
             try db.perform(
@@ -100,7 +114,7 @@ extension SQLStore {
                 (SELECT identity_hash, provider_session_hash FROM sessions WHERE user_id = ?1 AND id = ?2) \
                 WHERE user_id = ?1 AND id = ?3
                 """, user.id, earlier.id, session.id)
-            return .added(user)
+            return .added(user, isNewUser: isNewUser)
         }
     }
 

@@ -119,6 +119,10 @@ enum BackchannelAuthenticationsTable {
         WHERE sessions.user_id = identities.user_id AND sessions.id = sign_in.session_id))
         """)
 
+    /// The session that the first poll gave.
+    fileprivate static let selectFirstSession = SQL.numbered(
+        "SELECT session_id FROM async_sign_ins WHERE handle_hash = ? AND session_id IS NOT NULL")
+
     static let byCarrier = """
         CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
         WHERE phase = 'waiting'
@@ -203,9 +207,14 @@ extension SQLStore {
         try await writes.submit { db in
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
             let holder = try UsersTable.holder(of: signIn.identity, in: db)
-            guard let (signedIn, _) = try Self.user(for: signIn, holder, in: db) else { return .unknownUser }
+            guard var (signedIn, _) = try Self.user(for: signIn, holder, in: db) else { return .unknownUser }
             guard try !db.exists(BackchannelAuthenticationsTable.selectEndedSession, record.handle) else {
                 return .sessionEnded
+            }
+            if let first = try db.first(
+                BackchannelAuthenticationsTable.selectFirstSession, record.handle, read: { try $0.text(0) })
+            {
+                signedIn.isNew = try SessionsTable.isFirst(first, of: signedIn.user.id, in: db)
             }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)

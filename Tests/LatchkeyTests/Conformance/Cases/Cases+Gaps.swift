@@ -88,6 +88,7 @@ extension ConformanceCases {
         .upstream("x-tok-error:500-html", .fault(.token500)),
         .upstream("x-tok-error:500-invalid_grant", .answer(.token, 500, #"{"error":"invalid_grant"}"#)),
         .rejected("x-tok-error:200-invalid_grant", "", .answer(.token, 200, #"{"error":"invalid_grant"}"#)),
+        .upstream("x-tok-error:200-with-tokens", .tokens("error", "invalid_grant")),
         .upstream("x-tok-error:code-of-spaces", .answer(.token, 500, #"{"error":"invalid grant <b>\u0000</b>"}"#)),
         .upstream("x-tok-error:no-code", .answer(.token, 400, #"{"message":"no"}"#)),
         .upstream("x-tok-error:expires_in-negative", .tokens("expires_in", -1)),
