@@ -55,8 +55,8 @@ public final class OutboundHTTPClient: HTTPClient {
         let deadline = MonotonicTime.now().advanced(by: timeout)
         guard request.url.scheme == .https || shared.configuration.allowLoopbackHTTP else {
             throw OutboundError(
-                .addressRefused, mayHaveBeenSent: false,
-                reason: "\(request.url.host): plain http is not allowed; use https")
+                .addressRefused, mayHaveBeenSent: false, host: request.url.host,
+                reason: "plain http is not allowed; use https")
         }
         inFlight.add(1, ordering: .relaxed)
         defer { inFlight.subtract(1, ordering: .relaxed) }

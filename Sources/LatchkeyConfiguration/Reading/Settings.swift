@@ -283,7 +283,8 @@ enum Settings {
             "A file of PEM certificates to trust instead of the system's."),
         Setting(
             "outbound.proxy", .optional(.proxyURL), \.outbound.proxy, isSecret: true,
-            "The http:// URL of a proxy for outbound requests; it may hold a user name and a password."),
+            "The http:// URL of a proxy for outbound requests; without a port, 1080. It may hold a user name and a "
+                + "password, percent-encoded."),
     ]
 
     private static let metrics: [Setting<Configuration>] = [

@@ -3,7 +3,7 @@ public import Logging
 /// The lowest severity that is logged: the five names of the mobile SDKs and those of swift-log.
 public enum LogLevel: String, Sendable, CaseIterable {
     /// The names of the mobile SDKs.
-    case off, error, warn, info, verbose
+    case off, fatal, error, warn, info, verbose
     /// The other names of swift-log.
     case trace, debug, notice, warning, critical
 
@@ -11,7 +11,7 @@ public enum LogLevel: String, Sendable, CaseIterable {
     public var loggerLevel: Logger.Level? {
         switch self {
         case .off: nil
-        case .critical: .critical
+        case .fatal, .critical: .critical
         case .error: .error
         case .warn, .warning: .warning
         case .notice: .notice

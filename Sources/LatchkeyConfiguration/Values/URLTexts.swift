@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import Primitives
 
 /// Redirect URIs of apps.
 enum RedirectURIText {
@@ -29,27 +28,5 @@ enum RedirectURIText {
     private static func isScheme(_ text: String) -> Bool {
         guard let first = text.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else { return false }
         return text.consists(of: .lowerCaseAndDigits + "+-.")
-    }
-}
-
-/// The proxy for outbound requests.
-enum ProxyText {
-    private static let scheme = "http://"
-
-    /// The text as a secret, if it is a scheme, optional user information, a host and an optional port.
-    static func check(_ text: String) throws(ValueRefusal) -> Secret {
-        let example = "give one such as http://proxy.example.com:3128"
-        guard text.hasPrefix(scheme) else { throw ValueRefusal("is not the URL of an http proxy", example) }
-        var authority = text.dropFirst(scheme.count)
-        if authority.hasSuffix("/") { authority = authority.dropLast() }
-        guard text.utf8.count <= 1024, authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-            !authority.utf8.contains(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 })
-        else { throw ValueRefusal("has something besides user, host and port", example) }
-        // The host and port follow the rules of any other URL.
-        let host = authority.utf8.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.utf8.index(after: $0)...] }
-        guard EndpointURL("https://\(host ?? authority)", policy: .httpsOnly) != nil else {
-            throw ValueRefusal("has no proper host and port", example)
-        }
-        return Secret(text)
     }
 }

@@ -221,7 +221,12 @@ extension ValueType where Value == Secret {
 
     static var proxyURL: ValueType<Secret> {
         .scalar("the URL of a proxy", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
-            try ProxyText.check(text)
+            do throws(ProxyURL.Fault) {
+                _ = try ProxyURL(text)
+                return Secret(text)
+            } catch {
+                throw ValueRefusal(error.rawValue, "give one such as http://proxy.example.com:3128")
+            }
         }
     }
 }

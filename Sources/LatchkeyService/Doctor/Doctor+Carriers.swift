@@ -176,6 +176,7 @@ extension OutboundError.Code {
             "the address is private or special: set outbound.allow_private_networks if the carrier has a private "
                 + "address, or allow_loopback_http for development"
         case .tls: "tell the operator of the host; if its certificate authority is your own, set outbound.ca_bundle"
+        case .closed: "try again; if it persists, tell the operator of the host"
         case .malformed, .tooLarge: "check the URL; if it is right, tell the operator of the host"
         case .overloaded, .suspended, .shutDown: "try again"
         }

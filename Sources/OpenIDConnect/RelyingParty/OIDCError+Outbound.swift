@@ -33,6 +33,7 @@ extension OIDCError {
             case .unreachable: (.unreachable, "reached no server")
             case .addressRefused: (.unreachable, "was not sent: the address policy does not allow the host's address")
             case .tls: (.unreachable, "reached no server with a valid certificate")
+            case .closed: (.unreachable, "got no response before the connection was closed")
             case .malformed: (.unusableResponse, "got a response that is not valid HTTP")
             case .tooLarge: (.unusableResponse, "got a response that is too large")
             case .overloaded: (.overloaded, "was not sent: too many requests to the provider are under way")

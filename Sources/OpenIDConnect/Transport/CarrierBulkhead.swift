@@ -131,7 +131,7 @@ extension CircuitBreaker.Outcome {
     /// What a transport failure says about the server.
     init(_ code: OutboundError.Code) {
         switch code {
-        case .timedOut, .unreachable, .tls, .malformed: self = .failed
+        case .timedOut, .unreachable, .tls, .closed, .malformed: self = .failed
         case .tooLarge: self = .answered
         case .addressRefused, .overloaded, .suspended, .shutDown: self = .unknown
         }

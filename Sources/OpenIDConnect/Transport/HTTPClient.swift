@@ -113,6 +113,8 @@ public struct OutboundError: Error, Sendable, Hashable {
         case addressRefused = "address_refused"
         /// The TLS handshake failed, or the certificate is not valid.
         case tls
+        /// The connection was closed without an answer.
+        case closed
         /// The response is not HTTP, or ended before it was complete.
         case malformed
         /// The response is larger than allowed.
@@ -129,16 +131,23 @@ public struct OutboundError: Error, Sendable, Hashable {
     public let code: Code
     /// True if the request may have reached the server, so that it must not be sent again.
     public let mayHaveBeenSent: Bool
-    /// The transport's text, without content of the request or response.
-    public let reason: String
+    /// The host that the request was for, if the transport names it.
+    public let host: String?
+    /// What happened, such as `connection refused`: the transport's text, without content of the request or response.
+    public let fault: String
     /// Seconds after which another try makes sense, if known.
     public let retryAfter: Int64?
 
     /// An error of the transport.
-    public init(_ code: Code, mayHaveBeenSent: Bool, reason: String, retryAfter: Int64? = nil) {
+    /// - Parameter reason: The ``fault``.
+    public init(_ code: Code, mayHaveBeenSent: Bool, host: String? = nil, reason: String, retryAfter: Int64? = nil) {
         self.code = code
         self.mayHaveBeenSent = mayHaveBeenSent
-        self.reason = reason
+        self.host = host
+        fault = reason
         self.retryAfter = retryAfter
     }
+
+    /// The ``fault``, after the ``host`` if there is one.
+    public var reason: String { host.map { "\($0): \(fault)" } ?? fault }
 }

@@ -47,18 +47,22 @@ enum Connecting {
     }
 
     /// Whether a connection that was begun is established.
-    enum Progress { case pending, established, failed }
+    enum Progress { case pending, established, failed(SystemError) }
 
     static func progress(_ descriptor: Int32) -> Progress {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error == 0 else { return .failed }
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else {
+            return .failed(.last("getsockopt"))
+        }
+        guard error == 0 else { return .failed(SystemError(call: "connect", number: error)) }
         var peer = sockaddr_storage()
         length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutableBytes(of: &peer) { bytes in
             bytes.baseAddress.map { getpeername(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) } ?? -1
         }
-        return result == 0 ? .established : errno == ENOTCONN ? .pending : .failed
+        guard result != 0 else { return .established }
+        return errno == ENOTCONN ? .pending : .failed(.last("getpeername"))
     }
 
     /// Whether an idle connection is open and has nothing to read.
@@ -70,6 +74,9 @@ enum Connecting {
 }
 
 extension SystemError {
+    /// The system's text alone, such as `connection refused`.
+    var text: String { String(cString: strerror(number)).lowercased() }
+
     /// Whether this machine lacked descriptors, memory, threads or ports. That says nothing about the server.
     var isShortage: Bool {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, EAGAIN, EADDRNOTAVAIL].contains(number)

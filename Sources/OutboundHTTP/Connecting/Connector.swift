@@ -38,10 +38,8 @@ final class Connector: @unchecked Sendable {
     private var addresses: ArraySlice<IPAddress> = []
     private var attempts: [Attempt] = []
     private var nextAttempt = MonotonicTime.never
-    /// Whether the policy refused an address.
-    private var wasRefused = false
-    /// Whether an address was tried.
-    private var wasTried = false
+    /// Why the address that was tried last did not accept.
+    private var failure: SystemError?
     /// What this machine lacked to try an address.
     private var shortage: SystemError?
     private var isOver = false
@@ -79,15 +77,11 @@ final class Connector: @unchecked Sendable {
     private func tryNext(at now: MonotonicTime) {
         nextAttempt = .never
         while let address = addresses.popFirst() {
-            guard isPermitted(address) else {
-                wasRefused = true
-                continue
-            }
+            guard isPermitted(address) else { continue }
             do throws(SystemError) {
                 attempts.append(try attempt(address))
-                wasTried = true
             } catch {
-                if error.isShortage(connectingTo: address) { shortage = error } else { wasTried = true }
+                if error.isShortage(connectingTo: address) { shortage = error } else { failure = error }
                 continue
             }
             if !addresses.isEmpty {
@@ -114,10 +108,10 @@ final class Connector: @unchecked Sendable {
     private func failWithoutConnection() {
         // Not the server's failure, even if another address refused: this one might have accepted.
         if let shortage { return fail(.overloaded, "\(shortage)") }
-        if wasRefused && !wasTried {
+        guard let failure else {
             return fail(.addressRefused, "the address policy does not allow this address")
         }
-        fail(.unreachable, "no address accepted the connection")
+        fail(.unreachable, failure.text)
     }
 
     /// Whether the policy allows the address, which is the one that is about to be connected to. Plain http is allowed
@@ -132,7 +126,8 @@ final class Connector: @unchecked Sendable {
         guard !isOver else { return }
         switch Connecting.progress(attempt.descriptor) {
         case .pending: return
-        case .failed:
+        case .failed(let error):
+            failure = error
             discard(attempt)
             attempts.removeAll { $0 === attempt }
             tryNext(at: now)
@@ -147,15 +142,20 @@ final class Connector: @unchecked Sendable {
     /// What is due at ``deadline``.
     func timePassed(at now: MonotonicTime) {
         guard !isOver else { return }
-        if now >= exchange.deadline { return fail(.timedOut, "the timeout ended before there was a connection") }
-        if now >= establishDeadline { return fail(.unreachable, "no connection within the connect timeout") }
+        if now >= exchange.deadline { return fail(exchange.timeoutError("without a connection")) }
+        if now >= establishDeadline {
+            let limit = pool.shared.configuration.connectTimeout
+            return fail(.unreachable, "timed out after \(limit.text), without a connection")
+        }
         if now >= nextAttempt { tryNext(at: now) }
     }
 
-    private func fail(_ code: OutboundError.Code, _ reason: String) {
+    private func fail(_ code: OutboundError.Code, _ reason: String) { fail(exchange.error(code, reason)) }
+
+    private func fail(_ error: OutboundError) {
         guard !isOver else { return }
         end()
-        pool.failed(self, exchange.error(code, reason))
+        pool.failed(self, error)
     }
 
     /// Closes what is being connected. The pool finishes the exchange.

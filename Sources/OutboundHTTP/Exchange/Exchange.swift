@@ -28,7 +28,14 @@ final class Exchange: @unchecked Sendable {
     }
 
     func error(_ code: OutboundError.Code, _ reason: String) -> OutboundError {
-        OutboundError(code, mayHaveBeenSent: wasSent, reason: "\(request.url.host): \(reason)")
+        OutboundError(code, mayHaveBeenSent: wasSent, host: request.url.host, reason: reason)
+    }
+
+    /// The error at the ``deadline``.
+    /// - Parameter state: What the exchange had come to.
+    func timeoutError(_ state: StaticString) -> OutboundError {
+        let timeout = min(max(request.timeout, .zero), Self.longestTimeout)
+        return error(.timedOut, "timed out after \(timeout.text), \(state)")
     }
 
     /// Resumes the caller. Later calls do nothing.
@@ -45,4 +52,13 @@ struct HostKey: Hashable, Sendable {
     let isEncrypted: Bool
     /// Carriers on the same host have separate limits.
     let carrier: String?
+}
+
+extension Duration {
+    /// `3 s`, or `250 ms` for a part of a second.
+    var text: String {
+        let (seconds, attoseconds) = components
+        guard attoseconds != 0 else { return "\(seconds) s" }
+        return "\(seconds &* 1000 &+ attoseconds / 1_000_000_000_000_000) ms"
+    }
 }

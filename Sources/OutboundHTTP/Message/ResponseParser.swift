@@ -60,6 +60,9 @@ package struct ResponseParser {
         self.isOfConnect = isOfConnect
     }
 
+    /// Whether anything has come, be it an interim response.
+    package var hasBegun: Bool { headBytes > 0 }
+
     package var isComplete: Bool { if case .complete = state { true } else { false } }
 
     /// Whether the connection can be used again, if nothing follows the response.

@@ -1,4 +1,5 @@
 import HTTPCore
+import OpenIDConnect
 
 /// What the pools of a client share.
 final class ClientParts: Sendable {
@@ -14,10 +15,11 @@ final class ClientParts: Sendable {
         self.configuration = configuration
         self.resolver = resolver
         proxy = try configuration.proxy.map { text throws(OutboundHTTPStartError) in
-            guard let proxy = ProxyURL(text) else {
-                throw OutboundHTTPStartError(.configuration, "the proxy is not an http URL of a host and port")
+            do throws(ProxyURL.Fault) {
+                return try ProxyURL(text)
+            } catch {
+                throw OutboundHTTPStartError(.configuration, "the proxy \(error.rawValue)")
             }
-            return proxy
         }
         tls = try TLSContext(trusting: configuration.caBundle)
         limits = HostLimits(configuration)

@@ -72,7 +72,7 @@ final class ConnectionPool: @unchecked Sendable {
         switch error.code {
         case .unreachable, .tls, .timedOut, .addressRefused:
             shared.resolver.forget(shared.proxy?.host ?? exchange.host.name)
-        case .malformed, .tooLarge, .overloaded, .suspended, .shutDown: break
+        case .closed, .malformed, .tooLarge, .overloaded, .suspended, .shutDown: break
         }
     }
 
@@ -93,7 +93,7 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     private static func tooLate(_ exchange: Exchange) -> OutboundError {
-        exchange.error(.timedOut, "the timeout ended while the request waited for a connection")
+        exchange.timeoutError("waiting for a connection")
     }
 
     // MARK: Connections

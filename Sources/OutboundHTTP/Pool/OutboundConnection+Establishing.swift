@@ -54,7 +54,7 @@ extension OutboundConnection {
         guard let tls else { return }
         switch tls.handshake() {
         case .waiting: return
-        case .failed(let reason): fail(.tls, tls.certificateFault ?? reason)
+        case .failed(let reason): fail(.tls, "TLS handshake: " + (tls.certificateFault ?? reason))
         case .done:
             if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.serverCertificateExpiry }
             established()
@@ -65,10 +65,10 @@ extension OutboundConnection {
         guard let exchange = takeExchange() else { return close() }
         guard exchange.deadline > .now() else {
             close()
-            return pool.finish(
-                exchange,
-                .failure(exchange.error(.timedOut, "the timeout ended before there was a connection")))
+            return pool.finish(exchange, .failure(exchange.timeoutError("without a connection")))
         }
         begin(exchange)
+        // TLS has already read what came with the end of the handshake, and the poller does not report it again.
+        if tls != nil { readResponse() }
     }
 }

@@ -67,7 +67,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         if self.exchange === exchange { fail(.incomplete) }
     }
 
-    private func readResponse() {
+    func readResponse() {
         while case .exchanging = stage, mayRead {
             switch receive() {
             case .bytes(let count):
@@ -114,13 +114,18 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         pool.finish(exchange, .success(response))
     }
 
-    private func fail(_ fault: ResponseFault) { fail(fault.code, fault.reason) }
+    private func fail(_ fault: ResponseFault) {
+        if fault == .incomplete, !parser.hasBegun { return fail(.closed, "closed without an answer") }
+        fail(fault.code, fault.reason)
+    }
 
     /// Closes the connection, and fails its exchange.
-    func fail(_ code: OutboundError.Code, _ reason: String) {
+    func fail(_ code: OutboundError.Code, _ reason: String) { fail { $0.error(code, reason) } }
+
+    private func fail(_ error: (Exchange) -> OutboundError) {
         let exchange = takeExchange()
         close()
-        if let exchange { pool.finish(exchange, .failure(exchange.error(code, reason))) }
+        if let exchange { pool.finish(exchange, .failure(error(exchange))) }
     }
 
     func takeExchange() -> Exchange? {
@@ -167,12 +172,20 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     func timePassed(at now: MonotonicTime) {
         switch stage {
         case .idle, .closed: close()
-        case .exchanging: fail(.timedOut, "the timeout ended before the response was complete")
-        case .tunnelling, .handshaking:
-            guard let exchange, exchange.deadline > now else {
-                return fail(.timedOut, "the timeout ended before there was a connection")
-            }
-            fail(.unreachable, "no connection within the connect timeout")
+        case .exchanging:
+            let hasBegun = parser.hasBegun
+            fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
+        case .tunnelling: timePassed("before the proxy made a tunnel", at: now)
+        case .handshaking: timePassed("in the TLS handshake", at: now)
+        }
+    }
+
+    private func timePassed(_ state: StaticString, at now: MonotonicTime) {
+        let limit = pool.shared.configuration.connectTimeout
+        fail { exchange in
+            exchange.deadline <= now
+                ? exchange.timeoutError(state)
+                : exchange.error(.unreachable, "timed out after \(limit.text), \(state)")
         }
     }
 

@@ -67,8 +67,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "log: {level: warm}",
-                "log.level: warm is not one of its words (did you mean warn?); give one of off, error, warn, info, "
-                    + "verbose, trace, debug, notice, warning, critical [test.yaml line 1]"
+                "log.level: warm is not one of its words (did you mean warn?); give one of off, fatal, error, warn, "
+                    + "info, verbose, trace, debug, notice, warning, critical [test.yaml line 1]"
             ),
             (
                 "rate_limits: maybe",
@@ -187,6 +187,11 @@ struct ConfigurationProblemTests {
                 "outbound: {proxy: 'socks5://proxy.example.com'}",
                 "outbound.proxy: is not the URL of an http proxy; give one such as "
                     + "http://proxy.example.com:3128 [test.yaml line 1]"
+            ),
+            (
+                "outbound: {proxy: 'http://us%er:password@proxy.example.com'}",
+                "outbound.proxy: has a user or password that is not percent-encoded (a percent sign is written %25); "
+                    + "give one such as http://proxy.example.com:3128 [test.yaml line 1]"
             ),
             (
                 "outbound: {proxy: 'http://proxy.example.com/path'}",

@@ -70,8 +70,8 @@ struct ProviderDiscoveryTests {
         "A transport failure is reported with its code",
         arguments: [
             (OutboundError.Code.timedOut, OIDCError.Code.timedOut), (.unreachable, .unreachable), (.tls, .unreachable),
-            (.addressRefused, .unreachable), (.malformed, .unusableResponse), (.tooLarge, .unusableResponse),
-            (.overloaded, .overloaded), (.suspended, .suspended),
+            (.addressRefused, .unreachable), (.closed, .unreachable), (.malformed, .unusableResponse),
+            (.tooLarge, .unusableResponse), (.overloaded, .overloaded), (.suspended, .suspended),
             (.shutDown, .overloaded),
         ])
     func transport(_ transport: OutboundError.Code, _ code: OIDCError.Code) async throws {

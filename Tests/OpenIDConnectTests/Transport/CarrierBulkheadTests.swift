@@ -38,7 +38,7 @@ struct CarrierBulkheadTests {
 
     @Test(
         "opens the circuit breaker, and the code is kept",
-        arguments: [OutboundError.Code.timedOut, .unreachable, .tls, .malformed])
+        arguments: [OutboundError.Code.timedOut, .unreachable, .tls, .closed, .malformed])
     func opens(_ code: OutboundError.Code) async throws {
         let stage = try await Stage()
         stage.answer(with: OutboundError(code, mayHaveBeenSent: true, reason: ""))

@@ -50,6 +50,8 @@ struct ConnectorTests {
                 let url = "http://localhost:\(peer.port)/"
                 let error = await client.failure(try .post(url, timeout: .milliseconds(timeout)))
                 #expect(error?.code == code)
+                let limit = min(connectTimeout, timeout)
+                #expect(error?.fault == "timed out after \(limit) ms, without a connection")
                 try await client.expect(.post(url))
             }
             #expect(lookUps.load(ordering: .relaxed) == 2)

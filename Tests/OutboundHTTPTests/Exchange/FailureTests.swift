@@ -25,7 +25,7 @@ struct BadAnswer: Sendable, CustomTestStringConvertible {
 
 struct FailureTests {
     static let badAnswers = [
-        BadAnswer("nothing at all", .malformed, text: ""),
+        BadAnswer("nothing at all", .closed, text: ""),
         BadAnswer("not HTTP", .malformed, text: "220 mail.example ESMTP\r\n"),
         BadAnswer("a body without a head (HTTP/0.9)", .malformed, text: "<html></html>"),
         BadAnswer("half a status line", .malformed, text: "HTTP/1.1 20"),
@@ -43,7 +43,7 @@ struct FailureTests {
         BadAnswer("gzip that is none", .malformed) { connection in
             connection.answer("200 OK", ["Content-Encoding: gzip"], body: Array("plain text, not gzip".utf8))
         },
-        BadAnswer("a reset before the answer", .malformed) { $0.reset() },
+        BadAnswer("a reset before the answer", .closed) { $0.reset() },
         BadAnswer("a reset in the body", .malformed) { connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")
             connection.reset()
@@ -105,6 +105,36 @@ struct FailureTests {
         }
     }
 
+    /// How a peer fails an exchange, and the error's text for the operator's log.
+    static let faults = [
+        BadAnswer("closed without an answer", .closed, text: ""),
+        BadAnswer("closed without an answer", .closed) { $0.reset() },
+        BadAnswer(
+            "the connection ended before the response was complete", .malformed, text: "HTTP/1.1 103 Early\r\n\r\n"),
+        BadAnswer("the response is not HTTP/1", .malformed, text: "220 mail.example ESMTP\r\n"),
+        BadAnswer("timed out after 1 s, without an answer", .timedOut) { $0.hold() },
+        BadAnswer("timed out after 1 s, before the response was complete", .timedOut) { connection in
+            connection.send("HTTP/1.1 200 OK\r\n")
+            connection.hold()
+        },
+    ]
+
+    @Test("The error says what happened to the exchange", arguments: faults)
+    func fault(_ bad: BadAnswer) async throws {
+        try await withPeer { connection in
+            connection.readRequest()
+            bad.script(connection)
+        } _: { peer in
+            try await withClient { client in
+                let timeout = Duration.seconds(bad.code == .timedOut ? 1 : 10)
+                let error = await client.failure(try .post(peer.url(), timeout: timeout))
+                #expect(error?.code == bad.code)
+                #expect(error?.fault == bad.name)
+                #expect(error?.host == "127.0.0.1")
+            }
+        }
+    }
+
     @Test("A gzip bomb is cut at the limit")
     func gzipBomb() async throws {
         let bomb = try await Tool.run(
@@ -129,6 +159,17 @@ struct FailureTests {
         try await withClient { client in
             let error = await client.failure(try .post(gone))
             #expect(error?.code == .unreachable)
+            #expect(error?.fault == "connection refused")
+            #expect(error?.mayHaveBeenSent == false)
+        }
+    }
+
+    @Test("A name without an address does not resolve")
+    func unknownName() async throws {
+        try await withClient(resolvedBy: Resolver { _ in [] }) { client in
+            let error = await client.failure(try .post("https://carrier.example/token"))
+            #expect(error?.code == .unreachable)
+            #expect(error?.fault == "the name does not resolve")
             #expect(error?.mayHaveBeenSent == false)
         }
     }
@@ -144,11 +185,13 @@ struct FailureTests {
             } _: { client in
                 let error = await client.failure(try .post(url))
                 #expect(error?.code == .unreachable)
+                #expect(error?.fault == "timed out after 200 ms, in the TLS handshake")
                 #expect(error?.mayHaveBeenSent == false)
             }
             try await withClient { client in
                 let error = await client.failure(try .post(url, timeout: .milliseconds(200)))
                 #expect(error?.code == .timedOut)
+                #expect(error?.fault == "timed out after 200 ms, in the TLS handshake")
                 #expect(error?.mayHaveBeenSent == false)
             }
         }

@@ -24,7 +24,7 @@ struct SingleSendingTests {
                 var request = try OutboundRequest.post(peer.url("/second"))
                 request.method = method
                 let error = await client.failure(request)
-                #expect(error?.code == .malformed)
+                #expect(error?.code == .closed)
                 #expect(error?.mayHaveBeenSent == true)
                 #expect(peer.requests.count { $0.startLine.contains("/second") } == 1)
                 #expect(try await client.send(.post(peer.url("/third"))).status == 200)
