@@ -103,6 +103,7 @@ const CODES = {
   invalid_token: "Sign in again.",
   insufficient_user_authentication: "Sign out and in again: adding a way to sign in needs a recent sign-in.",
   user_already_exists: "Sign in that way instead, or remove it from the other account first.",
+  receipt_redeemed: "The service must not carry out the transaction again.",
   last_identity: "Add another way to sign in first.",
   rate_limited: "Wait, and try again.",
   temporarily_unavailable: "Wait, and try again. You are still signed in.",

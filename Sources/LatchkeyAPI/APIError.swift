@@ -66,7 +66,7 @@ extension APIError {
         headers: [.wwwAuthenticate: "Bearer"])
 
     static let sessionInvalid = APIError(
-        .unauthorized, "invalid_token",
+        .unauthorized, "invalid_token", .requestDenied,
         "The session token is malformed, unknown, expired or revoked. Sign in again.",
         headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
 
@@ -148,7 +148,7 @@ extension SignInError.Code {
             .unauthorized
         case .emailDomainBlocked, .grantRevoked: .forbidden
         case .notFound: .notFound
-        case .userAlreadyExists, .lastIdentity, .grantMissing: .conflict
+        case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
         case .rateLimited: .tooManyRequests
         case .serverError: .internalServerError
         case .carrierError: .badGateway

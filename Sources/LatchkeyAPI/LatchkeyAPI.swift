@@ -151,7 +151,9 @@ package final class LatchkeyAPI: Sendable {
 
     func render(_ error: any Error) -> APIError {
         switch error {
-        case let error as APIError: return error
+        case let error as APIError:
+            accessLog.write(error)
+            return error
         case let error as SignInError: return APIError(error)
         case let error as HTTPError: return APIError(error)
         default:

@@ -22,7 +22,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// The `User-Agent` field.
     public var userAgent = "latchkey/1"
     /// The `http://` URL of a proxy for all requests, with optional user information (percent-encoded) and an optional
-    /// port (1080); nil for none. Https requests go through a tunnel (CONNECT). `http_proxy` and other environment variables are ignored.
+    /// port (1080); nil for none. Https requests go through a tunnel (CONNECT). `http_proxy` and other environment
+    /// variables are ignored.
     public var proxy: String?
     /// For resolution, connection and TLS handshake together. A request's own deadline also counts.
     public var connectTimeout: Duration = .seconds(5)

@@ -20,6 +20,9 @@ extension ProfileEdit {
         for attribute in UserAttribute.allCases {
             let alias = attribute.registrationName
             attributes[attribute] = reader.edit(attribute.rawValue, alias == attribute.rawValue ? nil : alias)
+            if alias != attribute.rawValue, reader.raw(attribute.rawValue) != nil {
+                attributeNames[attribute] = attribute.rawValue
+            }
         }
         for name in Self.fixed where fields.names.contains(name) { reader.refuse(name, "cannot be changed") }
         // Its name is not repeated, because it is input.

@@ -9,22 +9,29 @@ extension RegistrationForm {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
+        handleName = reader.sentName("state_key", ["zenkey_sub"])
         self.correlationID = correlationID
         codeVerifier = reader.codeVerifier()
-        attributes = reader.attributes()
+        attributes = reader.attributes(names: &attributeNames)
         try reader.check(correlationID)
     }
 }
 
 extension FieldReader {
     /// The attributes of a registration.
-    /// - Parameter aliases: Further names of an attribute.
-    mutating func attributes(_ aliases: [UserAttribute: [String]] = [:]) -> UserAttributes<String> {
+    /// - Parameters:
+    ///   - aliases: Further names of an attribute.
+    ///   - names: Gets the names of those that were sent under another than their first one.
+    mutating func attributes(
+        _ aliases: [UserAttribute: [String]] = [:], names: inout UserAttributes<String>
+    ) -> UserAttributes<String> {
         var attributes = UserAttributes<String>()
         for attribute in UserAttribute.allCases {
             let name = attribute.registrationName
             let others = (attribute.rawValue == name ? [] : [attribute.rawValue]) + (aliases[attribute] ?? [])
             attributes[attribute] = text(name, others, limit: 1024)
+            let sent = sentName(name, others)
+            if sent != name { names[attribute] = sent }
         }
         return attributes
     }

@@ -42,8 +42,11 @@ extension APIOperation {
             refusals: [
                 APIRefusal(
                     .invalidToken, .invalidRequest,
-                    "The receipt was redeemed before. Do not carry the transaction out a second time.",
-                    as: "receipt_worth_nothing")
+                    "This server did not issue the receipt. Do not carry out the transaction.",
+                    as: "receipt_worth_nothing"),
+                APIRefusal(
+                    .receiptRedeemed, .requestDenied,
+                    "The receipt was redeemed before. Do not carry out the transaction a second time."),
             ]),
         APIOperation(
             .get, "/.well-known/jwks.json", "showSigningKeys", .transactions, .open, "The public keys of receipts",

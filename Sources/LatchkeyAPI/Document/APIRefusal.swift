@@ -93,8 +93,9 @@ extension APIRefusal {
     /// The refusals of calls that ask a carrier.
     static let ofCarriers: [APIRefusal] = [
         APIRefusal(
-            .invalidIDToken, .discoveryStateError, "The ID token does not pass the check of nonce. Start a new sign-in."
-        ),
+            .invalidIDToken, .unknownError,
+            "The ID token must contain the nonce of this sign-in (nonce). Start again with a new authorization "
+                + "request."),
         APIRefusal(
             .refusedByCarrier, .requestDenied,
             "The carrier refused the code: it was used or has expired, or code_verifier or redirect_uri is not that of "
@@ -108,7 +109,9 @@ extension APIRefusal {
         .carrierTimeout, .requestTimeout, "The carrier did not answer in time. Try again.")
     static let crossSite = APIRefusal(.crossSiteRequest, as: "cross_site_request")
     static let carrierError = APIRefusal(
-        .carrierError, .serverError, "The carrier's answer cannot be used. Try again later.")
+        .carrierError, .serverError,
+        "The provider's response cannot be used. The token endpoint's response has no id_token. Start again with a new "
+            + "authorization request.")
 
     /// The refusals of callers without the required access.
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {

@@ -51,9 +51,12 @@ extension RegistrationForm {
         var identifiers = FieldReader(try Self.section("identifiers", of: object))
         var attributes = FieldReader(try Self.section("attributes", of: object))
         self.init(handle: Secret(validators.visibleText("token_exchange", limit: 512, required: true) ?? ""))
+        handleName = "token_exchange"
         codeVerifier = validators.codeVerifier()
         self.attributes = attributes.attributes(
-            [.givenName: ["first_name", "first-name"], .familyName: ["last_name", "last-name"]])
+            [.givenName: ["first_name", "first-name"], .familyName: ["last_name", "last-name"]],
+            names: &attributeNames)
+        attributeNames[.email] = "email_address"
         self.attributes[.email] = identifiers.text("email_address", limit: 1024)
         validators.noteProblems(of: identifiers)
         validators.noteProblems(of: attributes)

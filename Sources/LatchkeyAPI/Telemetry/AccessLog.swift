@@ -20,6 +20,17 @@ struct AccessLog: Sendable {
             ])
     }
 
+    /// Logs a request of a sign-in that was refused before it reached the use case, which logs all others.
+    func write(_ error: APIError) {
+        guard let correlationID = error.correlationID, error.offer == nil, logger.logLevel <= .info else { return }
+        logger.info(
+            "request refused",
+            metadata: [
+                "correlation_id": "\(correlationID)", "outcome": "\(error.code)",
+                "error_type": "\(error.errorType.rawValue)", "cause": "\(error.description)",
+            ])
+    }
+
     /// The path, without the handle of a server-initiated sign-in, which can be exchanged for a session.
     private static func withoutHandle(_ path: String) -> String {
         let prefix = "/auth/zenkey-async-signin/"

@@ -37,8 +37,9 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
-        guard let code = object["error"]?.string, (200...499).contains(status) else {
-            return unusable("has neither an auth_req_id nor an error")
+        let code = object["error"]?.string
+        guard let code, (200...499).contains(status) else {
+            return unusable("has neither an auth_req_id nor an error", carrierError: code)
         }
         guard !ProviderResponse.concernsClient(code) else {
             return OIDCError(
@@ -50,7 +51,9 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
             .carrierRefused, carrierError: code, reason: "The server-initiated endpoint refused the request.")
     }
 
-    private static func unusable(_ fault: String) -> OIDCError {
-        OIDCError(.unusableResponse, reason: "The response of the server-initiated endpoint \(fault).")
+    private static func unusable(_ fault: String, carrierError: String? = nil) -> OIDCError {
+        OIDCError(
+            .unusableResponse, carrierError: carrierError,
+            reason: "The response of the server-initiated endpoint \(fault).")
     }
 }

@@ -51,19 +51,9 @@ final class IssuerConfigurations: Sendable {
             let request = OutboundRequest(
                 documentAt: try issuer.openIDConfiguration(configuration.urlPolicy),
                 timeout: configuration.limits.discoveryTimeout, maximumBodyBytes: configuration.limits.discoveryBytes)
-            let response = try await http.send(
-                request, "The request for the issuer's OpenID configuration", codeMayBeSpent: true)
-            guard response.status == 200,
-                let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes)
-            else {
-                throw OIDCError(
-                    .unusableResponse,
-                    reason: "The issuer's OpenID configuration, of status \(response.status), is not a JSON object.")
-            }
-            let metadata = try IssuerMetadata(
-                document, issuer: issuer.text, requirements: configuration.metadataRequirements)
-            let freshness = Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
-            cache.withLock { $0.keep(metadata, freshness, for: question) }
+            let metadata = try await http.send(
+                request, "The request for the issuer's OpenID configuration", codeMayBeSpent: true
+            ) { (response) throws(OIDCError) in try keep(response, of: issuer, for: question) }
             return .fetched(metadata)
         } catch {
             let now = clock.now()
@@ -71,6 +61,23 @@ final class IssuerConfigurations: Sendable {
                 $0.fallBack(from: error, isLasting: true, for: question, at: now, random: random)
             }
         }
+    }
+
+    private func keep(
+        _ response: OutboundResponse, of issuer: EndpointURL, for question: MetadataQuestion
+    ) throws(OIDCError) -> IssuerMetadata {
+        guard response.status == 200,
+            let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes)
+        else {
+            throw OIDCError(
+                .unusableResponse,
+                reason: "The issuer's OpenID configuration, of status \(response.status), is not a JSON object.")
+        }
+        let metadata = try IssuerMetadata(
+            document, issuer: issuer.text, requirements: configuration.metadataRequirements)
+        let freshness = Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
+        cache.withLock { $0.keep(metadata, freshness, for: question) }
+        return metadata
     }
 }
 

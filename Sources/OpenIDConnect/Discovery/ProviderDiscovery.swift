@@ -44,6 +44,19 @@ final class ProviderDiscovery: Sendable {
         }
     }
 
+    /// The metadata in the cache, fresh or stale; for the log.
+    func knownProvider(for network: MCCMNC?) -> ProviderMetadata? {
+        let source: MetadataSource
+        switch (configuration.discovery, network) {
+        case (.fixed(let metadata), _): return metadata
+        case (.ofIssuer(let issuer), _): source = .issuer(issuer)
+        case (.byNetwork(let url), let network?): source = .network(network, at: url)
+        case (.byNetwork, nil): return nil
+        }
+        let now = clock.now()
+        return state.withLock { $0.cache.usable(source, at: now) }
+    }
+
     private func provider(
         _ question: MetadataQuestion, _ correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
@@ -95,10 +108,11 @@ final class ProviderDiscovery: Sendable {
             let request = OutboundRequest(
                 documentAt: try url(for: question, correlationID), timeout: configuration.limits.discoveryTimeout,
                 maximumBodyBytes: configuration.limits.discoveryBytes,
-                destination: .init(carrier: question.source.name, step: .discovery))
-            let response = try await http.send(
-                request, "The request for the OpenID configuration", codeMayBeSpent: false)
-            return .fetched(try keep(response, for: question))
+                destination: .init(carrier: question.source.name, step: .discovery), correlationID: correlationID)
+            let metadata = try await http.send(
+                request, "The request for the OpenID configuration", codeMayBeSpent: false
+            ) { (response) throws(OIDCError) in try keep(response, for: question) }
+            return .fetched(metadata)
         } catch {
             let now = clock.now()
             return state.withLock {

@@ -52,22 +52,27 @@ package final class KeyCache: Sendable {
     /// The keys: fresh ones from the cache, else fetched ones, else stale ones.
     ///
     /// - Throws: ``OIDCError/Code/keysUnavailable``, or a time-out or transport error, if there are none.
-    package func current(_ tell: (KeyFetch) -> Void = { _ in }) async throws(OIDCError) -> Snapshot {
+    package func current(
+        for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
+    ) async throws(OIDCError) -> Snapshot {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
-        let result = await fetch(now: now, tell)
+        let result = await fetch(now: now, for: correlationID, tell)
         if let snapshot = snapshot(now: now, freshOnly: false) { return snapshot }
         try result.get()
         throw OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
+            .about(.init(to: url))
     }
 
     /// A newer set than one in which a key is missing; nil if no newer one is available now.
-    package func newer(than old: Snapshot, _ tell: (KeyFetch) -> Void = { _ in }) async -> Snapshot? {
+    package func newer(
+        than old: Snapshot, for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
+    ) async -> Snapshot? {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
             return snapshot
         }
-        _ = await fetch(now: now, tell)
+        _ = await fetch(now: now, for: correlationID, tell)
         guard let snapshot = snapshot(now: now, freshOnly: false) else { return nil }
         return snapshot.generation > old.generation ? snapshot : nil
     }
@@ -103,7 +108,10 @@ package final class KeyCache: Sendable {
     }
 
     /// Joins the fetch under way or begins one, if the bucket allows.
-    private func fetch(now: Timestamp, _ tell: (KeyFetch) -> Void = { _ in }) async -> Result<Void, OIDCError> {
+    /// - Parameter correlationID: Of the sign-in that waits.
+    private func fetch(
+        now: Timestamp, for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
+    ) async -> Result<Void, OIDCError> {
         tell(.began)
         defer { tell(.ended) }
         return await fetches.value(
@@ -113,11 +121,12 @@ package final class KeyCache: Sendable {
                 return .failure(
                     OIDCError(
                         .keysUnavailable, codeMayBeSpent: true,
-                        reason: "The provider's keys were fetched too often within a short time."))
+                        reason: "The provider's keys were fetched too often within a short time."
+                    ).about(.init(to: self.url)))
             },
             {
                 do throws(OIDCError) {
-                    try await self.fetchAndKeep()
+                    try await self.fetchAndKeep(for: correlationID)
                     self.refreshed(true)
                     return .success(())
                 } catch {
@@ -128,10 +137,14 @@ package final class KeyCache: Sendable {
             })
     }
 
-    private func fetchAndKeep() async throws(OIDCError) {
+    private func fetchAndKeep(for correlationID: CorrelationID?) async throws(OIDCError) {
         let request = OutboundRequest(
-            documentAt: url, timeout: limits.keysTimeout, maximumBodyBytes: limits.keysBytes, destination: destination)
-        let response = try await http.send(request, "The request for the provider's keys", codeMayBeSpent: true)
+            documentAt: url, timeout: limits.keysTimeout, maximumBodyBytes: limits.keysBytes, destination: destination,
+            correlationID: correlationID)
+        try await http.send(request, "The request for the provider's keys", codeMayBeSpent: true, read: keep)
+    }
+
+    private func keep(_ response: OutboundResponse) throws(OIDCError) {
         guard response.status == 200, response.body.count <= limits.keysBytes,
             let keys = JSONWebKeySet(parsing: response.body)
         else {

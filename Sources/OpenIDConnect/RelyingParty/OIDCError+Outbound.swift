@@ -1,26 +1,38 @@
 extension HTTPClient {
-    /// Sends a request; a failure of the transport becomes that of a protocol step.
+    /// Sends a request and reads its response. A failure of the transport becomes that of a protocol step, and every
+    /// error names the request.
     /// - Parameters:
     ///   - what: Names the request in the error.
-    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure; nil if it may be where the
-    ///     request may have been sent.
-    func send(
-        _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?
-    ) async throws(OIDCError) -> OutboundResponse {
+    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
+    ///     may be where the request may have been sent.
+    func send<Value>(
+        _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?,
+        read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        let response: OutboundResponse
         do throws(OutboundError) {
-            return try await send(request)
+            response = try await send(request)
         } catch {
             throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
+                .about(.init(to: request.url, transportError: error.fault))
+        }
+        do throws(OIDCError) {
+            return try read(response)
+        } catch {
+            throw error.about(.init(to: request.url, status: response.status))
         }
     }
 }
 
 extension OutboundRequest {
     /// A request for a JSON document that needs no authentication.
-    init(documentAt url: EndpointURL, timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil) {
+    init(
+        documentAt url: EndpointURL, timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil,
+        correlationID: CorrelationID? = nil
+    ) {
         self.init(
             method: .get, url: url, headers: [("Accept", "application/json")], timeout: timeout,
-            maximumBodyBytes: maximumBodyBytes, destination: destination)
+            maximumBodyBytes: maximumBodyBytes, destination: destination, correlationID: correlationID)
     }
 }
 

@@ -25,7 +25,7 @@ public struct OIDCError: Error, Sendable {
         case unusableResponse = "unusable_answer"
         /// The provider did not respond in time.
         case timedOut = "timed_out"
-        /// No connection to the provider, or none with a valid certificate.
+        /// No connection to the provider, none with a valid certificate, or one that was closed without an answer.
         case unreachable
         /// Too many requests to this provider are under way, or this process is shutting down.
         case overloaded
@@ -45,6 +45,24 @@ public struct OIDCError: Error, Sendable {
     public let retryAfter: Int64?
     /// One sentence for developers, without values that a provider or client sent.
     public let reason: String
+    /// The request that failed, or whose response is refused; nil if no provider is involved.
+    public internal(set) var request: FailedRequest?
+
+    /// What became of a request to a provider, for the operator's log.
+    public struct FailedRequest: Sendable, Hashable {
+        /// The host, with the port if it is not the usual one.
+        public let host: String
+        /// The status of the response; nil if there is none, or if the error is not about one response.
+        public let status: Int?
+        /// Why there is no response, such as `connection refused`; nil if there is one.
+        public let transportError: String?
+
+        package init(to url: EndpointURL, status: Int? = nil, transportError: String? = nil) {
+            host = url.authority
+            self.status = status
+            self.transportError = transportError
+        }
+    }
 
     /// An error; a carrier's error code that does not look like one is left out.
     public init(
@@ -67,6 +85,14 @@ public struct OIDCError: Error, Sendable {
     /// A response, to the request that spends the code or a later one, that is not what the protocol prescribes.
     static func unusable(_ reason: String) -> OIDCError {
         OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
+    }
+
+    /// The error as one of a request; an error that names its request already stays.
+    func about(_ request: @autoclosure () -> FailedRequest) -> OIDCError {
+        guard self.request == nil else { return self }
+        var error = self
+        error.request = request()
+        return error
     }
 
     private static func isErrorCode(_ text: String) -> Bool {

@@ -16,8 +16,11 @@ extension RelyingParty {
         }
         let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
         let object = try key.token(type: "oauth-authz-req+jwt", claims: claims)
-        let outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
-        let response = try await bulkhead.send(outbound, "The server-initiated request", codeMayBeSpent: false)
-        return try BackchannelAuthenticationResponse(response, limits: configuration.limits)
+        var outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
+        outbound.correlationID = request.correlationID
+        return try await bulkhead.send(outbound, "The server-initiated request", codeMayBeSpent: false) {
+            (response) throws(OIDCError) in
+            try BackchannelAuthenticationResponse(response, limits: configuration.limits)
+        }
     }
 }

@@ -1,7 +1,8 @@
 public import Primitives
 
 extension RelyingParty {
-    /// Makes every check of ``validate(idToken:expecting:provider:keyFetch:)``, and reports the result of each.
+    /// Makes every check of ``validate(idToken:expecting:provider:correlationID:keyFetch:)``, and reports the result of
+    /// each.
     ///
     /// The token is sent nowhere. The provider's keys are fetched if they are not cached; if they cannot be fetched,
     /// the checks that need them are reported as not possible.

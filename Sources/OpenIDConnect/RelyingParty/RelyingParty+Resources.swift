@@ -23,64 +23,77 @@ extension RelyingParty {
         guard let endpoint = provider.userInfoEndpoint else {
             guard isOfCarriers else { return idToken.attributes }
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
+                .about(.init(to: provider.tokenEndpoint))
         }
-        let response = try await get(
+        let request = request(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
             bearing: accessToken, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
-            "The userinfo request", codeMayBeSpent: true)
-        return try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
+            correlationID)
+        return try await bulkhead.send(request, "The userinfo request", codeMayBeSpent: true) {
+            (response) throws(OIDCError) in
+            try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
+        }
     }
 
     /// Asks a provider without ID tokens for the user of an access token.
     ///
     /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
     ///   or a transport code. The code is spent in every case.
-    public func user(accessToken: Secret, provider: ProviderMetadata) async throws(OIDCError) -> ProviderUser {
+    /// - Parameter correlationID: Of the sign-in, for the log.
+    public func user(
+        accessToken: Secret, provider: ProviderMetadata, correlationID: CorrelationID? = nil
+    ) async throws(OIDCError) -> ProviderUser {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
-        let response = try await get(
+        let request = request(
             endpoint.url, bearing: accessToken, from: provider, step: .userInfo,
-            upTo: configuration.limits.userInfoBytes, "The request to the user endpoint", codeMayBeSpent: true)
-        return try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
+            upTo: configuration.limits.userInfoBytes, correlationID)
+        return try await bulkhead.send(request, "The request to the user endpoint", codeMayBeSpent: true) {
+            (response) throws(OIDCError) in
+            try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
+        }
     }
 
     /// Fetches a user's resource from a provider.
     ///
-    /// - Parameter url: Configured by the operator; never named by a provider or a client.
+    /// - Parameters:
+    ///   - url: Configured by the operator; never named by a provider or a client.
+    ///   - correlationID: Of the request that needs it, for the log.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless the response is 401, or 200 with a complete JSON object or
     ///   array; a transport code.
     public func resource(
-        _ url: EndpointURL, accessToken: Secret, provider: ProviderMetadata
+        _ url: EndpointURL, accessToken: Secret, provider: ProviderMetadata, correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ResourceResponse {
-        let limits = configuration.limits
-        let response = try await get(
-            url, bearing: accessToken, from: provider, step: .resource, upTo: limits.resourceBytes,
-            "The request for the resource", codeMayBeSpent: false)
+        let request = request(
+            url, bearing: accessToken, from: provider, step: .resource, upTo: configuration.limits.resourceBytes,
+            correlationID)
+        return try await bulkhead.send(
+            request, "The request for the resource", codeMayBeSpent: false, read: readResource)
+    }
+
+    private func readResource(_ response: OutboundResponse) throws(OIDCError) -> ResourceResponse {
         if response.status == 401 { return .unauthorized }
         guard response.status == 200 else {
             throw OIDCError(
                 .unusableResponse, reason: "The resource responded with status \(response.status) instead of 200.")
         }
-        guard ProviderResponse.isDocument(response, maximumBytes: limits.resourceBytes) else {
+        guard ProviderResponse.isDocument(response, maximumBytes: configuration.limits.resourceBytes) else {
             throw OIDCError(.unusableResponse, reason: "The resource is not a JSON object or array.")
         }
         return .json(response.body)
     }
 
-    /// Gets what an access token gives access to (RFC 6750 section 2.1).
-    /// - Parameters:
-    ///   - bytes: The longest body to accept.
-    ///   - what: Names the request in an error.
-    private func get(
+    /// A request for what an access token gives access to (RFC 6750 section 2.1).
+    /// - Parameter bytes: The longest body to accept.
+    private func request(
         _ url: EndpointURL, bearing accessToken: Secret, from provider: ProviderMetadata,
-        step: OutboundRequest.Destination.Step, upTo bytes: Int, _ what: StaticString, codeMayBeSpent: Bool
-    ) async throws(OIDCError) -> OutboundResponse {
-        let request = OutboundRequest(
+        step: OutboundRequest.Destination.Step, upTo bytes: Int, _ correlationID: CorrelationID?
+    ) -> OutboundRequest {
+        OutboundRequest(
             method: .get, url: url,
             headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
-            destination: .init(carrier: provider.issuer, step: step))
-        return try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent)
+            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
     }
 }

@@ -125,6 +125,9 @@ public final class RelyingParty: Sendable {
         try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
     }
 
+    /// The carrier that serves a network, or the one provider, as far as that is known without a request.
+    package func knownProvider(for network: MCCMNC?) -> ProviderMetadata? { discovery.knownProvider(for: network) }
+
     /// Exchanges an authorization code for tokens (RFC 6749 section 4.1.3), by one request that is never repeated.
     ///
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
@@ -135,12 +138,9 @@ public final class RelyingParty: Sendable {
         code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
-        let response = try await post(
+        try await post(
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
-            correlationID)
-        return try TokenResponse(
-            response, limits: configuration.limits, needsIDToken: provider.hasIDTokens,
-            mayLackType: !provider.hasIDTokens)
+            correlationID, needsIDToken: provider.hasIDTokens)
     }
 
     /// Gets new tokens for a refresh token, by one request that is never repeated (RFC 6749 section 6). An ID token in
@@ -152,38 +152,55 @@ public final class RelyingParty: Sendable {
     public func refresh(
         _ refreshToken: Secret, client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
-        let response = try await post(.refreshToken(refreshToken), client, provider, correlationID)
-        return try TokenResponse(
-            response, limits: configuration.limits, needsIDToken: false, mayLackType: !provider.hasIDTokens)
+        try await post(.refreshToken(refreshToken), client, provider, correlationID, needsIDToken: false)
     }
 
     /// Sends a token request, once.
     func post(
         _ grant: TokenRequest.Grant, _ client: ClientCredentials, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID
-    ) async throws(OIDCError) -> OutboundResponse {
+        _ correlationID: CorrelationID, needsIDToken: Bool
+    ) async throws(OIDCError) -> TokenResponse {
         let request = TokenRequest(
             grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
         do throws(OIDCError) {
             try provider.check(client.authentication)
         } catch {
             discovery.distrust(provider)
-            throw error
+            throw error.about(.init(to: provider.tokenEndpoint))
         }
-        let outbound = try request.outbound(
+        var outbound = try request.outbound(
             to: provider, limits: configuration.limits, now: clock.now(), random: random)
-        return try await bulkhead.send(outbound, "The token request", codeMayBeSpent: nil)
+        outbound.correlationID = correlationID
+        return try await bulkhead.send(outbound, "The token request", codeMayBeSpent: nil) {
+            (response) throws(OIDCError) in
+            try TokenResponse(
+                response, limits: configuration.limits, needsIDToken: needsIDToken,
+                mayLackType: !provider.hasIDTokens)
+        }
     }
 
     /// Validates an ID token (OpenID Connect Core section 3.1.3.7) with the provider's keys, which are fetched if they
     /// are not cached.
     ///
-    /// - Parameter keyFetch: Is called when a wait for keys begins and ends.
+    /// - Parameters:
+    ///   - correlationID: Of the sign-in, for the log.
+    ///   - keyFetch: Is called when a wait for keys begins and ends.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
     ///   transport code if there are no keys.
     public func validate(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata,
-        keyFetch: (KeyFetch) -> Void = { _ in }
+        correlationID: CorrelationID? = nil, keyFetch: (KeyFetch) -> Void = { _ in }
+    ) async throws(OIDCError) -> VerifiedIDToken {
+        do throws(OIDCError) {
+            return try await verified(idToken, expectation, provider, correlationID, keyFetch)
+        } catch {
+            throw error.about(.init(to: provider.tokenEndpoint))
+        }
+    }
+
+    private func verified(
+        _ idToken: Secret, _ expectation: IDTokenExpectation, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID?, _ keyFetch: (KeyFetch) -> Void
     ) async throws(OIDCError) -> VerifiedIDToken {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
@@ -191,11 +208,13 @@ public final class RelyingParty: Sendable {
             allows: { rules.allows($0, at: provider) })
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
-        let held = try await cache.current(keyFetch)
+        let held = try await cache.current(for: correlationID, keyFetch)
         do throws(OIDCError) {
             return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())
         } catch {
-            guard error.suggestsNewKeys, let newer = await cache.newer(than: held, keyFetch) else { throw error }
+            guard error.suggestsNewKeys,
+                let newer = await cache.newer(than: held, for: correlationID, keyFetch)
+            else { throw error }
             return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
         }
     }

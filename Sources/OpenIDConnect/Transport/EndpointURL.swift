@@ -60,6 +60,12 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
+    /// The host, in brackets if it is an IPv6 address, and the port if it is not the scheme's usual one.
+    package var authority: String {
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return port == (scheme == .https ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
     /// The URL with items added to its query, names and values percent-encoded. ``text`` may then be longer than
     /// ``maximumBytes``: the items are ours, and bounded by their own types.
     public func appending(query items: [(name: String, value: String)]) -> EndpointURL {

@@ -36,6 +36,8 @@ public struct OutboundRequest: Sendable {
     /// The carrier's step that the request belongs to; nil for other requests. Connections are limited by carrier, so
     /// that two carriers on one host do not wait for each other.
     public var destination: Destination?
+    /// The sign-in that waits for the response, for the log; nil for none. It is not sent.
+    public var correlationID: CorrelationID?
 
     /// One step at one carrier. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {
@@ -57,7 +59,7 @@ public struct OutboundRequest: Sendable {
     /// A request with limits on time and response.
     public init(
         method: Method, url: EndpointURL, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil
+        timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil, correlationID: CorrelationID? = nil
     ) {
         self.method = method
         self.url = url
@@ -66,6 +68,7 @@ public struct OutboundRequest: Sendable {
         self.timeout = timeout
         self.maximumBodyBytes = maximumBodyBytes
         self.destination = destination
+        self.correlationID = correlationID
     }
 }
 

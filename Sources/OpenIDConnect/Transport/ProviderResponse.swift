@@ -15,6 +15,17 @@ enum ProviderResponse {
         value(response, maximumBytes: maximumBytes)?.object
     }
 
+    /// The JSON object in a response of status 200.
+    /// - Parameter reason: Of the error otherwise, which has the provider's error code if the response has one.
+    static func okObject(
+        _ response: OutboundResponse, maximumBytes: Int, otherwise reason: StaticString
+    ) throws(OIDCError) -> JSONObject {
+        let object = object(response, maximumBytes: maximumBytes)
+        if response.status == 200, let object { return object }
+        throw OIDCError(
+            .unusableResponse, carrierError: object?["error"]?.string, codeMayBeSpent: true, reason: "\(reason)")
+    }
+
     /// Whether the content is a JSON object or array.
     static func isDocument(_ response: OutboundResponse, maximumBytes: Int) -> Bool {
         let value = value(response, maximumBytes: maximumBytes)

@@ -16,11 +16,11 @@ public struct ProviderUser: Sendable, Hashable {
     init(
         _ response: OutboundResponse, from endpoint: UserEndpoint, issuer: String, limits: OutboundLimits
     ) throws(OIDCError) {
-        guard response.status == 200,
-            let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
-        else { throw .unusable("The user endpoint's response is not status 200 with a JSON object.") }
+        let object = try ProviderResponse.okObject(
+            response, maximumBytes: limits.userInfoBytes,
+            otherwise: "The user endpoint's response is not status 200 with a JSON object.")
         guard let subject = Self.subject(endpoint.subject.value(in: object)) else {
-            throw .unusable("The user endpoint's response has no valid subject: check the configured member.")
+            throw .unusable("The user endpoint's response has no valid subject in the configured member.")
         }
         self.issuer = issuer
         self.subject = subject

@@ -43,10 +43,11 @@ extension UserInfo {
     ///   ``OIDCError/Code/unusableResponse`` if it is not a userinfo response.
     init(_ response: OutboundResponse, subject: String, limits: OutboundLimits) throws(OIDCError) {
         guard ProviderResponse.mediaType(response) != "application/jwt" else {
-            throw .unusable("The userinfo response is a JWT. Register the client for plain JSON.")
+            throw .unusable("The userinfo response is a JWT instead of the plain JSON that the client needs.")
         }
-        guard response.status == 200, let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
-        else { throw .unusable("The userinfo response is not status 200 with a JSON object.") }
+        let object = try ProviderResponse.okObject(
+            response, maximumBytes: limits.userInfoBytes,
+            otherwise: "The userinfo response is not status 200 with a JSON object.")
         guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }

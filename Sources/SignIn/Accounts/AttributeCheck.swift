@@ -2,14 +2,18 @@ import Primitives
 
 /// Checks attributes one by one and collects the problems. A blank value counts as missing.
 struct AttributeCheck {
+    /// The names under which the client sent attributes, where they are not those of a registration.
+    let names: UserAttributes<String>
     private(set) var problems: [String] = []
-    private(set) var refused: Set<String> = []
+    private(set) var refused: Set<UserAttribute> = []
+
+    init(names: UserAttributes<String>) { self.names = names }
 
     /// - Returns: Nil, in place of a checked value.
     @discardableResult
-    mutating func refuse(_ name: String, _ problem: String) -> String? {
-        refused.insert(name)
-        problems.append("\(name) \(problem)")
+    mutating func refuse(_ attribute: UserAttribute, _ problem: String) -> String? {
+        refused.insert(attribute)
+        problems.append("\(names[attribute] ?? attribute.registrationName) \(problem)")
         return nil
     }
 
@@ -20,8 +24,8 @@ struct AttributeCheck {
             let text = attributes[attribute]
             checked[attribute] =
                 switch attribute {
-                case .username: self.text(text, attribute.registrationName, limit: 64)
-                case .name, .givenName, .familyName: self.text(text, attribute.registrationName)
+                case .username: self.text(text, attribute, limit: 64)
+                case .name, .givenName, .familyName: self.text(text, attribute)
                 case .email: email(text)
                 case .phoneNumber: phone(text)
                 case .postalCode: postalCode(text)
@@ -31,40 +35,40 @@ struct AttributeCheck {
     }
 
     /// Any text, at most `limit` bytes, without control characters.
-    private mutating func text(_ text: String?, _ name: String, limit: Int = 255) -> String? {
+    private mutating func text(_ text: String?, _ attribute: UserAttribute, limit: Int = 255) -> String? {
         guard let text = text.map(Self.trimmed), !text.isEmpty else { return nil }
-        guard text.utf8.count <= limit else { return refuse(name, "is longer than \(limit) bytes") }
+        guard text.utf8.count <= limit else { return refuse(attribute, "is longer than \(limit) bytes") }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            return refuse(name, "has control characters")
+            return refuse(attribute, "has control characters")
         }
         return text
     }
 
     private mutating func email(_ text: String?) -> String? {
-        guard let text = self.text(text, "email", limit: 254) else { return nil }
-        return EmailAddress(text) == nil ? refuse("email", "is not an e-mail address") : text
+        guard let text = self.text(text, .email, limit: 254) else { return nil }
+        return EmailAddress(text) == nil ? refuse(.email, "is not an e-mail address") : text
     }
 
     /// 5 to 15 digits (ITU-T E.164) after an optional plus sign, with the usual separators.
     private mutating func phone(_ text: String?) -> String? {
-        guard let text = self.text(text, "phone", limit: 32) else { return nil }
+        guard let text = self.text(text, .phoneNumber, limit: 32) else { return nil }
         let number = text.hasPrefix("+") ? text.dropFirst() : text[...]
         let digits = number.utf8.count { (48...57).contains($0) }
         let others = number.utf8.filter { !(48...57).contains($0) }
         guard (5...15).contains(digits), others.allSatisfy("() -.".utf8.contains) else {
-            return refuse("phone", "is not a phone number")
+            return refuse(.phoneNumber, "is not a phone number")
         }
         return text
     }
 
     /// Letters, digits, spaces and hyphens, at most 16.
     private mutating func postalCode(_ text: String?) -> String? {
-        guard let text = self.text(text, "postal_code", limit: 16) else { return nil }
+        guard let text = self.text(text, .postalCode, limit: 16) else { return nil }
         let isCode = text.utf8.allSatisfy { byte in
             (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
         }
-        return isCode ? text : refuse("postal_code", "is not a postal code")
+        return isCode ? text : refuse(.postalCode, "is not a postal code")
     }
 
     private static func trimmed(_ text: String) -> String {

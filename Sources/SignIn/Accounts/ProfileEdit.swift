@@ -4,13 +4,15 @@ import StorageModel
 /// The edit of a profile, not yet checked: an attribute without a text stays, a blank text clears it.
 package struct ProfileEdit: Sendable {
     package var attributes = UserAttributes<String>()
+    /// The names under which the client sent attributes, where they are not the usual ones.
+    package var attributeNames = UserAttributes<String>()
 
     package init() {}
 
     /// - Throws: `invalid_request` naming every attribute that is malformed, or that registration requires and so
     ///   cannot be cleared; `email_domain_blocked`.
     func change(_ rules: RegistrationRules) throws(SignInError) -> ProfileChange {
-        var check = AttributeCheck()
+        var check = AttributeCheck(names: attributeNames)
         var change = ProfileChange()
         let checked = check.checked(attributes)
         for attribute in attributes.present {
@@ -18,8 +20,8 @@ package struct ProfileEdit: Sendable {
         }
         let refused = check.refused
         for attribute in rules.requiredAttributes
-        where change[attribute.attribute] == .clear && !refused.contains(attribute.rawValue) {
-            check.refuse(attribute.rawValue, "cannot be empty")
+        where change[attribute.attribute] == .clear && !refused.contains(attribute.attribute) {
+            check.refuse(attribute.attribute, "cannot be empty")
         }
         guard check.problems.isEmpty else { throw .malformedAttributes(check.problems) }
         if case .set(let email) = change[.email], let address = EmailAddress(email), rules.blocks(address) {

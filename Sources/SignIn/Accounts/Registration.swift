@@ -36,7 +36,9 @@ package struct Registration: Sendable {
         let now = clock.now()
         let pending = try await stored(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.
-        guard let pending, form.clients?.contains(pending.clientID) ?? true else { throw .unknownHandle }
+        guard let pending, form.clients?.contains(pending.clientID) ?? true else {
+            throw .unknownHandle(sentAs: form.handleName)
+        }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = sessions.issue(for: pending.clientID, on: form.device)
         let waiting = vault.waiting(under: form.handle, for: pending.clientID)
@@ -48,7 +50,7 @@ package struct Registration: Sendable {
         registration.claims = claimsVault.stored(claims, of: .user(publicID))
         registration.refusesVerifiedEmail = form.refusesVerifiedEmail
         switch try await stored(await store.register(registration)) {
-        case .unknownHandle: throw .unknownHandle
+        case .unknownHandle: throw .unknownHandle(sentAs: form.handleName)
         case .userAlreadyExists: throw .userAlreadyExists
         case .emailAlreadyExists: throw .emailAlreadyExists
         case .registered(let user):

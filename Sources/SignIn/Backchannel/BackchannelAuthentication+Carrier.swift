@@ -112,7 +112,8 @@ extension BackchannelAuthentication {
 
     private static func refusal(_ error: OIDCError) -> SignInError {
         switch error.code {
-        case .carrierRefused, .clientRefused: .refusedBackchannel(error.carrierError ?? "unknown_error")
+        case .carrierRefused, .clientRefused:
+            .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
         default: SignInError(error)
         }
     }

@@ -55,7 +55,7 @@ extension BackchannelAuthentication {
         do throws(SignInError) {
             context = try await self.context(of: notifier.record.terms)
         } catch {
-            throw .cannotVerifyNotification
+            throw .cannotVerifyNotification.explained(by: error)
         }
         guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
@@ -64,7 +64,7 @@ extension BackchannelAuthentication {
         } catch {
             log.begin(.store)
             // Unverifiable is not invalid: the carrier may send it again.
-            guard let check = error.check else { throw .cannotVerifyNotification }
+            guard let check = error.check else { throw .cannotVerifyNotification.explained(by: error) }
             try await settle(notifier, notification, .refusal) {
                 $0.failure = BackchannelAuthenticationFailure.idToken(check).text
             }
@@ -119,7 +119,7 @@ extension BackchannelAuthenticationContext {
         expectation.requestID = requestID
         log.begin(.validate)
         let verified = try await relyingParty.validate(
-            idToken: idToken, expecting: expectation, provider: carrier
+            idToken: idToken, expecting: expectation, provider: carrier, correlationID: correlationID
         ) { log.note($0) }
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
         log.begin(.userinfo)

@@ -209,7 +209,10 @@ package struct BackchannelAuthentication: Sendable {
             log.writeSuccess()
             return value
         } catch {
-            log.write(error)
+            // What the carrier notified of earlier came without a request of this server's.
+            let isOfCarrier = error.carrierError != nil || error.check != nil
+            let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
+            log.write(error.at(carrier?.backchannelAuthenticationEndpoint))
             guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
             throw error.with(correlationID)
         }

@@ -79,7 +79,8 @@ struct SignInAttempt: Sendable {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         return try await asked(
             await relyingParty.validate(
-                idToken: idToken, expecting: expectation, provider: provider, keyFetch: keyFetch), codeWasPosted: true)
+                idToken: idToken, expecting: expectation, provider: provider, correlationID: correlationID,
+                keyFetch: keyFetch), codeWasPosted: true)
     }
 
     /// Asks a provider without ID tokens who the user is.
@@ -87,7 +88,9 @@ struct SignInAttempt: Sendable {
         with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> ProviderUser {
         try await asked(
-            await relyingParty.user(accessToken: tokens.accessToken, provider: provider), codeWasPosted: true)
+            await relyingParty.user(
+                accessToken: tokens.accessToken, provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
     }
 
     /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.

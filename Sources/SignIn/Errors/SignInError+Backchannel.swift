@@ -73,9 +73,13 @@ extension SignInError {
     /// The API's error for a carrier's error code, without an authorization code.
     static func refusedBackchannel(_ code: String) -> SignInError {
         let isOurs = code == "invalid_client" || code == "unauthorized_client"
-        let known = SignInError(OIDCError(isOurs ? .clientRefused : .carrierRefused, carrierError: code, reason: ""))
+        let cause = OIDCError(
+            isOurs ? .clientRefused : .carrierRefused, carrierError: code,
+            reason: "The carrier refused the server-initiated sign-in.")
+        let known = SignInError(cause)
         return SignInError(
-            known.code, known.errorType, remedy(known.errorType), carrierCode: known.carrierCode, fault: known.fault)
+            known.code, known.errorType, remedy(known.errorType), carrierCode: known.carrierCode, fault: known.fault
+        ).explained(by: cause)
     }
 
     private static func remedy(_ type: ErrorType) -> String {

@@ -14,9 +14,7 @@ extension SignInError {
         let advice =
             advice
             ?? (isSpent ? "Start again with a new authorization request." : "Send the same request again in a moment.")
-        self = Self.mapped(error, discoveryUI, advice)
-        check = error.check
-        cause = error.reason
+        self = Self.mapped(error, discoveryUI, advice).explained(by: error)
         codeMayBeSpent = isSpent
     }
 
@@ -36,16 +34,18 @@ extension SignInError {
                 fault: type == .configurationError ? .ours : .carrier)
         case .metadataRefused:
             return carrierError(
-                "The provider's OpenID configuration cannot be used. Try again later, or tell the operator.")
+                "The provider's OpenID configuration cannot be used. \(error.reason) Try again later, or tell the "
+                    + "operator.")
         case .keysUnavailable:
-            return carrierError("The provider's signing keys cannot be fetched. \(advice)")
+            return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)
         case .clientRefused: return clientRefused(CarrierErrorTable.row(of: error.carrierError ?? "invalid_client"))
         case .invalidIDToken:
-            let demand = error.check.map { "\($0.demand) (\($0.rawValue))" } ?? "The ID token is invalid."
+            let demand = error.check.map { "\($0.demand.dropLast()) (\($0.rawValue))." } ?? "The ID token is invalid."
             return SignInError(
                 .invalidIDToken, .unknownError, demand + " Start again with a new authorization request.")
-        case .unusableResponse: return carrierError("The provider's response cannot be used. \(advice)")
+        case .unusableResponse:
+            return carrierError("The provider's response cannot be used. \(error.reason) \(advice)")
         case .timedOut:
             return SignInError(
                 .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)", fault: .carrier)
@@ -61,12 +61,18 @@ extension SignInError {
         }
     }
 
+    /// The remedy of the code's kind is the only one: each of them begins with a new authorization request.
     private static func refused(_ carrierError: String, _ advice: String) -> SignInError {
         let row = CarrierErrorTable.row(of: carrierError)
         if row.concernsClient { return clientRefused(row) }
-        // The user has denied nothing if the code or its verifier is wrong.
-        let remedy = row.code == "invalid_grant" ? "" : row.type.remedy + " "
-        let description = "\(row.cause) \(remedy)\(advice)"
+        let remedy =
+            switch row.type {
+            // The user has denied nothing if the code or its verifier is wrong.
+            case _ where row.code == "invalid_grant": advice
+            case .unknownError: "Start again with a new authorization request; if it persists, contact the operator."
+            default: row.type.remedy
+            }
+        let description = "\(row.cause) \(remedy)"
         if row.isCarriersFault {
             return Self.carrierError("[\(row.code)] \(description)", row.type)
         }
@@ -78,9 +84,8 @@ extension SignInError {
 
     private static func clientRefused(_ row: CarrierErrorTable.Row) -> SignInError {
         carrierError(
-            "[\(row.code)] \(row.cause) \(ErrorType.configurationError.remedy) The operator must check the "
-                + "client's id, its secret or key, and its token_endpoint_auth_method.", .configurationError,
-            fault: .ours)
+            "[\(row.code)] \(row.cause) The operator must compare the client's id, its secret or key, and its "
+                + "token_endpoint_auth_method with the provider's portal.", .configurationError, fault: .ours)
     }
 }
 

@@ -40,10 +40,13 @@ extension SignInError {
     static let sentTooOften = invalidGrant(
         "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
-    static let unknownHandle = SignInError(
-        .invalidToken, .invalidRequest,
-        "state_key is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
-            + "sign-in. Sign in again to get a new state_key.")
+    /// - Parameter name: The name of the field that the client sent.
+    static func unknownHandle(sentAs name: String) -> SignInError {
+        SignInError(
+            .invalidToken, .invalidRequest,
+            "\(name) is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
+                + "sign-in. Sign in again to get a new state_key.")
+    }
 
     static let userAlreadyExists = SignInError(
         .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
@@ -57,7 +60,7 @@ extension SignInError {
         "The operator does not allow e-mail addresses of this domain. Use another address.")
 
     static let sessionUnknown = SignInError(
-        .invalidToken, .invalidRequest, "The session token is missing, unknown, expired or revoked. Sign in again.")
+        .invalidToken, .requestDenied, "The session token is missing, unknown, expired or revoked. Sign in again.")
 
     /// Also for other users' sessions, so that guesses learn nothing.
     static let noSuchSession = SignInError(
@@ -101,7 +104,7 @@ extension SignInError {
         "The receipt has expired. Do not carry out the transaction; ask the user to approve it again.")
 
     static let usedReceipt = SignInError(
-        .invalidToken, .invalidRequest,
+        .receiptRedeemed, .requestDenied,
         "The receipt was redeemed before. Do not carry out the transaction a second time.")
 
     static let internalFault = SignInError(

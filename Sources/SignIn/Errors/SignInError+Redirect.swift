@@ -66,6 +66,9 @@ extension SignInError {
             case .unknownError: "The provider refused the request. Start a new sign-in."
             }
         return SignInError(
-            .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied")
+            .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied"
+        ).explained(
+            by: OIDCError(
+                .carrierRefused, carrierError: carrierError, reason: "The authorization response has an error."))
     }
 }

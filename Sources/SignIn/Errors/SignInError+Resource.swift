@@ -36,6 +36,7 @@ extension SignInError {
             self.init(error, advice: "Send the same request again in a moment.")
         default:
             self = .carrierError("The provider's response cannot be used. \(error.reason) Try again later.")
+                .explained(by: error)
         }
     }
 }

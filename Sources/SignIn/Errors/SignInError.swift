@@ -11,6 +11,8 @@ package struct SignInError: Error, Sendable, Hashable {
         /// The session's sign-in is too old for this request (RFC 9470 section 3).
         case insufficientUserAuthentication = "insufficient_user_authentication"
         case invalidIDToken = "invalid_id_token"
+        /// A receipt that was redeemed before.
+        case receiptRedeemed = "receipt_redeemed"
         /// The carrier refused the code: ``SignInError/carrierCode`` says why.
         case refusedByCarrier = "refused_by_carrier"
         /// A refresh token that is unknown, used, revoked or expired.
@@ -45,6 +47,10 @@ package struct SignInError: Error, Sendable, Hashable {
     package internal(set) var check: IDTokenCheck?
     /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
     package internal(set) var cause: String?
+    /// The provider's own error code, if it sent one, for the operator's log.
+    package internal(set) var carrierError: String?
+    /// The request to the provider that failed, for the operator's log.
+    package internal(set) var request: OIDCError.FailedRequest?
     /// Seconds after which to try again; nil if a retry does not help.
     package let retryAfter: Int64?
     /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
@@ -88,6 +94,34 @@ package struct SignInError: Error, Sendable, Hashable {
         _ description: String, _ type: ErrorType = .serverError, fault: Fault = .carrier
     ) -> SignInError {
         SignInError(.carrierError, type, description, fault: fault)
+    }
+
+    /// This error, with another one's cause for the operator's log.
+    func explained(by other: SignInError) -> SignInError {
+        var error = self
+        error.check = other.check
+        error.cause = other.cause ?? other.description
+        error.carrierError = other.carrierError
+        error.request = other.request
+        return error
+    }
+
+    /// This error, with the cause of a step of the protocol for the operator's log.
+    func explained(by other: OIDCError) -> SignInError {
+        var error = self
+        error.check = other.check
+        error.cause = other.reason
+        error.carrierError = other.carrierError
+        error.request = other.request
+        return error
+    }
+
+    /// This error as one of a provider's endpoint, unless it names its request already.
+    func at(_ endpoint: EndpointURL?) -> SignInError {
+        guard request == nil, let endpoint else { return self }
+        var error = self
+        error.request = OIDCError.FailedRequest(to: endpoint)
+        return error
     }
 
     func with(_ correlationID: CorrelationID) -> SignInError {

@@ -9,6 +9,7 @@ package enum UserMessage {
             "You do not have an account here yet. Please register to continue."
         case "user_already_exists": "This already belongs to an account. Please sign in with it instead."
         case "email_domain_blocked": "This email address cannot be used here. Please use another one."
+        case "receipt_redeemed": "This was used before, so it cannot be used again."
         case "last_identity": "This is your only way to sign in, so it cannot be removed."
         case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."

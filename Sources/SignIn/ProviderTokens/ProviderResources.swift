@@ -45,10 +45,12 @@ package struct ProviderResources: Sendable {
                 metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
                 clock: clock, logger: logger)
             let body = try await fetch(url, by: grant)
-            log(provider, name, "fetched", .info, correlationID)
+            log(provider, name, ["outcome": "fetched"], .info, correlationID)
             return body
         } catch {
-            log(provider, name, error.codeText, error.fault.logLevel, correlationID)
+            var cause: Logger.Metadata = [:]
+            error.write(to: &cause, failedAt: nil)
+            log(provider, name, cause, error.fault.logLevel, correlationID)
             throw error.with(correlationID)
         }
     }
@@ -59,7 +61,8 @@ package struct ProviderResources: Sendable {
         for _ in 0..<2 {
             let token = try await grant.tokens(besides: refused).accessToken
             do throws(OIDCError) {
-                let answer = try await grant.relyingParty.resource(url, accessToken: token, provider: grant.metadata)
+                let answer = try await grant.relyingParty.resource(
+                    url, accessToken: token, provider: grant.metadata, correlationID: grant.correlationID)
                 if case .json(let body) = answer { return body }
             } catch {
                 throw SignInError(ofResource: error)
@@ -71,9 +74,11 @@ package struct ProviderResources: Sendable {
 
     /// Only configured names are logged: the request could name anything.
     private func log(
-        _ provider: String, _ name: String, _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID
+        _ provider: String, _ name: String, _ outcome: Logger.Metadata, _ level: Logger.Level,
+        _ correlationID: CorrelationID
     ) {
-        var metadata: Logger.Metadata = ["outcome": "\(outcome)", "correlation_id": "\(correlationID)"]
+        var metadata = outcome
+        metadata["correlation_id"] = "\(correlationID)"
         if let known = configuration.providers[provider] {
             metadata["provider"] = "\(provider)"
             if known.resources[name] != nil { metadata["resource"] = "\(name)" }

@@ -80,8 +80,18 @@ extension RedirectSignIn {
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         var log = SignInLog(pending, times, logger: signIn.logger, observer: signIn.observer)
-        log.write(error)
+        log.write(error.at(origin(of: pending)))
         return .finished(pending.end(.failed(error)))
+    }
+
+    /// Where the browser was sent, as far as that is known without a request.
+    private func origin(of pending: PendingRedirect) -> EndpointURL? {
+        let name = pending.start.provider
+        guard case .authorization(let network, _, _) = pending.leg else {
+            return configuration.providers[name]?.discoveryUI
+        }
+        return relyingParties[name]?.knownProvider(for: network)?.authorizationEndpoint
+            ?? configuration.providers[name]?.authorizationURL
     }
 
     // What ties an authorization response to the request it is for.

@@ -122,13 +122,19 @@ extension SignInReport.Kind {
 }
 
 extension SignInError {
-    /// Adds what a log line of a refusal says about its cause.
+    /// Adds what a log line of a refusal says about its cause. Of a provider there are only the host, the status and a
+    /// code of at most 64 letters, digits, `_`, `.` and `-`.
     func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
         metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(errorType.rawValue)"
         if let step { metadata["failed_step"] = "\(step.rawValue)" }
         if let check { metadata["check"] = "\(check.rawValue)" }
-        if let cause { metadata["cause"] = "\(cause)" }
+        metadata["cause"] = "\(cause ?? description)"
+        if let carrierError { metadata["carrier_error"] = "\(carrierError)" }
+        guard let request else { return }
+        metadata["host"] = "\(request.host)"
+        if let status = request.status { metadata["status"] = "\(status)" }
+        if let transportError = request.transportError { metadata["transport"] = "\(transportError)" }
     }
 }
 

@@ -116,7 +116,9 @@ package struct AuthorizeTransaction: Sendable {
         switch admission {
         case .recorded: return receipt
         case .unknownSession: throw .sessionUnknown
-        case .otherUser: throw SignInError(.failed(.sameUser), codeWasPosted: true)
+        case .otherUser:
+            let carrier = attempt.relyingParty.knownProvider(for: attempt.request.network)
+            throw SignInError(.failed(.sameUser), codeWasPosted: true).at(carrier?.tokenEndpoint)
         case .codeUsed: throw .codeUsed
         }
     }

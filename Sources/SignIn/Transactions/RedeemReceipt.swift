@@ -11,8 +11,8 @@ package struct RedeemReceipt: Sendable {
     let logger: Logger
 
     /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
-    /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired or was redeemed;
-    ///   `temporarily_unavailable`, and then it may have been redeemed.
+    /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired; `receipt_redeemed` for one
+    ///   that was redeemed; `temporarily_unavailable`, and then it may have been redeemed.
     package func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
         do throws(SignInError) {
             let receipt = try await redeem(text, clients)

@@ -232,6 +232,22 @@ struct AccessTests {
         #expect(missing.requestID != method.requestID)
     }
 
+    @Test("A session that has expired or was revoked is requestDenied; a request without one is invalidRequest")
+    func sessionErrorTypes() async throws {
+        let app = try TestApp()
+        let (revoked, expired) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
+        _ = try await app.asUser(.delete, "/auth/token", revoked)
+        app.clock.advance(bySeconds: 3600)
+        for token in [revoked, expired, String(repeating: "a", count: 43)] {
+            for (method, path) in [(HTTPRequest.Method.get, "/users/me"), (.delete, "/users/me/sessions")] {
+                let answer = try await app.asUser(method, path, token)
+                #expect(answer.error == "invalid_token")
+                #expect(answer.text("error_type") == "requestDenied")
+            }
+        }
+        #expect(try await app.send(.get, "/users/me").text("error_type") == "invalidRequest")
+    }
+
     static let refusals: [(HTTPResponse.Status, String, String)] = [
         (.badRequest, "invalid_request", "invalidRequest"), (.contentTooLarge, "payload_too_large", "invalidRequest"),
         (.requestTimeout, "request_timeout", "requestTimeout"), (.tooManyRequests, "rate_limited", "serverError"),

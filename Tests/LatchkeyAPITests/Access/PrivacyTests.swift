@@ -92,12 +92,15 @@ struct PrivacyTests {
 
     @Test("in the text of any error")
     func errorTexts() {
-        let carrierErrors: [String?] = [nil, "invalid_grant", "server_error", "invalid_request"]
+        // A reason is a text of ours, and may be shown; what is no error code of the carrier must not be.
+        let carrierErrors: [String?] = [
+            nil, "invalid_grant", "server_error", "invalid_request", "SUBJECT- of an error", "<SUBJECT->",
+        ]
         for code in OIDCError.Code.allCases {
             for carrierError in carrierErrors {
                 for posted in [true, false] {
                     let error = SignInError(
-                        OIDCError(code, carrierError: carrierError, reason: "SUBJECT-"), codeWasPosted: posted)
+                        OIDCError(code, carrierError: carrierError, reason: "A fact."), codeWasPosted: posted)
                     #expect(!error.description.contains("SUBJECT-"))
                     #expect(error.description.hasSuffix("."))
                     #expect(error.description.contains(" "))

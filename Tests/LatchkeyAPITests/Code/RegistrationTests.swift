@@ -111,6 +111,27 @@ struct RegistrationTests {
         #expect(try await app.post("/users", second).status == 201)
     }
 
+    @Test("names the field that the client sent, under whichever name")
+    func names() async throws {
+        let app = try app()
+        let handle = try await handle(app)
+        for name in ["state_key", "zenkey_sub"] {
+            let malformed = try await app.post("/users", #"{"\#(name)":7}"#)
+            #expect(malformed.description == "\(name) must be a string.")
+            let unknown = try await app.post("/users", #"{"\#(name)":"\#(String(repeating: "h", count: 43))"}"#)
+            #expect(unknown.status == 401)
+            #expect(unknown.description.hasPrefix("\(name) is unknown"), "\(unknown.description)")
+        }
+        for name in ["phone", "phone_number"] {
+            for (value, problem) in [("7", "must be a string"), ("\"call me\"", "is not a phone number")] {
+                let answer = try await app.post(
+                    "/users", #"{"state_key":"\#(handle)","name":"J","email":"j@a.example","\#(name)":\#(value)}"#)
+                #expect(answer.status == 400)
+                #expect(answer.description == "\(name) \(problem).")
+            }
+        }
+    }
+
     @Test("needs a handle, and string values")
     func wrongTypes() async throws {
         let answer = try await app().post("/users", #"{"name":5,"email":["a"]}"#)

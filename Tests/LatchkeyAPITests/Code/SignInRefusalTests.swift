@@ -53,7 +53,15 @@ struct SignInRefusalTests {
             status: 502, error: "carrier_error", type: "configurationError", says: "operator"),
         Row(
             what: "an error page", script: { $0.token = answer("<html>oops</html>", 500) }, status: 502,
-            error: "carrier_error", type: "serverError"),
+            error: "carrier_error", type: "serverError",
+            says: "The provider's response cannot be used. The token endpoint's response, of status 500, is not a"),
+        Row(
+            what: "tokens without an ID token",
+            script: { $0.token = answer(#"{"access_token":"a","token_type":"bearer"}"#) }, status: 502,
+            error: "carrier_error", type: "serverError", says: "has no id_token. Start again with a new"),
+        Row(
+            what: "a connection that is closed without an answer", script: { $0.token = failure(.closed) }, status: 502,
+            error: "carrier_error", type: "networkFailure", says: "Start again with a new authorization request"),
         Row(
             what: "no answer in time", script: { $0.token = failure(.timedOut) }, status: 504,
             error: "carrier_timeout", type: "requestTimeout", says: "Start again with a new authorization request"),
@@ -84,10 +92,10 @@ struct SignInRefusalTests {
         Row(
             what: "metadata on a strange host",
             script: { $0.discovery = answer(#"{"issuer":"https://evil.example"}"#) }, status: 502,
-            error: "carrier_error", type: "serverError"),
+            error: "carrier_error", type: "serverError", says: "metadata, issuer is missing or not acceptable"),
         Row(
             what: "no keys", script: { $0.keys = answer("{}", 500) }, status: 502, error: "carrier_error",
-            type: "serverError"),
+            type: "serverError", says: "key set, of status 500, cannot be read"),
         Row(
             what: "another nonce", script: { $0.nonce = "another" }, status: 401, error: "invalid_id_token",
             type: "unknownError", says: "(nonce)"),

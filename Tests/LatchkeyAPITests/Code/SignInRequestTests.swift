@@ -78,6 +78,17 @@ struct SignInRequestTests {
         Bad(
             "an alias of another value", proper.with("codeVerifier", "\"\(String(repeating: "w", count: 43))\""),
             "code_verifier and codeVerifier have different values"),
+        Bad(
+            "a short codeVerifier", proper.with("code_verifier", nil).with("codeVerifier", "\"short\""),
+            "codeVerifier must be 43 to 128"),
+        Bad(
+            "clientId of another type", proper.with("client_id", nil).with("clientId", "5"), "clientId must be a string"
+        ),
+        Bad(
+            "long redirectURI",
+            proper.with("redirect_uri", nil).with("redirectURI", "\"\(String(repeating: "r", count: 2049))\""),
+            "redirectURI is longer"),
+        Bad("acrValues of numbers", proper.with("acrValues", "[1]"), "acrValues must be a string"),
     ]
 
     @Test("An error names the invalid field", arguments: refused)

@@ -63,8 +63,9 @@ struct AccountTests {
     static let refused: [(body: String, says: [String])] = [
         (
             #"{"email":"nobody","phone_number":"call me","postal_code":"<>"}"#,
-            ["email is", "phone is", "postal_code is"]
+            ["email is", "phone_number is", "postal_code is"]
         ),
+        (#"{"phone":"call me"}"#, ["phone is"]), (#"{"phone_number":7}"#, ["phone_number must be"]),
         (#"{"name":7,"email":["a"]}"#, ["name must be a string or null", "email must be"]),
         (
             #"{"user_id":1,"zenkey_sub":"x","sub":"x","created_at":0}"#,

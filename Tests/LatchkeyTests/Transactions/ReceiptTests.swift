@@ -33,8 +33,9 @@ import Testing
             #expect(answer.response["cache-control"] == "no-store")
 
             let again = try await harness.app.redeem(receipt)
-            #expect(again.status == 401)
-            #expect(again.error == "invalid_token")
+            #expect(again.status == 409)
+            #expect(again.error == "receipt_redeemed")
+            #expect(again.json["error_type"]?.string == "requestDenied")
             #expect(again.json["error_description"]?.string?.contains("redeemed before") == true)
         }
     }
@@ -50,7 +51,7 @@ import Testing
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
-                #expect(statuses.sorted() == [200] + [Int](repeating: 401, count: 11))
+                #expect(statuses.sorted() == [200] + [Int](repeating: 409, count: 11))
             }
         }
     }

@@ -109,4 +109,16 @@ struct EndpointURLTests {
         #expect(extended.host == url.host)
         #expect(url.appending(query: []) == url)
     }
+
+    @Test(
+        "The authority has the port only if it is not the usual one",
+        arguments: [
+            ("https://A.example/d", "a.example"), ("https://a.example:443/d", "a.example"),
+            ("https://a.example:8443", "a.example:8443"), ("http://127.0.0.1:80/x", "127.0.0.1"),
+            ("http://127.0.0.1:443/x", "127.0.0.1:443"), ("https://[::1]:8443/x", "[::1]:8443"),
+            ("https://[::1]/x", "[::1]"),
+        ])
+    func authority(_ text: String, _ authority: String) throws {
+        #expect(try #require(EndpointURL(text, policy: .allowLoopbackHTTP)).authority == authority)
+    }
 }
