@@ -167,7 +167,6 @@ struct Refusal: Sendable, CustomTestStringConvertible {
         row("unknown code", 401, "invalid_grant", "code", "code", String(repeating: "x", count: 30)),
         row("no code", 400, "invalid_request", "code", "code", nil),
         row("unknown client", 400, "invalid_request", "client_id", "client_id", "nobody"),
-        row("no client", 400, "invalid_request", "client_id", "client_id", nil),
         row(
             "redirect URI not registered", 400, "invalid_request", "redirect_uri", "redirect_uri",
             "https://app.example/cb2"),
