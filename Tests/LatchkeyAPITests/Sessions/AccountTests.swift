@@ -106,7 +106,7 @@ struct AccountTests {
         let token = try await app.token()
         let cleared = try await app.patch(token, #"{"email":null,"phone_number":" ","name":null}"#)
         #expect(cleared.status == 400)
-        #expect(cleared.description == "email cannot be empty; phone cannot be empty.")
+        #expect(cleared.description == "email cannot be empty; phone_number cannot be empty.")
         let blocked = try await app.patch(token, #"{"email":"jane@mail.blocked.example"}"#)
         #expect(blocked.status == 403)
         #expect(blocked.error == "email_domain_blocked")
