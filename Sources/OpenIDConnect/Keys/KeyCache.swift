@@ -57,8 +57,12 @@ package final class KeyCache: Sendable {
     ) async throws(OIDCError) -> Snapshot {
         let now = clock.now()
         if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
-        let result = await fetch(now: now, for: correlationID, tell)
-        if let snapshot = snapshot(now: now, freshOnly: false) { return snapshot }
+        tell(.began)
+        let result = await fetch(now: now, for: correlationID)
+        if let snapshot = snapshot(now: now, freshOnly: false) {
+            tell(.ended)
+            return snapshot
+        }
         try result.get()
         throw OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
             .about(.init(to: url))
@@ -72,7 +76,9 @@ package final class KeyCache: Sendable {
         if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
             return snapshot
         }
-        _ = await fetch(now: now, for: correlationID, tell)
+        tell(.began)
+        _ = await fetch(now: now, for: correlationID)
+        tell(.ended)
         guard let snapshot = snapshot(now: now, freshOnly: false) else { return nil }
         return snapshot.generation > old.generation ? snapshot : nil
     }
@@ -110,11 +116,9 @@ package final class KeyCache: Sendable {
     /// Joins the fetch under way or begins one, if the bucket allows.
     /// - Parameter correlationID: Of the sign-in that waits.
     private func fetch(
-        now: Timestamp, for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
+        now: Timestamp, for correlationID: CorrelationID? = nil
     ) async -> Result<Void, OIDCError> {
-        tell(.began)
-        defer { tell(.ended) }
-        return await fetches.value(
+        await fetches.value(
             for: url,
             unless: { _ in
                 guard !self.state.withLock({ $0.bucket.take(now: now) }) else { return nil }

@@ -2,6 +2,6 @@
 public enum KeyFetch: Sendable {
     /// The wait begins, because the keys are not cached.
     case began
-    /// The wait ends, with or without keys.
+    /// The wait ends, and validation goes on with newer keys or with those at hand. Not said if there are none.
     case ended
 }

@@ -123,6 +123,7 @@ import Testing
 
     static let checks: [(check: IDTokenCheck, row: Row)] = [
         checked(.format, .fault(.idTokenFiveParts)), checked(.criticalHeader, .fault(.idTokenCritical)),
+        checked(.idTokenClaims, .header("typ", "at+jwt"), .claim("scope", "openid")),
         checked(.type, .header("typ", "logout+jwt")), checked(.algorithm, .fault(.idTokenPS256)),
         checked(.key, .fault(.idTokenUnknownKeyID)), checked(.signature, .fault(.idTokenBadSignature)),
         checked(.claims, .fault(.idTokenDuplicateClaim)), checked(.issuer, .fault(.idTokenOtherIssuer)),
@@ -150,7 +151,7 @@ import Testing
         (
             .requestID,
             Row(
-                "store: check auth_req_id", flow: "backchannel authentication", .phone, .notified(401),
+                "store: check auth_req_id", flow: "backchannel authentication", .phone, .notified(400),
                 .fault(.idTokenOtherRequestID))
         ),
     ]
