@@ -220,10 +220,11 @@ struct TransactionRefusal: Sendable, CustomTestStringConvertible {
     }
 
     private static func session(
-        _ name: String, ends: Bool = false, _ token: @escaping @Sendable (SignInHarness, String) async throws -> String?
+        _ name: String, ends: Bool = false, type: String = "requestDenied",
+        _ token: @escaping @Sendable (SignInHarness, String) async throws -> String?
     ) -> Self {
         Self(
-            testDescription: name, status: 401, error: "invalid_token", type: "invalidRequest", says: "session token",
+            testDescription: name, status: 401, error: "invalid_token", type: type, says: "session token",
             tokenPosts: 0, sessionEnds: ends
         ) { harness, session in (try harness.transaction(), try await token(harness, session)) }
     }
@@ -250,7 +251,7 @@ struct TransactionRefusal: Sendable, CustomTestStringConvertible {
     static let all: [Self] = sessions + fields + codes + idTokens + carriers
 
     private static let sessions: [Self] = [
-        session("no session") { _, _ in nil },
+        session("no session", type: "invalidRequest") { _, _ in nil },
         session("a token that is none") { _, _ in RandomSource.system.token() },
         session("a session that was signed out", ends: true) { harness, token in
             _ = try await harness.app.signOut(token)
