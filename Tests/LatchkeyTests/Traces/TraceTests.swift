@@ -80,10 +80,11 @@ import Testing
                 }
             }
             let good = try await signIn("good-one", "00-\(Self.trace)-\(Self.span)-00")
-            #expect(good.split(separator: "\n").count == 2)
+            // The sign-in, the request, and the two requests to the carrier: discovery and token.
+            #expect(good.split(separator: "\n").count == 4)
             #expect(good.split(separator: "\n").allSatisfy { $0.contains("trace_id=\(Self.trace)") })
             let bad = try await signIn("bad-one", "00-\(Self.trace)-\(Self.span)")
-            #expect(bad.split(separator: "\n").count == 2)
+            #expect(bad.split(separator: "\n").count == 3)
             #expect(!bad.contains("trace_id"))
             process.send(SIGTERM)
             _ = await process.ending()
