@@ -62,7 +62,8 @@ import Testing
             let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)
             func signIn(_ correlationID: String, _ traceparent: String) async throws -> String {
                 let body = App.json([
-                    "client_id": SignInHarness.clientID, "code": "unknown-\(correlationID)", "mccmnc": SignInHarness.mccmnc,
+                    "client_id": SignInHarness.clientID, "code": "unknown-\(correlationID)",
+                    "mccmnc": SignInHarness.mccmnc,
                     "redirect_uri": SignInHarness.redirectURI, "code_verifier": String(repeating: "v", count: 43),
                     "correlation_id": correlationID,
                 ])
