@@ -9,8 +9,8 @@ const LIMIT = 40;
 
 /** Fields with secrets: codes, tokens, keys. */
 const SECRET = new Set([
-  "token", "refresh_token", "code", "code_verifier", "state_key", "session_id", "auth_req_id", "receipt", "api_key",
-  "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
+  "token", "access_token", "refresh_token", "id_token", "code", "code_verifier", "state_key", "session_id",
+  "auth_req_id", "receipt", "api_key", "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
 ]);
 
 /** The request fields that are shown. */

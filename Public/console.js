@@ -210,7 +210,7 @@ function linkOutcome() {
   const url = new URL(location.href);
   if (url.searchParams.get("action") !== "link") return null;
   const outcome = Object.fromEntries(url.searchParams);
-  for (const name of ["action", "status", "message", "error", "error_description", "tracking_id"]) {
+  for (const name of ["action", "status", "message", "error", "error_description", "tracking_id", "correlation_id"]) {
     url.searchParams.delete(name);
   }
   history.replaceState(history.state, "", url);

@@ -241,7 +241,7 @@ export class Latchkey {
     if (outcome.status === "failure") {
       throw new LatchkeyError({
         error: outcome.error ?? "unknown_error", error_description: outcome.error_description,
-        message: outcome.message,
+        message: outcome.message, correlation_id: outcome.correlation_id,
         error_type: outcome.error === "access_denied" ? "requestDenied" : undefined,
       });
     }
@@ -368,7 +368,7 @@ function takeOutcome() {
   const outcome = {};
   for (const name of [
     "action", "status", "tracking_id", "session_id", "state_key", "identifier", "message", "error",
-    "error_description",
+    "error_description", "correlation_id",
   ]) {
     if (searchParams.has(name)) outcome[name] = searchParams.get(name);
     searchParams.delete(name);

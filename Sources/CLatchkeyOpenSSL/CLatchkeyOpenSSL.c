@@ -49,8 +49,8 @@ struct copenssl_session {
     unsigned char is_established;
     // After a failure nothing may be sent, not even close_notify (SSL_shutdown(3)).
     unsigned char is_broken;
-    // The socket takes nothing more. What the peer has sent before can still be read.
-    unsigned char is_deaf;
+    // A write to the socket has failed. What the peer sent before can still be read.
+    unsigned char cannot_send;
     unsigned char saw_plain_http;
     // Handshake messages since the end of the handshake, or since the last data.
     unsigned int messages_in_a_row;
@@ -88,10 +88,10 @@ static int socket_write(BIO *bio, const char *bytes, int count) {
     ssize_t sent;
     do { sent = send(session->descriptor, bytes, (size_t)count, MSG_NOSIGNAL); } while (sent < 0 && errno == EINTR);
     if (sent >= 0) return (int)sent;
-    // For OpenSSL a failed write is one that waits: it reads nothing after a failure, although an early response may
-    // be in the socket.
+    // OpenSSL is told to try again later: after a failure it would read nothing, although an early response may be in
+    // the socket.
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        session->is_deaf = 1;
+        session->cannot_send = 1;
         session->is_drained = 0;
         session->ends = 1;
     }
@@ -456,7 +456,7 @@ void copenssl_ready(copenssl_session *session, int ends) {
 static copenssl_outcome outcome(copenssl_session *session, int result) {
     switch (SSL_get_error(session->ssl, result)) {
     case SSL_ERROR_WANT_READ: return COPENSSL_AGAIN;
-    case SSL_ERROR_WANT_WRITE: return session->is_deaf ? COPENSSL_FAILED : COPENSSL_AGAIN;
+    case SSL_ERROR_WANT_WRITE: return session->cannot_send ? COPENSSL_FAILED : COPENSSL_AGAIN;
     case SSL_ERROR_ZERO_RETURN: return COPENSSL_ENDED;
     default: break;
     }
@@ -496,7 +496,7 @@ copenssl_outcome copenssl_read(copenssl_session *session, void *buffer, size_t r
 
 copenssl_outcome copenssl_write(copenssl_session *session, const void *bytes, size_t count, size_t *written) {
     *written = 0;
-    if (session->is_broken || session->is_deaf) return COPENSSL_FAILED;
+    if (session->is_broken || session->cannot_send) return COPENSSL_FAILED;
     while (*written < count) {
         size_t some = 0;
         ERR_clear_error();
@@ -511,7 +511,7 @@ copenssl_outcome copenssl_write(copenssl_session *session, const void *bytes, si
 }
 
 copenssl_outcome copenssl_end(copenssl_session *session) {
-    if (session->is_broken || session->is_deaf || !session->is_established) return COPENSSL_FAILED;
+    if (session->is_broken || session->cannot_send || !session->is_established) return COPENSSL_FAILED;
     ERR_clear_error();
     int result = SSL_shutdown(session->ssl);
     if (result >= 0) return COPENSSL_DONE;

@@ -147,6 +147,7 @@ class Console:
         self.wait("#sign-in .problem")
         self.says("#sign-in .problem", "access_denied")
         self.says("#sign-in .problem", "What to do: Start again")
+        self.says("#sign-in .problem", "correlation_id ")
         assert self.browser.url == self.base + "/", self.browser.url
         self.seen("denied")
 
@@ -220,7 +221,7 @@ class Console:
         self.browser.type("#profile-form input[name=phone_number]", "not a number")
         self.browser.click("#profile-form button[type=submit]")
         self.wait("#account .problem")
-        self.says("#account .problem", "phone is not a phone number")
+        self.says("#account .problem", "phone_number is not a phone number")
         self.seen("edit-refused", 400)
         self.browser.type("#profile-form input[name=phone_number]", "+12025550199")
         self.browser.click("#profile-form button[type=submit]")
@@ -372,8 +373,8 @@ class Console:
         self.seen("transaction")
         self.browser.click("#redeem-form button")
         self.wait("#transaction .problem")
-        self.says("#transaction .problem", "invalid_token")
-        self.quiet("redeeming twice", 401)
+        self.says("#transaction .problem", "receipt_redeemed")
+        self.quiet("redeeming twice", 409)
         self.browser.run(
             "const who = document.querySelector('#transaction-form select[name=user]'); who.value = 'ravi';"
         )

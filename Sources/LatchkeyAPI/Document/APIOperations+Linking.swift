@@ -26,8 +26,9 @@ extension APIOperation {
             "Add a way to sign in, by redirects",
             """
             For a page of this server's own origin, whose session is in cookies. It ends at `redirect_uri` with \
-            `action=link&status=success` or `action=link&status=failure&message=…&error=…&error_description=…`. Only \
-            the session that started it can finish it. A refusal is a page for a person, unless JSON is asked for.
+            `action=link&status=success` or \
+            `action=link&status=failure&message=…&error=…&error_description=…&correlation_id=…`. Only the session that \
+            started it can finish it. A refusal is a page for a person, unless JSON is asked for.
             """,
             parameters: [.provider],
             body: Body(

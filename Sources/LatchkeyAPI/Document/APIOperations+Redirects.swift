@@ -118,8 +118,8 @@ extension APIOperation {
         """
         Carriers send browsers back here. The sign-in ends at the `redirect_uri` of the start with \
         `action=login&status=success`, `action=register&status=partial&state_key=…` or \
-        `action=login&status=failure&message=…&error=…&error_description=…`. If there is no frontend to redirect to, \
-        the person gets a page.
+        `action=login&status=failure&message=…&error=…&error_description=…&correlation_id=…`. If there is no frontend \
+        to redirect to, the person gets a page.
         """,
         parameters: [.provider] + APISchema.authorizationResponseFields.map { .query($0.name, $0.schema) },
         responses: [

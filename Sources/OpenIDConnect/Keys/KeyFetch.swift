@@ -2,6 +2,7 @@
 public enum KeyFetch: Sendable {
     /// The wait begins, because the keys are not cached.
     case began
-    /// The wait ends, and validation goes on with newer keys or with those at hand. Not said if there are none.
+    /// The wait ends, and validation goes on with newer keys or with those at hand. It is not
+    /// reported if there are no keys.
     case ended
 }

@@ -1,5 +1,7 @@
 /// Writes text into space that was reserved for a whole message, which costs less than growing an array piece by piece.
-/// Writing beyond the space traps.
+///
+/// Writing beyond the space traps, as it does for every OutputSpan. No input can cause it: callers reserve the sum of
+/// the lengths of what they write.
 extension OutputSpan<UInt8> {
     @inlinable
     package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {

@@ -70,7 +70,7 @@ extension BackchannelAuthentication {
         return id
     }
 
-    /// What the carrier told of the user.
+    /// The user's attributes and claims, as the carrier sent them.
     private func userInfo(of record: BackchannelAuthenticationRecord) -> UserInfo {
         var userInfo = UserInfo()
         userInfo.attributes = record.profile

@@ -42,7 +42,7 @@ struct SignInAttempt: Sendable {
         request.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
     }
 
-    /// What a provider tells, without the further claims that nobody asked for.
+    /// The provider's userinfo, without claims that neither the request nor the client has asked for.
     private func requested(_ userInfo: UserInfo) -> UserInfo {
         guard !userInfo.claims.isEmpty else { return userInfo }
         var requested = userInfo

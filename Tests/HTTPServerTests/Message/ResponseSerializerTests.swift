@@ -23,6 +23,19 @@ struct ResponseSerializerTests {
                 == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello")
     }
 
+    @Test(
+        "The longest lines of the server's own fit, after what was written before", arguments: [0, 1], [false, true])
+    func fits(_ minorVersion: Int, _ closes: Bool) {
+        let response = Response(
+            status: .init(code: 599, reasonPhrase: ""), headers: [.server: "é€😀", .allow: ""],
+            body: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000))
+        var output = Array("before".utf8)
+        ResponseSerializer.append(
+            response, for: .init(method: .get, minorVersion: minorVersion, closes: closes), date: date, to: &output)
+        #expect(output.starts(with: Array("beforeHTTP/1.1 599 \r\n".utf8)))
+        #expect(output.suffix(1_000_004).starts(with: Array("\r\n\r\nx".utf8)))
+    }
+
     @Test("Empty content has Content-Length 0")
     func empty() {
         #expect(text(Response(status: .notFound)) == "HTTP/1.1 404 Not Found\r\nDate: D\r\nContent-Length: 0\r\n\r\n")

@@ -172,7 +172,7 @@ import Testing
                 #expect(refused.error == "user_already_exists")
                 #expect(try await register(second, "free@example.org").status == 400, "the handle is spent")
             }
-            // The address of an account that nobody vouches for is free, and so is everything else.
+            // An address that no provider vouches for can be registered again.
             #expect(try await register(try await handle(of: "ravi"), "free@example.org").status == 201)
         }
     }

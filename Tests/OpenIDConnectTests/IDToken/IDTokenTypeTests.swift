@@ -97,7 +97,7 @@ struct IDTokenTypeTests {
             ["nonce": nil, "client_id": "\"client-1\""], nonce: nil),
         Claims("with a nonce and a scope", .idTokenClaims, ["scope": "\"openid\""]),
         Claims("with a nonce and a client_id", .idTokenClaims, ["client_id": "\"client-1\""]),
-        Claims("with a nonce that nobody sent", .idTokenClaims, ["acr": nil, "auth_time": nil], nonce: nil),
+        Claims("with a nonce that was not requested", .idTokenClaims, ["acr": nil, "auth_time": nil], nonce: nil),
         Claims("without claims of either, no nonce sent", .idTokenClaims, ["nonce": nil, "acr": nil], nonce: nil),
         Claims("without auth_time, no nonce sent", .idTokenClaims, ["nonce": nil, "auth_time": nil], nonce: nil),
         Claims("with an empty acr, no nonce sent", .idTokenClaims, ["nonce": nil, "acr": "\"\""], nonce: nil),

@@ -43,6 +43,13 @@ struct JSONObjectWriterTests {
         #expect(try JSONValue(parsing: writer.finish()).object?["text"]?.string == text)
     }
 
+    @Test("Numbers have all their digits", arguments: [0, 9, 10, -1, 1_800_000_000, Int64.min, Int64.max])
+    func numbers(_ number: Int64) {
+        var json = JSONObjectWriter()
+        json.add("n", number)
+        #expect(String(decoding: json.finish(), as: UTF8.self) == "{\"n\":\(number)}")
+    }
+
     @Test("An array of objects is written, also an empty one, and what follows it")
     func objects() throws {
         var json = JSONObjectWriter()
