@@ -13,6 +13,9 @@ const SECRET = new Set([
   "auth_req_id", "receipt", "api_key", "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
 ]);
 
+/** Fields that the server stores encrypted only. Nothing of them is stored here. */
+const SENSITIVE = new Set(["address", "birthdate", "last_4_social", "proofing"]);
+
 /** The request fields that are shown. */
 const HEADERS = ["authorization", "x-api-key", "content-type", "accept"];
 
@@ -28,14 +31,19 @@ export function shortened(text) {
   return text.length <= 8 ? "…" : `${text.slice(0, 6)}… (${text.length} characters)`;
 }
 
+/** A URL without the secrets of its query. */
+function tidyQuery(url) {
+  return url.replace(/(=)([^=&]{24,})/g, (_, sign, text) => sign + text.slice(0, 6) + "…");
+}
+
 function tidy(value, name = "") {
+  if (SENSITIVE.has(name) && value !== null) return "…";
   if (Array.isArray(value)) return value.map((item) => tidy(item));
   if (value && typeof value === "object") {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, tidy(item, key)]));
   }
   if (typeof value !== "string") return value;
-  // The query of a redirect contains secrets.
-  if (name === "location") return value.replace(/(=)([^=&]{24,})/g, (_, sign, text) => sign + text.slice(0, 6) + "…");
+  if (name === "location") return tidyQuery(value);
   if (!SECRET.has(name.toLowerCase())) return value;
   return value.startsWith("Bearer ") ? "Bearer " + shortened(value.slice(7)) : shortened(value);
 }
@@ -57,7 +65,9 @@ async function text(message) {
 
 function where(url) {
   const { origin, pathname, search } = new URL(url, location.href);
-  return { at: origin === location.origin ? "" : origin, path: pathname + search };
+  // The handle of a sign-in on the phone can be exchanged for a session.
+  const path = pathname.replace(/(\/zenkey-async-signin\/)(.+)$/, (_, start, handle) => start + shortened(handle));
+  return { at: origin === location.origin ? "" : origin, path: path + tidyQuery(search) };
 }
 
 function add(call) {

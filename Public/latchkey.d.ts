@@ -58,7 +58,9 @@ export interface User {
   phone_number_verified: boolean;
   phone_number_verified_at: number | null;
   phone_number_verified_by: string | null;
-  /** What the user consented to share, if the client's scopes ask for it. */
+  /** The issuer of the provider that sent the claims below. */
+  claims_by?: string;
+  /** What the user consented to share with this client, if its scopes ask for it. */
   address?: Address;
   birthdate?: string;
   last_4_social?: string;

@@ -118,7 +118,8 @@ package final class LatchkeyAPI: Sendable {
         do {
             response = try await limited(request, router, match)
         } catch {
-            response = render(error).response(requestID: requestID, asProblem: request.acceptsProblemDetails)
+            response = render(error, of: request).response(
+                requestID: requestID, asProblem: request.acceptsProblemDetails)
         }
         response = finished(response, request, requestID)
         let nanoseconds = stopwatch.nanoseconds
@@ -143,18 +144,24 @@ package final class LatchkeyAPI: Sendable {
         do {
             response = try await router.respond(to: request, at: match)
         } catch {
-            response = render(error).response(requestID: request.id, asProblem: request.acceptsProblemDetails)
+            response = render(error, of: request).response(
+                requestID: request.id, asProblem: request.acceptsProblemDetails)
         }
         notice.mark(&response)
         return response
     }
 
-    func render(_ error: any Error) -> APIError {
+    func render(_ error: any Error, of request: Request) -> APIError {
         switch error {
         case let error as APIError:
             accessLog.write(error)
             return error
-        case let error as SignInError: return APIError(error)
+        case let error as SignInError:
+            guard error.field != nil else { return APIError(error) }
+            guard let fields = (try? BodyFields(request)) ?? (try? request.query).map(BodyFields.form) else {
+                return APIError(error)
+            }
+            return APIError(FieldReader(fields).named(error))
         case let error as HTTPError: return APIError(error)
         default:
             accessLog.logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])

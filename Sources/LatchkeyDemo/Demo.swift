@@ -115,8 +115,9 @@ package struct Demo: Sendable {
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         let known = Set(configuration.providers.map(\.id))
         configuration.providers += simulator.providers(for: client).filter { !known.contains($0.id) }
-        if configuration.vaultKeys.isEmpty, configuration.providers.contains(where: \.storesTokens) {
-            configuration.vaultKeys = [EncryptionKey(RandomSource.system.bytes(32))].compactMap(\.self)
+        // The users are invented, so the key for their tokens and claims is no secret. The next run needs the same one.
+        if configuration.vaultKeys.isEmpty {
+            configuration.vaultKeys = [EncryptionKey(Array("latchkey demonstration no secret".utf8))].compactMap(\.self)
         }
         return configuration
     }

@@ -68,11 +68,16 @@ class Console:
         """The latest calls are these, and none shows a secret."""
         self.browser.wait(f"{expected} in {self.calls()[-len(expected):]}",
                           lambda: self.calls()[-len(expected):] == list(expected))
+        self.keeps_secrets()
+
+    def keeps_secrets(self):
+        """The list of calls and the browser's storage have no secret and no sensitive claim."""
         self.browser.run("for (const more of document.querySelectorAll('#trace details')) more.open = true;")
         shown = self.browser.run("return document.getElementById('trace').textContent")
         self.browser.run("for (const more of document.querySelectorAll('#trace details')) more.open = false;")
         # 256 random bits in base64url, or the beginning of a JWT.
-        secrets = re.findall(r"[A-Za-z0-9_-]{40,}|eyJ[A-Za-z0-9_-]{10,}", shown)
+        stored = self.browser.run("return sessionStorage.getItem('latchkey.console.calls') ?? ''")
+        secrets = re.findall(r"[A-Za-z0-9_-]{40,}|eyJ[A-Za-z0-9_-]{10,}|1984-05-17|0042", shown + stored)
         assert not secrets, f"the page shows {secrets}"
 
     # Actions of a user.
@@ -285,6 +290,7 @@ class Console:
         self.seen("asked")
         self.browser.click("#approve")
         self.wait("#phone-in")
+        self.keeps_secrets()
         self.browser.click("#phone-sign-out")
         self.says("#news", "The app is signed out")
         self.browser.click("#ask-form button")

@@ -104,7 +104,7 @@ extension LatchkeyAPI {
             do {
                 return try await route(self, request)
             } catch {
-                let error = self.render(error)
+                let error = self.render(error, of: request)
                 guard !request.prefersJSON else { throw error }
                 return BrowserPages.failure(error, below: self.baseURL.path)
             }

@@ -108,7 +108,7 @@ struct FieldReader {
         let text: String
         switch value {
         case .integer where !mayBeNumber:
-            return refused(name, "must be a string: as a number it has lost its leading zeros")
+            return refused(name, "must be a string: as a number it may have lost leading zeros")
         case .integer(let number): text = String(number)
         case .string(let string): text = string
         default: text = ""

@@ -34,24 +34,24 @@ extension APISchema {
                 "name": text("The full name").orNull, "email": text("The email address").orNull,
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
                 "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
-            ], verificationFields(), claimFields { $0 }),
+            ], verificationFields(), claimFields { $0 }, claimSource),
         "AndroidUser": object(
             "The signed-in user as the published Android example expects it. Unknown attributes are left out.",
-            fields(
-                [
-                    "user_id": userID, "username": text("The user's own choice").orNull, "zenkey_sub": publicID,
-                    "created_at": seconds("When the user was created"),
-                ],
-                optional: [
-                    "name": object(
-                        "The name.", [:],
-                        optional: [
-                            "value": text("The full name."), "given_name": text("The given name."),
-                            "family_name": text("The family name."),
-                        ]), "email": object("The email address.", ["value": text("The value.")]),
-                    "postal_code": object("The postal code.", ["value": text("The value.")]),
-                    "phone_number": object("The phone number.", ["value": text("The value.")]),
-                ])),
+            [
+                "user_id": userID, "username": text("The user's own choice").orNull, "zenkey_sub": publicID,
+                "sub": publicID, "created_at": seconds("When the user was created"),
+            ],
+            optional: [
+                "name": object(
+                    "The name.", [:],
+                    optional: [
+                        "value": text("The full name."), "given_name": text("The given name."),
+                        "family_name": text("The family name."),
+                    ]), "email": object("The email address.", ["value": text("The value.")]),
+                "postal_code": object("The postal code.", ["value": text("The value.")]),
+                "phone_number": object("The phone number.", ["value": text("The value.")]),
+            ], verificationFields(), claimFields { object("As the carrier sent it.", ["value": $0]) },
+            claimSource),
         "Session": object(
             "One of the user's sessions.",
             [
@@ -160,6 +160,10 @@ extension APISchema {
             return Field(name: claim.rawValue, schema: form(schema), isRequired: false)
         }
     }
+
+    private static let claimSource = fields(optional: [
+        "claims_by": text("The issuer of the provider that sent the claims above, from `address` on.")
+    ])
 
     private static let address = object(
         "The address (OpenID Connect Core section 5.1.1), if the client's scopes ask for it.",

@@ -6,15 +6,16 @@ import StorageModel
 
 /// The routes about a user's own account.
 extension LatchkeyAPI {
-    func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user) }
+    func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user, to: caller) }
 
     func editUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let edit = try ProfileEdit(BodyFields(request))
-        return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id))
+        return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id), to: caller)
     }
 
-    private func respond(_ user: User) -> Response {
-        user.response(useCases.claimsVault.claims(of: user), compatibility)
+    /// The user consented to share the further claims with one client: another client's session does not show them.
+    private func respond(_ user: User, to caller: SignedInCaller) -> Response {
+        user.response(useCases.claimsVault.claims(of: user, for: caller.holder.session.clientID), compatibility)
     }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {

@@ -30,7 +30,7 @@ extension LatchkeyAPI {
                 json.add("auth_req_id", handle.exposed)
             }
         case .ended(.signedIn(let signedIn)):
-            return signedIn.response(compatibility.async302 ? .found : .ok, requestID: handle)
+            return signedIn.response(compatibility.async302 ? .found : .ok, authRequestID: handle)
         case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer, compatibility)
         }
     }

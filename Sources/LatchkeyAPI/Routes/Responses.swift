@@ -40,10 +40,10 @@ extension SignedIn {
     /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
     /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
     /// - Parameters:
-    ///   - requestID: The handle of the backchannel authentication that ends with it.
+    ///   - authRequestID: The handle of the backchannel authentication that ends with it.
     ///   - more: Adds further members.
     func response(
-        _ status: HTTPResponse.Status, withTokens: Bool = true, requestID: Secret? = nil,
+        _ status: HTTPResponse.Status, withTokens: Bool = true, authRequestID: Secret? = nil,
         _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
     ) -> Response {
         .json(status, capacity: 384) { json in
@@ -57,7 +57,7 @@ extension SignedIn {
             json.add("expires_in", tokens.expiresIn)
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
-            json.add("auth_req_id", ifPresent: requestID?.exposed)
+            json.add("auth_req_id", ifPresent: authRequestID?.exposed)
             more(&json, self)
         }
     }
@@ -77,12 +77,12 @@ extension User {
     /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
     /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
-    /// - Parameter claims: The further claims that the user consented to share.
-    func response(_ claims: ConsentedClaims, _ compatibility: Compatibility) -> Response {
-        compatibility.android ? androidResponse : response(claims)
+    /// - Parameter claims: The further claims that the user consented to share with the session's client.
+    func response(_ claims: ClientClaims?, _ compatibility: Compatibility) -> Response {
+        compatibility.android ? androidResponse(claims) : response(claims)
     }
 
-    private func response(_ claims: ConsentedClaims) -> Response {
+    private func response(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
@@ -94,7 +94,9 @@ extension User {
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
             addVerifications(to: &json)
-            if !claims.isEmpty { claims.write(to: &json) }
+            guard let claims else { return }
+            claims.claims.write(to: &json)
+            json.add("claims_by", claims.issuer)
         }
     }
 
@@ -121,8 +123,8 @@ extension User {
 
 extension User {
     /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
-    private var androidResponse: Response {
-        .json(.ok, capacity: 400) { json in
+    private func androidResponse(_ claims: ClientClaims?) -> Response {
+        .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
             if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
@@ -131,8 +133,14 @@ extension User {
             for (name, attribute) in Self.androidAttributes {
                 if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
             }
+            if let claims {
+                claims.claims.writeObjects(to: &json)
+                json.add("claims_by", claims.issuer)
+            }
             json.add("zenkey_sub", publicID)
+            json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
+            addVerifications(to: &json)
         }
     }
 
@@ -147,6 +155,16 @@ extension Profile {
         json.add("value", ifPresent: self[.name])
         json.add("given_name", ifPresent: self[.givenName])
         json.add("family_name", ifPresent: self[.familyName])
+    }
+}
+
+extension ConsentedClaims {
+    /// The claims in the form of the carriers' userinfo response: objects with a `value`.
+    fileprivate func writeObjects(to json: inout JSONObjectWriter) {
+        for claim in present {
+            guard let value = self[claim] else { continue }
+            json.add(named: claim.rawValue) { $0.add("value", json: value.json) }
+        }
     }
 }
 
@@ -168,9 +186,6 @@ extension RegistrationOffer {
         if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
         if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
         if let code = profile[.postalCode] { json.add("postal_code", object: { $0.add("value", code) }) }
-        for claim in claims.present {
-            guard let value = claims[claim] else { continue }
-            json.add(named: claim.rawValue) { $0.add("value", json: value.json) }
-        }
+        claims.writeObjects(to: &json)
     }
 }

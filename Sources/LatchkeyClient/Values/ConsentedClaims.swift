@@ -22,6 +22,24 @@ public struct ConsentedClaims: Sendable, Hashable, Decodable {
         }
     }
 
+    /// An answer to the scope `proofing`: some providers say yes or no, others name how the user was proofed.
+    public enum Proofing: Sendable, Hashable, Decodable {
+        /// Yes or no.
+        case flag(Bool)
+        /// In the provider's words.
+        case text(String)
+
+        /// Decodes the server's JSON.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .flag(flag)
+            } else {
+                self = .text(try container.decode(String.self))
+            }
+        }
+    }
+
     /// The address.
     public let address: Address?
     /// The date of birth, as the carrier writes it.
@@ -36,14 +54,19 @@ public struct ConsentedClaims: Sendable, Hashable, Decodable {
     public let isAdult21: Bool?
     /// Whether the user is 13 or older.
     public let isOver13: Bool?
+    /// The answer to the scope `proofing`.
+    public let proofing: Proofing?
+    /// The issuer of the provider that sent them; nil if there are none.
+    public let issuer: String?
 
     private enum CodingKeys: String, CodingKey {
-        case address, birthdate
+        case address, birthdate, proofing
         case last4Social = "last_4_social"
         case isAdult = "is_adult"
         case isAdult18 = "is_adult_18"
         case isAdult21 = "is_adult_21"
         case isOver13 = "is_over_13"
+        case issuer = "claims_by"
     }
 }
 

@@ -49,9 +49,9 @@ public struct User: Sendable, Hashable {
     public let profile: Profile
     /// When the account was created.
     public let createdAt: Date
-    /// Set if a provider vouches for the e-mail address; nil if it is the user's own word.
+    /// Set if a provider vouches for the e-mail address; nil if it is unverified.
     public let emailVerification: Verification?
-    /// Set if a provider vouches for the phone number; nil if it is the user's own word.
+    /// Set if a provider vouches for the phone number; nil if it is unverified.
     public let phoneNumberVerification: Verification?
     /// What the user consented to share, if the client's scopes ask for it.
     public let consentedClaims: ConsentedClaims

@@ -14,10 +14,11 @@ extension ConfigurationCheck {
             warnOfUnknownScopes(of: client, "zenkey.clients", areAllKnown: true)
             warnOfUnstoredScopes(of: client, "zenkey.clients")
         }
-        for provider in configuration.providers where provider.kind != .oauth2 {
+        for provider in configuration.providers {
             for client in provider.clients {
                 let key = "providers"
-                warnOfUnknownScopes(of: client, key, areAllKnown: false)
+                // OAuth 2 providers have scopes of their own, such as GitHub's read:user.
+                if provider.kind != .oauth2 { warnOfUnknownScopes(of: client, key, areAllKnown: false) }
                 warnOfUnstoredScopes(of: client, key)
             }
         }

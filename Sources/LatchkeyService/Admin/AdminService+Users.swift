@@ -54,6 +54,7 @@ extension AdminService {
             "sessions \(record.sessionCount)",
         ]
         if personal { lines += record.user.profile.lines }
+        lines += record.user.vouched?.lines ?? []
         lines += record.identities.map { $0.line(personal: personal) }
         lines += record.moves.map(\.line)
         return lines
@@ -140,5 +141,14 @@ extension IdentityMove {
 extension Profile {
     fileprivate var lines: [String] {
         present.compactMap { attribute in self[attribute].map { "\(attribute.rawValue) \($0.debugDescription)" } }
+    }
+}
+
+extension VouchedValues {
+    /// Which values are verified, since when and by whom, without the values.
+    fileprivate var lines: [String] {
+        [("email", email), ("phone_number", phoneNumber)].compactMap { name, verification in
+            verification.map { "\(name) verified since \(UTCTime.text($0.time)) by \($0.issuer)" }
+        }
     }
 }

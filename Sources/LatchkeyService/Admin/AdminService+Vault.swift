@@ -10,11 +10,13 @@ extension AdminService {
     /// steps remain if it is interrupted. Servers may run at the same time.
     ///
     /// - Parameters:
+    ///   - deletesUnreadableClaims: Whether claims that none of the keys decrypts are deleted.
     ///   - step: The rows of one step.
     ///   - progress: Called after each step.
     /// - Throws: ``OperatorFailure``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
-        _ configuration: Configuration, applies: Bool, step: Int = 200, progress: (String) -> Void = { _ in }
+        _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
+        progress: (String) -> Void = { _ in }
     ) async throws -> [String] {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
@@ -27,7 +29,7 @@ extension AdminService {
         let total = status.older
         let survey = [
             "rows of tokens and claims with the current key (\(current)): \(status.current);",
-            "  with older keys: \(total); with keys that are not configured: \(status.lost).",
+            "  with older keys or none: \(total); with keys that are not configured: \(status.lost).",
         ]
         guard applies else {
             return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."])
@@ -37,7 +39,7 @@ extension AdminService {
         // A row that a server changes at the same time is found in the next round.
         for _ in 0..<3 {
             let round = try await rotateOnce(
-                vault, claimsVault, current, step: step, earlier: done, of: total, progress)
+                vault, claimsVault, current, deletesUnreadableClaims, step: step, earlier: done, of: total, progress)
             done += round.done
             unreadable = round.unreadable
             if round.done == 0 { break }
@@ -53,15 +55,15 @@ extension AdminService {
         guard unreadable == 0 else {
             throw OperatorFailure(
                 "\(done) rows were encrypted again, and \(unreadable) were not: none of vault.encryption_keys "
-                    + "decrypts them. Add their key after the first and repeat the command; or leave them: they are "
-                    + "replaced when their users sign in")
+                    + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
+                    + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
         }
         return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
     }
 
     private func rotateOnce(
-        _ vault: TokenVault, _ claimsVault: ClaimsVault, _ current: String, step: Int, earlier: Int, of total: Int,
-        _ progress: (String) -> Void
+        _ vault: TokenVault, _ claimsVault: ClaimsVault, _ current: String, _ deletesUnreadableClaims: Bool, step: Int,
+        earlier: Int, of total: Int, _ progress: (String) -> Void
     ) async throws -> (done: Int, unreadable: Int) {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
@@ -81,9 +83,9 @@ extension AdminService {
             let after = lastUser
             let records = try await stored(await store.claims(notUnder: current, after: after, limit: step))
             guard let end = records.last?.user else { return (done, unreadable) }
-            let rows = records.compactMap { record in
-                claimsVault.resealed(record.claims, of: .user(record.publicID)).map { (record: record, sealed: $0) }
-            }
+            let rows = records.map { record in
+                (record: record, sealed: claimsVault.resealed(record.claims, of: record.publicID))
+            }.filter { $0.sealed != nil || deletesUnreadableClaims }
             unreadable += records.count - rows.count
             done += try await stored(await store.resealClaims(rows))
             lastUser = end
@@ -95,17 +97,19 @@ extension AdminService {
 /// The encrypted rows by key.
 struct VaultStatus {
     var current = 0
-    /// With configured keys other than the first.
+    /// With configured keys other than the first, or not encrypted although there is a key.
     var older = 0
     /// With keys that are not configured.
     var lost = 0
     var lostKeys: [String] = []
 
-    /// - Parameter counts: The rows by the id of their key.
+    /// - Parameter counts: The rows by the id of their key, which is empty if they are not encrypted.
     init(_ counts: [String: Int], _ vault: TokenVault) {
         for (keyID, count) in counts.sorted(by: { $0.key < $1.key }) {
             if keyID == vault.currentKeyID {
                 current += count
+            } else if keyID.isEmpty {
+                older += vault.currentKeyID == nil ? 0 : count
             } else if vault.holds(keyID) {
                 older += count
             } else {

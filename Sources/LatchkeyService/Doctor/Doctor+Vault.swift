@@ -15,13 +15,13 @@ extension Doctor {
                     .database, "vault",
                     "\(status.lost) rows of \(kind) are encrypted with keys that vault.encryption_keys does not have "
                         + "(\(status.lostKeys.joined(separator: ", ")))",
-                    fix: "add these keys after the first; or leave it: the \(kind) are replaced when their users sign "
-                        + "in"))
+                    fix: "add these keys after the first; docs/providers.md says what to do if they are lost"))
         }
         if status.older > 0 {
             findings.append(
                 .warning(
-                    .database, "vault", "\(status.older) rows of \(kind) are encrypted with an older key",
+                    .database, "vault",
+                    "\(status.older) rows of \(kind) are encrypted with an older key, or not at all",
                     fix: "run latchkey vault rotate --apply before you remove the key"))
         }
         if status.current > 0 {

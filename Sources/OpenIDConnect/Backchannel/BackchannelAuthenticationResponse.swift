@@ -18,8 +18,13 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
             throw Self.unusable("is not a JSON object")
         }
-        if response.status != 200 || (object["auth_req_id"] == nil && object["error"] != nil) {
-            throw Self.refusal(object, status: response.status)
+        guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
+        // RFC 6749 section 3.1: an empty parameter counts as omitted.
+        if let error = object["error"], !error.isNull, error != .string("") {
+            guard object["auth_req_id"] == nil else {
+                throw Self.unusable("has both an error and an auth_req_id", carrierError: error.string)
+            }
+            throw Self.refusal(object, status: 200)
         }
         guard let id = object["auth_req_id"]?.string, id.isVisibleASCII(upTo: 512) else {
             throw Self.unusable("has no auth_req_id of 1 to 512 visible ASCII characters")

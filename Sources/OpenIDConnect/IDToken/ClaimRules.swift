@@ -31,6 +31,7 @@ extension ClaimValidationContext {
     }
 
     var foundIDTokenClaims: String {
+        guard claims["events"] == nil else { return "the token has events, as logout tokens have" }
         guard type == .accessToken else { return "typ is not that of access tokens" }
         let evidence = ["nonce", "acr", "auth_time"] + Self.accessTokenClaims
         let present = evidence.filter { claims[$0] != nil }

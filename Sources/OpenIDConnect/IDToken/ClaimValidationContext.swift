@@ -51,7 +51,9 @@ struct ClaimValidationContext: IssuedClaims {
 
     /// A token with the type of access tokens is told apart by its claims. Only an ID token has the nonce of the
     /// sign-in. An access token may have `acr` and `auth_time`, but then also has `client_id` (RFC 9068 section 2.2).
+    /// A logout token has `events` (OpenID Connect Back-Channel Logout section 2.4).
     var hasIDTokenClaims: Bool {
+        guard claims["events"] == nil else { return false }
         guard type == .accessToken else { return true }
         guard Self.accessTokenClaims.allSatisfy({ claims[$0] == nil }) else { return false }
         if expectation.nonce != nil, claims["nonce"] != nil { return true }

@@ -62,8 +62,8 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
         case .audience: "The ID token's aud must be this client alone."
         case .authorizedParty: "The ID token's azp must be this client or absent."
         case .idTokenClaims:
-            "A token of type at+jwt must have the nonce of the sign-in, or acr and auth_time, and neither client_id "
-                + "nor scope: otherwise it is an access token."
+            "An ID token has no events, which logout tokens have. A token of type at+jwt must have the nonce of the "
+                + "sign-in, or acr and auth_time, and neither client_id nor scope: otherwise it is an access token."
         case .expiry: "The ID token has expired, or has no valid exp."
         case .issuedAt: "The ID token was issued too long ago, or in the future, or has no valid iat."
         case .notBefore: "The ID token is not valid yet, or its nbf is not valid."

@@ -95,7 +95,8 @@ public struct OIDCError: Error, Sendable {
         return error
     }
 
-    private static func isErrorCode(_ text: String) -> Bool {
+    /// Whether a text can be shown as a provider's error code: 1 to 64 letters, digits, `_`, `.` and `-`.
+    package static func isErrorCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
     }

@@ -9,7 +9,7 @@ public struct ProviderUser: Sendable, Hashable {
     /// 1 to 255 visible ASCII characters.
     public let subject: String
     /// The user's attributes.
-    public let attributes: UserInfo
+    public package(set) var attributes: UserInfo
 
     /// Reads the response of a user endpoint.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless it is 200 with a JSON object that has a valid subject.

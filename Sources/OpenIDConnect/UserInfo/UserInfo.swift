@@ -65,11 +65,24 @@ extension UserInfo {
                 attributes[attribute] = Self.text(claims[attribute.rawValue]) ?? Self.nested(attribute, in: claims)
             }
         }
-        emailVerified = Self.flag(claims["email_verified"])
-        phoneNumberVerified = Self.flag(claims["phone_number_verified"])
+        emailVerified = Self.verified(.email, attributes, in: claims, renamed)
+        phoneNumberVerified = Self.verified(.phoneNumber, attributes, in: claims, renamed)
         for claim in ConsentedClaim.allCases where claims[claim.rawValue] != nil {
             self.claims[claim] = Self.value(of: claim, in: claims)
         }
+    }
+
+    /// Whether the provider verified an attribute. `email_verified` and `phone_number_verified` are about `email` and
+    /// `phone_number` (Core section 5.1), and about nothing that was read from another member in their presence.
+    private static func verified(
+        _ attribute: UserAttribute, _ attributes: UserAttributes<String>, in claims: JSONObject,
+        _ renamed: [UserAttribute: UserEndpoint.Member]
+    ) -> Bool? {
+        guard renamed[attribute].map({ $0.path == [attribute.rawValue] }) ?? true else { return nil }
+        if let standard = claims[attribute.rawValue], !standard.isNull, text(standard) != attributes[attribute] {
+            return nil
+        }
+        return flag(claims[attribute.rawValue + "_verified"])
     }
 
     private static func value(of claim: ConsentedClaim, in claims: JSONObject) -> ConsentedClaims.Value? {

@@ -46,8 +46,9 @@ package struct Registration: Sendable {
         let publicID = random.token(bytes: 16)
         var registration = NewRegistration(
             handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, at: now)
-        let claims = claimsVault.claims(in: pending.claims, of: .handle(handle))
-        registration.claims = claimsVault.stored(claims, of: .user(publicID))
+        let claims = claimsVault.claims(in: pending.claims, of: handle)
+        registration.claims = claimsVault.stored(
+            ClientClaims(claims, for: pending.clientID, from: pending.identity.issuer), of: publicID)
         registration.refusesVerifiedEmail = form.refusesVerifiedEmail
         switch try await stored(await store.register(registration)) {
         case .unknownHandle: throw .unknownHandle(sentAs: form.handleName)

@@ -23,7 +23,7 @@ struct RegistrationOffers: Sendable {
             profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
         pending.verified = user.userInfo?.verified ?? VerifiedFlags()
         let claims = user.userInfo?.claims ?? ConsentedClaims()
-        pending.claims = claimsVault.stored(claims, of: .handle(pending.handle))
+        pending.claims = claimsVault.stored(claims, of: pending.handle)
         pending.providerSession = user.providerSession
         try await stored(await store.addPendingRegistration(pending))
         return RegistrationOffer(

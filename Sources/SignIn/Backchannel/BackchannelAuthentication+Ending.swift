@@ -30,7 +30,9 @@ extension BackchannelAuthentication {
                 identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
                 portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
             signIn.verified = record.verified
-            signIn.claims = claimsVault.update(with: claims(of: record))
+            signIn.claims = claimsVault.update(
+                with: ClientClaims(claims(of: record), for: record.terms.clientID, from: identity.issuer),
+                asked: record.terms.scope.split(separator: " ").map(String.init))
             let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
             switch ending {
             case .signedIn(let signedIn):
@@ -81,6 +83,6 @@ extension BackchannelAuthentication {
     }
 
     private func claims(of record: BackchannelAuthenticationRecord) -> ConsentedClaims {
-        claimsVault.claims(in: record.claims, of: .handle(record.handle))
+        claimsVault.claims(in: record.claims, of: record.handle)
     }
 }

@@ -80,7 +80,7 @@ extension BackchannelAuthentication {
             record.identity = verified.identity
             record.profile = verified.userInfo?.attributes ?? Profile()
             record.verified = verified.userInfo?.verified ?? VerifiedFlags()
-            record.claims = verified.userInfo.flatMap { claimsVault.stored($0.claims, of: .handle(record.handle)) }
+            record.claims = verified.userInfo.flatMap { claimsVault.stored($0.claims, of: record.handle) }
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)

@@ -37,6 +37,9 @@ struct SignInAttempt: Sendable {
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
     var usesIssuedNonce: Bool { client.nonce == .issued && !request.wasStartedHere }
 
+    /// What this sign-in asks for.
+    var scopes: [String] { request.scopes + client.scopes }
+
     /// Whether the user's attributes are asked for.
     var wantsAttributes: Bool {
         request.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
@@ -46,7 +49,7 @@ struct SignInAttempt: Sendable {
     private func requested(_ userInfo: UserInfo) -> UserInfo {
         guard !userInfo.claims.isEmpty else { return userInfo }
         var requested = userInfo
-        requested.claims = userInfo.claims.requested(by: request.scopes + client.scopes)
+        requested.claims = userInfo.claims.requested(by: scopes)
         return requested
     }
 
@@ -87,10 +90,12 @@ struct SignInAttempt: Sendable {
     func fetchUser(
         with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> ProviderUser {
-        try await asked(
+        var user = try await asked(
             await relyingParty.user(
                 accessToken: tokens.accessToken, provider: provider, correlationID: correlationID),
             codeWasPosted: true)
+        user.attributes = requested(user.attributes)
+        return user
     }
 
     /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.

@@ -140,7 +140,11 @@ package struct SignInWithCode: Sendable {
                 vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
             })
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
-        record.claims = verified.userInfo.flatMap { claimsVault.update(with: $0.claims) }
+        record.claims = verified.userInfo.map { userInfo in
+            claimsVault.update(
+                with: ClientClaims(userInfo.claims, for: attempt.client.id.text, from: verified.identity.issuer),
+                asked: attempt.scopes)
+        }
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))

@@ -16,6 +16,16 @@ package struct CarrierErrorTable {
     /// The row of a code; an unlisted code is ``ErrorType/unknownError``.
     static func row(of code: String) -> Row { byCode[code] ?? Row(code, .unknownError, unknownCause) }
 
+    /// Whether a carrier's code means something else when this server returns it.
+    static func isReserved(_ code: String) -> Bool {
+        byCode[code] == nil && (SignInError.Code(rawValue: code) != nil || codesOfTheAPI.contains(code))
+    }
+
+    private static let codesOfTheAPI: Set = [
+        "invalid_api_key", "user_not_registered", "unlinked_user", "method_not_allowed", "payload_too_large",
+        "unsupported_media_type",
+    ]
+
     package static let unknownCause = "The provider refused for a reason of its own."
 
     package static let rows: [Row] = [

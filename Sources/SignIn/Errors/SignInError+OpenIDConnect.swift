@@ -61,7 +61,7 @@ extension SignInError {
         }
     }
 
-    /// The remedy of the code's kind is the only one: each of them begins with a new authorization request.
+    /// The description has one remedy: that of the code's kind, or one that fits the code better.
     private static func refused(_ carrierError: String, _ advice: String) -> SignInError {
         let row = CarrierErrorTable.row(of: carrierError)
         if row.concernsClient { return clientRefused(row) }
@@ -76,10 +76,8 @@ extension SignInError {
         if row.isCarriersFault {
             return Self.carrierError("[\(row.code)] \(description)", row.type)
         }
-        // These codes mean something else when this server returns them.
-        let isReserved = ["invalid_api_key", "invalid_token", "invalid_id_token"].contains(row.code)
-        return SignInError(
-            .refusedByCarrier, row.type, description, carrierCode: isReserved ? "invalid_grant" : row.code)
+        let code = CarrierErrorTable.isReserved(row.code) ? "invalid_grant" : row.code
+        return SignInError(.refusedByCarrier, row.type, description, carrierCode: code)
     }
 
     private static func clientRefused(_ row: CarrierErrorTable.Row) -> SignInError {

@@ -7,10 +7,12 @@ extension SignInError {
         .notFound, .invalidRequest, "No sign-in provider of this name is configured. Use the name of a configured one.")
 
     static let unknownClient = invalidRequest(
-        "client_id is not one of this provider's clients. Use the client_id that is registered for this app.")
+        field: "client_id",
+        "is not one of this provider's clients. Use the client_id that is registered for this app.")
 
     static let redirectURINotRegistered = invalidRequest(
-        "redirect_uri is not one of the client's registered redirect URIs. Send it exactly as it is registered.")
+        field: "redirect_uri",
+        "is not one of the client's registered redirect URIs. Send it exactly as it is registered.")
 
     static let codeVerifierMissing = invalidRequest(
         "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")

@@ -51,9 +51,7 @@ extension SignInError {
 
     /// The carrier sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
     static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
-        let isCode =
-            (1...64).contains(carrierError.utf8.count)
-            && carrierError.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        let isCode = OIDCError.isErrorCode(carrierError) && !CarrierErrorTable.isReserved(carrierError)
         let type = ErrorType(carrierError: carrierError)
         let description =
             switch type {
@@ -69,6 +67,7 @@ extension SignInError {
             .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied"
         ).explained(
             by: OIDCError(
-                .carrierRefused, carrierError: carrierError, reason: "The authorization response has an error."))
+                .carrierRefused, carrierError: carrierError,
+                reason: "The authorization response, which the browser brought, has an error."))
     }
 }

@@ -42,7 +42,9 @@ package struct SignInError: Error, Sendable, Hashable {
     package let carrierCode: String?
     package let errorType: ErrorType
     /// What was wrong and what to do, for the developer of the app.
-    package let description: String
+    package private(set) var description: String
+    /// The name of the request's field that is to blame, if the description begins with it.
+    package private(set) var field: String?
     /// The check of the ID token that failed, if one did.
     package internal(set) var check: IDTokenCheck?
     /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
@@ -84,6 +86,24 @@ package struct SignInError: Error, Sendable, Hashable {
 
     static func invalidRequest(_ description: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, description)
+    }
+
+    /// - Parameters:
+    ///   - field: The field's name in RFC 6749.
+    ///   - problem: The description without that name.
+    static func invalidRequest(field: String, _ problem: String) -> SignInError {
+        var error = invalidRequest("\(field) \(problem)")
+        error.field = field
+        return error
+    }
+
+    /// This error, with another name of the field that is to blame. Nothing changes if no field is.
+    package func naming(field sent: String) -> SignInError {
+        guard let field else { return self }
+        var error = self
+        error.field = sent
+        error.description = sent + description.dropFirst(field.count)
+        return error
     }
 
     static func invalidGrant(_ description: String) -> SignInError {

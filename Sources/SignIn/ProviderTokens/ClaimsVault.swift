@@ -9,13 +9,13 @@ package import StorageModel
 /// Without a key the sensitive claims are not stored. The first key encrypts and all decrypt.
 package struct ClaimsVault: Sendable {
     /// What stored claims belong to.
-    package enum Owner: Sendable {
+    private enum Owner {
         /// A user, by the public id.
         case user(String)
         /// A registration that is not complete, or a server-initiated sign-in, by its handle.
         case handle(TokenHash)
 
-        fileprivate var text: String {
+        var text: String {
             switch self {
             case .user(let publicID): "user " + publicID
             case .handle(let hash): "handle " + hash.bytes.hexadecimal
@@ -27,50 +27,76 @@ package struct ClaimsVault: Sendable {
 
     package init(keys: [EncryptionKey]) { self.keys = keys }
 
-    /// Claims in the form of the store: the id of the key, a colon and the encrypted JSON in base64url; without a key
-    /// the JSON of those that are not sensitive.
+    /// The claims of a registration or a server-initiated sign-in in the form of the store: the id of the key, a colon
+    /// and the encrypted JSON in base64url; without a key the JSON of those that are not sensitive.
     /// - Returns: Nil if there is nothing to store.
-    package func stored(_ claims: ConsentedClaims, of owner: Owner) -> String? {
-        guard let key = keys.first else { return Self.json(of: claims.filtered { !$0.isSensitive }) }
-        return Self.json(of: claims).flatMap { Self.seal(Array($0.utf8), with: key, of: owner) }
+    package func stored(_ claims: ConsentedClaims, of handle: TokenHash) -> String? {
+        let storable = keys.isEmpty ? claims.filtered { !$0.isSensitive } : claims
+        guard !storable.isEmpty else { return nil }
+        var json = JSONObjectWriter()
+        storable.write(to: &json)
+        return text(of: json.finish(), .handle(handle))
     }
 
-    /// The claims in the store; none if they belong to another owner, or their key is not configured.
-    package func claims(in stored: String?, of owner: Owner) -> ConsentedClaims {
-        guard let stored, let bytes = content(of: stored, of: owner),
+    /// The claims of a registration or a server-initiated sign-in; none if they belong to another, or their key is not
+    /// configured.
+    package func claims(in stored: String?, of handle: TokenHash) -> ConsentedClaims {
+        guard let stored, let bytes = content(of: stored, of: .handle(handle)),
             let object = (try? JSONValue(parsing: bytes))?.object
         else { return ConsentedClaims() }
         return ConsentedClaims(object)
     }
 
-    /// The claims of a user.
-    package func claims(of user: User) -> ConsentedClaims {
-        guard let stored = user.vouched?.claims else { return ConsentedClaims() }
-        return claims(in: stored, of: .user(user.publicID))
+    /// A new user's claims in the same form.
+    /// - Returns: Nil if there is nothing to store.
+    package func stored(_ claims: ClientClaims, of publicID: String) -> String? {
+        var user = UserClaims()
+        user.set(claims)
+        return stored(user, of: publicID)
     }
 
-    /// The same claims, encrypted under the current key; nil if they cannot be decrypted, or there is no key.
-    package func resealed(_ stored: String, of owner: Owner) -> String? {
-        guard let key = keys.first, let content = content(of: stored, of: owner) else { return nil }
+    /// The claims that a user consented to share with a client; nil if there are none that can be read.
+    package func claims(of user: User, for clientID: String) -> ClientClaims? {
+        guard let stored = user.vouched?.claims else { return nil }
+        return userClaims(in: stored, of: user.publicID)?[clientID]
+    }
+
+    /// The same claims, encrypted under the current key; nil if they cannot be decrypted, or there is no key. Claims
+    /// that were stored without a key are encrypted, too.
+    package func resealed(_ stored: String, of publicID: String) -> String? {
+        let owner = Owner.user(publicID)
+        guard let key = keys.first,
+            let content = stored.hasPrefix("{") ? Array(stored.utf8) : content(of: stored, of: owner)
+        else { return nil }
         return Self.seal(content, with: key, of: owner)
     }
 
-    /// Gives a user the claims of a sign-in; nil if it brought none.
-    func update(with claims: ConsentedClaims) -> ClaimsUpdate? {
-        guard !claims.isEmpty else { return nil }
-        return { publicID, earlier, replaces in
-            let owner = Owner.user(publicID)
-            let known = self.claims(in: earlier, of: owner)
-            let all = replaces ? claims.filled(with: known) : known.filled(with: claims)
+    /// Gives a user the claims of a sign-in.
+    /// - Parameter scopes: What the sign-in asked for.
+    package func update(with brought: ClientClaims, asked scopes: [String]) -> ClaimsUpdate {
+        { publicID, earlier in
+            guard earlier != nil || !brought.claims.isEmpty else { return nil }
+            let asked = ConsentedClaim.allCases.filter { brought.claims[$0] != nil || scopes.contains($0.rawValue) }
+            // What cannot be read stays, because its key may be restored.
+            guard !asked.isEmpty, let known = userClaims(in: earlier, of: publicID) else { return earlier }
+            var all = known
+            all.set(known[brought.clientID]?.updated(with: brought, asked: asked) ?? brought)
             // Encrypted anew they would differ, and the user would be written at every sign-in.
-            if known == all || isStored(all, in: known), isCurrent(earlier) { return earlier }
-            return stored(all, of: owner)
+            if (keys.isEmpty ? all.withoutSensitive : all) == known, isCurrent(earlier) { return earlier }
+            return stored(all, of: publicID)
         }
     }
 
-    /// Whether the store can have no more of the claims than it has.
-    private func isStored(_ claims: ConsentedClaims, in known: ConsentedClaims) -> Bool {
-        keys.isEmpty && claims.filtered { !$0.isSensitive } == known
+    private func stored(_ claims: UserClaims, of publicID: String) -> String? {
+        (keys.isEmpty ? claims.withoutSensitive : claims).json.flatMap { text(of: $0, .user(publicID)) }
+    }
+
+    /// Nil if there are claims that cannot be read.
+    private func userClaims(in stored: String?, of publicID: String) -> UserClaims? {
+        guard let stored else { return UserClaims() }
+        // With a key, what is not encrypted may be of anybody who can write to the database.
+        if !keys.isEmpty, stored.hasPrefix("{") { return UserClaims() }
+        return content(of: stored, of: .user(publicID)).map(UserClaims.init)
     }
 
     /// Whether stored claims have the form that ``stored(_:of:)`` makes now.
@@ -79,8 +105,13 @@ package struct ClaimsVault: Sendable {
         return stored.hasPrefix(key.id + ":")
     }
 
+    private func text(of content: [UInt8], _ owner: Owner) -> String? {
+        guard let key = keys.first else { return String(decoding: content, as: UTF8.self) }
+        return Self.seal(content, with: key, of: owner)
+    }
+
     private func content(of stored: String, of owner: Owner) -> [UInt8]? {
-        guard !stored.hasPrefix("{") else { return Array(stored.utf8) }
+        guard !stored.hasPrefix("{") else { return keys.isEmpty ? Array(stored.utf8) : nil }
         let parts = stored.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, let key = keys.first(where: { $0.id == parts[0] }),
             let sealed = Base64URL.decode(String(parts[1]))
@@ -95,12 +126,5 @@ package struct ClaimsVault: Sendable {
 
     private static func authenticated(_ owner: Owner, _ keyID: String) -> [UInt8] {
         Array("latchkey consented claims \(keyID) \(owner.text)".utf8)
-    }
-
-    private static func json(of claims: ConsentedClaims) -> String? {
-        guard !claims.isEmpty else { return nil }
-        var json = JSONObjectWriter()
-        claims.write(to: &json)
-        return String(decoding: json.finish(), as: UTF8.self)
     }
 }

@@ -2,8 +2,8 @@ package import OpenIDConnect
 package import Primitives
 import StorageModel
 
-/// Hands an app the session of its browser's sign-in, for a `session_id` that works once. Without the app's code
-/// verifier, a `session_id` read from a URL is worth nothing.
+/// Hands an app the session of its browser's sign-in, for a `session_id` that works once. If the app sent a code
+/// challenge, a `session_id` read from a URL is worth nothing without the verifier.
 package struct OneTimeSessionCode: Sendable {
     /// How long a `session_id` is good, in seconds.
     static let lifetime: Int64 = 120
@@ -13,12 +13,13 @@ package struct OneTimeSessionCode: Sendable {
 
     /// Stores a session's tokens under a new `session_id`.
     /// - Parameter isSession: Whether the app uses the `session_id` as its session token. It gets the session token
-    ///   then, unless it sent a challenge: what is in a URL must be worth nothing without the verifier.
+    ///   then, unless it sent a challenge: what is in a URL must be worth nothing without the verifier. The session
+    ///   token cannot be exchanged: whoever reads it in a URL would get a refresh token, which lasts longer.
     func leave(
         _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?, isSession: Bool
     ) async throws(SignInError) -> Secret {
-        let sessionID =
-            isSession && codeChallenge == nil ? signedIn.tokens.token : Secret(random.token())
+        guard !isSession || codeChallenge != nil else { return signedIn.tokens.token }
+        let sessionID = Secret(random.token())
         var json = JSONObjectWriter()
         json.add("token", signedIn.tokens.token.exposed)
         json.add("refresh_token", signedIn.tokens.refreshToken.exposed)

@@ -7,7 +7,8 @@ package struct RedirectEnd: Sendable {
     package enum Result: Sendable {
         /// The browser gets the session in cookies.
         case signedIn(SignedIn)
-        /// The frontend exchanges this `session_id` for the session, once.
+        /// The frontend exchanges this `session_id` for the session, once; with `compat.zephr`, it is the session
+        /// token unless the start had a `code_challenge`.
         case handedOver(sessionID: Secret)
         /// The signed-in user has another identity.
         case linked

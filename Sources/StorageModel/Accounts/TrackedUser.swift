@@ -22,7 +22,7 @@ package struct TrackedUser: Sendable, Hashable {
         for attribute in user.profile.present {
             origins[attribute] = user.profile[attribute] == told[attribute] ? .provider : .user
         }
-        if !told.present.isEmpty || claims != nil { origins.issuer = issuer }
+        if !told.present.isEmpty { origins.issuer = issuer }
         if claims != nil { self.user.vouched = VouchedValues(email: nil, phoneNumber: nil, claims: claims) }
         vouch(told, flags, by: issuer, at: now)
     }
@@ -57,7 +57,7 @@ package struct TrackedUser: Sendable, Hashable {
             if origins[attribute] != .user { origins[attribute] = .provider }
         }
         if let claims {
-            let stored = claims(user.publicID, user.vouched?.claims, try follows())
+            let stored = claims(user.publicID, user.vouched?.claims)
             keep(email: user.vouched?.email, phoneNumber: user.vouched?.phoneNumber, claims: stored)
         }
         if known == true || origins.issuer == nil && !told.present.isEmpty { origins.issuer = issuer }
@@ -100,8 +100,11 @@ package struct TrackedUser: Sendable, Hashable {
 
     private mutating func vouch(_ told: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp) {
         func verification(_ attribute: UserAttribute, _ present: Verification?, _ flag: Bool?) -> Verification? {
-            guard let value = told[attribute], let stored = user.profile[attribute], stored.hasSameBytes(as: value)
-            else { return present }
+            guard let value = told[attribute] else { return present }
+            guard let stored = user.profile[attribute], stored.hasSameBytes(as: value) else {
+                // The provider knows another value now.
+                return present?.issuer == issuer ? nil : present
+            }
             return switch flag {
             case true?: present ?? Verification(at: now, by: issuer)
             case false?: present?.issuer == issuer ? nil : present

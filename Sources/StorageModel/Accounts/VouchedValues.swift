@@ -17,9 +17,8 @@ package struct Verification: Sendable, Hashable {
 /// - Parameters:
 ///   - publicID: The user's.
 ///   - earlier: The user's claims, as they are stored.
-///   - replaces: Whether the claims of the sign-in replace earlier ones of the same name; otherwise they fill.
 /// - Returns: The claims to store: `earlier` itself if nothing changed.
-package typealias ClaimsUpdate = @Sendable (_ publicID: String, _ earlier: String?, _ replaces: Bool) -> String?
+package typealias ClaimsUpdate = @Sendable (_ publicID: String, _ earlier: String?) -> String?
 
 /// What providers tell of a user besides the profile, and what they vouch for of the present profile.
 ///

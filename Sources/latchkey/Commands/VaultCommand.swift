@@ -28,9 +28,18 @@ struct RotateVaultCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Encrypt the rows; without it, the command only counts them.")
     var apply = false
 
+    @Flag(
+        name: .long,
+        help:
+            "With --apply: delete claims that no key decrypts. Their users' next sign-ins store new ones."
+    )
+    var deleteUnreadableClaims = false
+
     func run() async throws {
-        try await runAdminCommand(options) { [apply] admin, configuration in
-            try await admin.rotateVault(configuration, applies: apply) { print($0) }
+        try await runAdminCommand(options) { [apply, deleteUnreadableClaims] admin, configuration in
+            try await admin.rotateVault(
+                configuration, applies: apply, deletesUnreadableClaims: deleteUnreadableClaims
+            ) { print($0) }
         }
     }
 }

@@ -43,6 +43,14 @@ struct SignInRefusalTests {
             script: { $0.token = answer(#"{"error":"invalid_token"}"#, 400) }, status: 401, error: "invalid_grant",
             type: "unknownError"),
         Row(
+            what: "a code of this API",
+            script: { $0.token = answer(#"{"error":"receipt_redeemed"}"#, 400) }, status: 401, error: "invalid_grant",
+            type: "unknownError"),
+        Row(
+            what: "the code that offers a registration",
+            script: { $0.token = answer(#"{"error":"user_not_registered"}"#, 400) }, status: 401,
+            error: "invalid_grant", type: "unknownError"),
+        Row(
             what: "the user is not the carrier's", script: { $0.token = answer(#"{"error":"user_not_found"}"#, 400) },
             status: 401, error: "user_not_found", type: "discoveryStateError"),
         Row(

@@ -33,6 +33,8 @@ struct SignInRequestTests {
         Bad("long code", proper.with("code", "\"\(String(repeating: "c", count: 4097))\""), "code is longer"),
         Bad("code beyond ASCII", proper.with("code", "\"é\""), "code must have visible ASCII"),
         Bad("unknown client_id", proper.with("client_id", "\"nobody\""), "client_id is not one of"),
+        Bad(
+            "unknown clientId", proper.with("client_id", nil).with("clientId", "\"nobody\""), "clientId is not one of"),
         Bad("no mccmnc", proper.with("mccmnc", nil), "mccmnc is missing"),
         Bad("letters in mccmnc", proper.with("mccmnc", "\"31a480\""), "mccmnc must be 5 or 6 digits"),
         Bad("four digits", proper.with("mccmnc", "\"3114\""), "mccmnc must be 5 or 6 digits"),
@@ -48,7 +50,7 @@ struct SignInRequestTests {
             "mnc must be 2 or 3 digits"),
         Bad(
             "mnc as a number", proper.renamed("mccmnc", "x").with("mcc", "310").with("mnc", "10"),
-            "mnc must be a string: as a number it has lost its leading zeros"),
+            "mnc must be a string: as a number it may have lost leading zeros"),
         Bad(
             "mnc as a number of three digits", proper.renamed("mccmnc", "x").with("mcc", "\"310\"").with("mnc", "410"),
             "mnc must be a string"),
@@ -58,11 +60,19 @@ struct SignInRequestTests {
             proper.renamed("mccmnc", "x").with("mcc", "1").with("mnc", "\"01\""), "mcc must be 3 digits"),
         Bad(
             "mccmnc other than mcc and mnc", proper.with("mcc", "\"311\"").with("mnc", "\"480\""),
-            "mccmnc is not mcc and mnc"),
+            "mccmnc differs from mcc and mnc"),
         Bad("no redirect_uri", proper.with("redirect_uri", nil), "redirect_uri is missing"),
         Bad(
             "redirect_uri not registered", proper.with("redirect_uri", "\"https://app.example/cb/\""),
             "redirect_uri is not one of"),
+        Bad(
+            "redirectURI not registered",
+            proper.with("redirect_uri", nil).with("redirectURI", "\"https://app.example/cb/\""),
+            "redirectURI is not one of"),
+        Bad(
+            "redirectUri not registered",
+            proper.with("redirect_uri", nil).with("redirectUri", "\"https://app.example/cb/\""),
+            "redirectUri is not one of"),
         Bad("no code_verifier", proper.with("code_verifier", nil), "code_verifier is missing"),
         Bad("short code_verifier", proper.with("code_verifier", "\"short\""), "code_verifier must be 43 to 128"),
         Bad(

@@ -61,6 +61,25 @@ import Testing
         }
     }
 
+    @Test(
+        "The error that a browser brings is a plain code, and none of this API's",
+        arguments: [
+            ("login_required", "login_required"), ("sim_swapped", "sim_swapped"),
+            ("user_not_registered", "access_denied"),
+            ("invalid_id_token", "access_denied"), ("<script>", "access_denied"), ("a,outcome=ok", "access_denied"),
+            ("a b", "access_denied"), (String(repeating: "x", count: 65), "access_denied"),
+        ])
+    func browsersError(error: String, expected: String) async throws {
+        let app = try TestApp()
+        let flow = app.useCases.redirectSignIn
+        let state = try state(of: try await flow.start(Self.start, browser: nil))
+        var response = answer(state)
+        response.error = error
+        guard case .finished(let end) = try await flow.finish(response, browser: nil) else { throw TestFailure() }
+        #expect(end.items.first { $0.name == "error" }?.value == expected)
+        #expect(app.log.signIns.last?.metadata["outcome"] == "\(expected)")
+    }
+
     @Test("A state of one provider is unknown to another")
     func otherProvider() async throws {
         let app = try TestApp()

@@ -67,10 +67,46 @@ struct ConsentedClaimsTests {
             #expect(stored.vouched?.claims?.contains(text) == false)
             #expect(!app.log.text.contains(text))
         }
-        // A later sign-in without them keeps them; an edit of the profile, too.
+        #expect(me.text("claims_by") == FakeCarrier.issuer)
+        // A later sign-in that does not ask for them keeps them; an edit of the profile, too.
         tell(app, #""email":"jane@mail.example""#)
-        #expect(shown(try await app.me(try await app.token(body(app)))) == Self.values)
+        #expect(shown(try await app.me(try await app.token(body(app, ["email"])))) == Self.values)
         #expect(shown(try await app.patch(token, #"{"name":"J"}"#)) == Self.values)
+    }
+
+    @Test("are withdrawn if they are asked for and do not come")
+    func withdrawn() async throws {
+        let app = try TestApp(vaultKeys: Self.keys)
+        tell(app, Self.flat)
+        _ = try await app.token(body(app))
+        tell(app, #""birthdate":"1984-05-17""#)
+        let token = try await app.token(body(app, ["birthdate", "last_4_social"]))
+        #expect(shown(try await app.me(token)) == Self.values.filter { $0.key != "last_4_social" })
+        tell(app, #""email":"jane@mail.example""#)
+        let me = try await app.me(try await app.token(body(app)))
+        #expect(shown(me).isEmpty)
+        #expect(me.json?["claims_by"] == nil)
+    }
+
+    @Test("are shown to the client that the user shared them with, and to no other")
+    func otherClient() async throws {
+        let app = try TestApp(vaultKeys: Self.keys, otherClients: ["client-2"])
+        func other(_ scopes: [String]) async throws -> String {
+            app.carrier.script { $0.claims = ["aud": "\"client-2\""] }
+            let uri = "\"https://other.example/cb\""
+            return try await app.token(
+                body(app, scopes).with("client_id", "\"client-2\"").with("redirect_uri", uri))
+        }
+        tell(app, Self.flat)
+        let first = try await app.token(body(app, ["birthdate", "last_4_social"]))
+        let mine = Self.values.filter { ["birthdate", "last_4_social"].contains($0.key) }
+        #expect(shown(try await app.me(first)) == mine)
+        let second = try await other(["name"])
+        #expect(shown(try await app.me(second)).isEmpty)
+        #expect(shown(try await app.patch(second, #"{"name":"J"}"#)).isEmpty)
+        let third = try await other(["is_adult"])
+        #expect(shown(try await app.me(third)) == ["is_adult": "true"])
+        #expect(shown(try await app.me(first)) == mine)
     }
 
     @Test("are kept only if their scope was asked for", arguments: scopes)
@@ -96,7 +132,9 @@ struct ConsentedClaimsTests {
         let first = try await app.token(body(app))
         tell(app, #""last_4_social":"7777","is_adult_21":true"#)
         let expected = Self.values.merging(["last_4_social": #""7777""#, "is_adult_21": "true"]) { $1 }
-        for token in [try await app.token(body(app)), first] { #expect(shown(try await app.me(token)) == expected) }
+        for token in [try await app.token(body(app, ["last_4_social", "is_adult_21"])), first] {
+            #expect(shown(try await app.me(token)) == expected)
+        }
         for name in Self.scopes {
             let refused = try await app.patch(first, #"{"\#(name)":null}"#)
             #expect(refused.status == 400)
@@ -147,25 +185,97 @@ struct ConsentedClaimsTests {
         }
     }
 
+    private static func of(_ publicID: String, _ stored: String?) -> User {
+        User(
+            id: UserID(1), publicID: publicID, profile: Profile(),
+            vouched: VouchedValues(email: nil, phoneNumber: nil, claims: stored),
+            createdAt: Timestamp(secondsSinceEpoch: 0))
+    }
+
+    private static func claims(_ date: String = "1984-05-17", from issuer: String = "https://a.example") -> ClientClaims
+    {
+        var claims = ConsentedClaims()
+        claims[.birthdate] = .text(date)
+        return ClientClaims(claims, for: "client-1", from: issuer)
+    }
+
     @Test("of one user cannot be read as another's, and an unknown key hides them")
     func bound() throws {
-        var claims = ConsentedClaims()
-        claims[.birthdate] = .text("1984-05-17")
+        let claims = Self.claims()
         let vault = ClaimsVault(keys: Self.keys)
-        let stored = try #require(vault.stored(claims, of: .user("jane")))
-        #expect(vault.claims(in: stored, of: .user("jane")) == claims)
-        #expect(vault.claims(in: stored, of: .user("ravi")).isEmpty)
-        #expect(vault.claims(in: stored, of: .handle(TokenHash(sha256Of: "jane"))).isEmpty)
-        let other = try #require(EncryptionKey([UInt8](repeating: 8, count: 32)))
-        #expect(ClaimsVault(keys: [other]).claims(in: stored, of: .user("jane")).isEmpty)
-        #expect(ClaimsVault(keys: []).claims(in: stored, of: .user("jane")).isEmpty)
-        let rotated = ClaimsVault(keys: [other] + Self.keys)
-        #expect(rotated.claims(in: stored, of: .user("jane")) == claims)
-        let resealed = try #require(rotated.resealed(stored, of: .user("jane")))
-        #expect(ClaimsVault(keys: [other]).claims(in: resealed, of: .user("jane")) == claims)
-        for text in ["", ":", "{", "{}", "[1]", "x:y", stored + "A", String(stored.dropLast(4))] {
-            #expect(vault.claims(in: text, of: .user("jane")).isEmpty, "\(text)")
+        func read(_ vault: ClaimsVault, _ stored: String?, of publicID: String = "jane") -> ClientClaims? {
+            vault.claims(of: Self.of(publicID, stored), for: "client-1")
         }
+        let stored = try #require(vault.stored(claims, of: "jane"))
+        #expect(read(vault, stored) == claims)
+        #expect(vault.claims(of: Self.of("jane", stored), for: "client-2") == nil)
+        #expect(read(vault, stored, of: "ravi") == nil)
+        #expect(vault.claims(in: stored, of: TokenHash(sha256Of: "jane")).isEmpty)
+        let other = try #require(EncryptionKey([UInt8](repeating: 8, count: 32)))
+        #expect(read(ClaimsVault(keys: [other]), stored) == nil)
+        #expect(read(ClaimsVault(keys: []), stored) == nil)
+        let rotated = ClaimsVault(keys: [other] + Self.keys)
+        #expect(read(rotated, stored) == claims)
+        let resealed = try #require(rotated.resealed(stored, of: "jane"))
+        #expect(read(ClaimsVault(keys: [other]), resealed) == claims)
+        for text in ["", ":", "{", "{}", "[1]", "x:y", stored + "A", String(stored.dropLast(4))] {
+            #expect(read(vault, text) == nil, "\(text)")
+            #expect(read(ClaimsVault(keys: []), text) == nil, "\(text)")
+        }
+    }
+
+    @Test("in plain text are not believed once there is a key, until the operator encrypts them")
+    func forged() throws {
+        let forged = #"{"clients":[{"client_id":"client-1","issuer":"https://a.example","claims":{"is_adult":true}}]}"#
+        let vault = ClaimsVault(keys: Self.keys)
+        #expect(vault.claims(of: Self.of("jane", forged), for: "client-1") == nil)
+        #expect(
+            ClaimsVault(keys: []).claims(of: Self.of("jane", forged), for: "client-1")?.claims[.isAdult] == .flag(true))
+        let sealed = vault.resealed(forged, of: "jane")
+        #expect(vault.claims(of: Self.of("jane", sealed), for: "client-1")?.claims[.isAdult] == .flag(true))
+    }
+
+    @Test("stay if their key is missing, whatever a sign-in brings")
+    func keyMissing() throws {
+        let stored = try #require(ClaimsVault(keys: Self.keys).stored(Self.claims(), of: "jane"))
+        let other = try #require(EncryptionKey([UInt8](repeating: 8, count: 32)))
+        for keys in [[], [other]] {
+            let update = ClaimsVault(keys: keys).update(with: Self.claims("1990-01-01"), asked: ["birthdate"])
+            #expect(update("jane", stored) == stored)
+        }
+        let update = ClaimsVault(keys: [other] + Self.keys).update(with: Self.claims("1990-01-01"), asked: [])
+        let updated = update("jane", stored)
+        #expect(
+            ClaimsVault(keys: [other]).claims(of: Self.of("jane", updated), for: "client-1")?.claims[.birthdate]
+                == .text("1990-01-01"))
+    }
+
+    @Test("of another provider replace all of a client's, and are named after it")
+    func otherProvider() throws {
+        let vault = ClaimsVault(keys: Self.keys)
+        var adult = ConsentedClaims()
+        adult[.isAdult] = .flag(true)
+        let weaker = ClientClaims(adult, for: "client-1", from: "https://b.example")
+        let stored = vault.stored(Self.claims(), of: "jane")
+        func after(_ brought: ClientClaims, asked: [String]) -> ClientClaims? {
+            vault.claims(
+                of: Self.of("jane", vault.update(with: brought, asked: asked)("jane", stored)), for: "client-1")
+        }
+        #expect(after(weaker, asked: ["is_adult"]) == weaker)
+        let nothing = ClientClaims(ConsentedClaims(), for: "client-1", from: "https://b.example")
+        #expect(after(nothing, asked: ["is_adult", "birthdate"]) == Self.claims())
+    }
+
+    @Test("are kept for the last sixteen clients")
+    func clients() throws {
+        let vault = ClaimsVault(keys: Self.keys)
+        var stored: String?
+        for number in 1...17 {
+            let claims = ClientClaims(Self.claims().claims, for: "client-\(number)", from: "https://a.example")
+            stored = vault.update(with: claims, asked: [])("jane", stored)
+        }
+        let user = Self.of("jane", stored)
+        #expect((1...17).filter { vault.claims(of: user, for: "client-\($0)") == nil } == [1])
     }
 
     @Test("print nothing")

@@ -78,7 +78,9 @@ struct TestApp: Sendable {
         change(&client)
         let discoveryUI = EndpointURL("https://discoveryui.xcijv.com/ui", policy: .httpsOnly)
         let others = otherClients.compactMap(ClientID.init).map {
-            SignInConfiguration.Client(id: $0, secret: Secret("SECRET-of-another"))
+            var other = SignInConfiguration.Client(id: $0, secret: Secret("SECRET-of-another"))
+            other.redirectURIs = ["https://other.example/cb"]
+            return other
         }
         var configuration = SignInConfiguration(
             providers: ["zenkey": .init(clients: [client] + others, discoveryUI: discoveryUI)])

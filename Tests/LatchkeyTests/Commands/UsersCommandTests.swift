@@ -27,7 +27,7 @@ import Testing
     @Test("A user is found by any unique attribute, and shown with personal data only on request")
     func findAndShow() async throws {
         try await SignInHarness.with { harness in
-            let (token, number) = try await user(harness, "310010")
+            let (token, number) = try await user(harness, "310410")
             let publicID = try #require(try await harness.app.me(token).json["zenkey_sub"]?.string)
             let selections: [AdminService.UserSelection] = [
                 selection { $0.number = number }, selection { $0.publicID = publicID },
@@ -41,16 +41,19 @@ import Testing
             let shown = try await runAdminCommand(harness) { try await $0.show(number, personal: false) }.joined(
                 separator: "\n")
             #expect(shown.contains("sessions 1"))
-            #expect(shown.contains("/carriers/310010"))
-            for personal in ["Jane", "jane", "+1202", "310010-"] { #expect(!shown.contains(personal), "\(personal)") }
+            #expect(shown.contains("/carriers/310410"))
+            for name in ["email", "phone_number"] {
+                #expect(shown.contains(try Regex("(?m)^\(name) verified since 20.* by http.*/carriers/310410$")))
+            }
+            for personal in ["Jane", "jane", "+1202", "310410-"] { #expect(!shown.contains(personal), "\(personal)") }
             let all = try await runAdminCommand(harness) { try await $0.show(number, personal: true) }.joined(
                 separator: "\n")
-            for personal in ["jane.doe@example.com", "+12025550123", "310010-"] {
+            for personal in ["jane.doe@example.com", "+12025550123", "310410-"] {
                 #expect(all.contains(personal), "\(personal)")
             }
-            let subject = try #require(all.split(separator: " ").first { $0.hasPrefix("310010-") })
+            let subject = try #require(all.split(separator: " ").first { $0.hasPrefix("310410-") })
             let byIdentity = selection {
-                $0.issuer = (harness.simulator.baseURL ?? "") + "/carriers/310010"
+                $0.issuer = (harness.simulator.baseURL ?? "") + "/carriers/310410"
                 $0.subject = String(subject)
             }
             #expect(try await runAdminCommand(harness) { try await $0.find(byIdentity) }.count == 1)

@@ -15,7 +15,8 @@ import Testing
     private static let strangerKey = String(repeating: "3d", count: 32)
 
     private func rotate(
-        _ harness: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200
+        _ harness: ResourceHarness, _ keys: [String], applies: Bool = true, step: Int = 200,
+        deletesUnreadableClaims: Bool = false
     ) async throws -> (lines: [String], progress: [String]) {
         var configuration = harness.base.configuration
         configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
@@ -24,7 +25,9 @@ import Testing
         let result: Result<[String], any Error>
         do {
             result = .success(
-                try await admin.rotateVault(configuration, applies: applies, step: step) { progress.append($0) })
+                try await admin.rotateVault(
+                    configuration, applies: applies, deletesUnreadableClaims: deletesUnreadableClaims, step: step
+                ) { progress.append($0) })
         } catch {
             result = .failure(error)
         }
@@ -84,14 +87,15 @@ import Testing
     func claims() async throws {
         try await ResourceHarness.with { harness in
             for user in ["jane", "ravi"] { _ = try await harness.signIn(user: user) }
-            var claims = ConsentedClaims()
-            claims[.birthdate] = .text("1984-05-17")
+            var birthdate = ConsentedClaims()
+            birthdate[.birthdate] = .text("1984-05-17")
+            let claims = ClientClaims(birthdate, for: "client-1", from: "https://a.example")
             let former = ClaimsVault(keys: EncryptionKey.of(ResourceHarness.key))
             func publicID(_ user: Int) throws -> String {
                 try #require(try harness.database.texts("SELECT public_id FROM users WHERE id = \(user)").first)
             }
             // The second user's claims are the first one's, which no key decrypts for the second.
-            let stored = try #require(former.stored(claims, of: .user(try publicID(1))))
+            let stored = try #require(former.stored(claims, of: try publicID(1)))
             try harness.database.change("UPDATE users SET provider_claims = '\(stored)'")
             do {
                 _ = try await rotate(harness, [Self.newKey, ResourceHarness.key], step: 1)
@@ -102,7 +106,27 @@ import Testing
             let after = try harness.database.texts("SELECT provider_claims FROM users ORDER BY id")
             #expect(after[0] != stored && after[1] == stored)
             let present = ClaimsVault(keys: EncryptionKey.of(Self.newKey))
-            #expect(present.claims(in: after[0], of: .user(try publicID(1))) == claims)
+            let resealed = try #require(present.resealed(after[0], of: try publicID(1)))
+            #expect(resealed != after[0], "the new key decrypts it")
+            _ = try await rotate(harness, [Self.newKey, ResourceHarness.key], deletesUnreadableClaims: true)
+            #expect(
+                try harness.database.texts("SELECT coalesce(provider_claims, '-') FROM users ORDER BY id") == [
+                    after[0], "-",
+                ])
+        }
+    }
+
+    @Test("Claims that were stored without a key are encrypted, and counted before")
+    func plainClaims() async throws {
+        try await ResourceHarness.with { harness in
+            _ = try await harness.signIn(user: "jane")
+            let plain = #"{"clients":[{"client_id":"c","issuer":"https://a.example","claims":{"is_adult":true}}]}"#
+            try harness.database.change("UPDATE users SET provider_claims = '\(plain)'")
+            _ = try await rotate(harness, [ResourceHarness.key])
+            let after = try #require(try harness.database.texts("SELECT provider_claims FROM users").first)
+            #expect(!after.contains("is_adult"))
+            let publicID = try #require(try harness.database.texts("SELECT public_id FROM users").first)
+            #expect(ClaimsVault(keys: EncryptionKey.of(ResourceHarness.key)).resealed(after, of: publicID) != nil)
         }
     }
 
@@ -170,11 +194,11 @@ import Testing
             #expect(
                 sick.output.contains(
                     "1 rows of tokens are encrypted with keys that vault.encryption_keys does not have"))
-            #expect(sick.output.contains("1 rows of tokens are encrypted with an older key"))
+            #expect(sick.output.contains("1 rows of tokens are encrypted with an older key, or not at all"))
             try harness.database.change("DELETE FROM provider_tokens WHERE serial = 1")
             let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(dry.status == 0, "\(dry.output)")
-            #expect(dry.output.contains("with older keys: 1"))
+            #expect(dry.output.contains("with older keys or none: 1"))
             let done = try await run(["vault", "rotate", "--apply"], "\(Self.newKey),\(ResourceHarness.key)")
             #expect(done.status == 0, "\(done.output)")
             #expect(done.output.contains("1 rows were encrypted again"))

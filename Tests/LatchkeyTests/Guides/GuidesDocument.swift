@@ -49,10 +49,10 @@ struct GuidesDocument {
     private static let introduction = """
         # Guides
 
-        The guides for apps that a backend such as Latchkey serves, statement by statement, in our words. A row has what
-        a backend must support, the guide and the section that say so, and the tests that show it. “yes” means that
+        This page lists what the guides for apps ask of a backend, in our words. A row has what a backend must support,
+        the guide and the section that say so, and the tests that show it. “yes” means that
         these tests pass: `make test` runs all of them, and fails if a row names none that exists, or if this page is
-        not current. A setting in the last column is off by default.
+        not current. A setting in the last column differs from its default.
 
         | guide | |
         |---|---|

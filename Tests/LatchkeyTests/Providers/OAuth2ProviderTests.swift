@@ -91,6 +91,25 @@ import Testing
         }
     }
 
+    @Test("Claims that were not asked for are not kept, and those that were are")
+    func unaskedClaims() async throws {
+        try await withHarness { harness in
+            harness.simulator.update("meetings") {
+                $0.tampering.objects[.userInfo, default: []].append { claims in
+                    claims["is_adult_21"] = true
+                    claims["is_over_13"] = true
+                }
+            }
+            let browser = Browser()
+            let page = try await start(browser, harness, ["scope": "user:read is_over_13"])
+            let done = try await browser.get(try await approved(browser, page))
+            #expect(done.parameters["status"] == "success", "\(done.location)")
+            let user = try await me(browser, harness)
+            #expect(user["is_adult_21"] == nil)
+            #expect(user["is_over_13"]?.bool == true)
+        }
+    }
+
     @Test("A public client signs in with PKCE and without a secret")
     func publicClient() async throws {
         try await withHarness {

@@ -39,6 +39,43 @@ enum AndroidExampleApp {
         }
     }
 
+    /// An attribute of the user.
+    struct Value: Decodable {
+        let value: String?
+        let verified: Int?
+    }
+
+    struct Name: Decodable {
+        let value: String?
+        let verified: Int?
+        let givenName: String?
+        let familyName: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case value, verified
+            case givenName = "given_name"
+            case familyName = "family_name"
+        }
+    }
+
+    struct UserResponse: Decodable {
+        let username: String?
+        let userId: Int64?
+        let zenkeySub: String?
+        let name: Name?
+        let email: Value?
+        let postalCode: Value?
+        let phoneNumber: Value?
+
+        private enum CodingKeys: String, CodingKey {
+            case username, name, email
+            case userId = "user_id"
+            case zenkeySub = "zenkey_sub"
+            case postalCode = "postal_code"
+            case phoneNumber = "phone_number"
+        }
+    }
+
     struct ErrorResponse: Decodable {
         let error: String?
         let errorDescription: String?
@@ -86,6 +123,15 @@ struct AuthApi {
         try await tokens(
             "/auth/token", "application/x-www-form-urlencoded",
             App.form(["grant_type": "refresh_token", "refresh_token": refreshToken]))
+    }
+
+    func getUser(_ token: String) async throws -> (App.Answer, AndroidExampleApp.Result<AndroidExampleApp.UserResponse>)
+    {
+        let answer = try await app.me(token)
+        return (
+            answer,
+            try AndroidExampleApp.result(AndroidExampleApp.UserResponse.self, answer.status, answer.response.body)
+        )
     }
 
     func endSession(_ token: String?) async throws -> App.Answer {

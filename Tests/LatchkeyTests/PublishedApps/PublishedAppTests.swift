@@ -219,6 +219,38 @@ import Testing
         }
     }
 
+    @Test("With compat.android, the Android app decodes its user, with and without attributes and further claims")
+    func androidUser() async throws {
+        for scopes in [["openid"], ["openid", "name", "email", "phone", "postal_code", "birthdate", "last_4_social"]] {
+            try await SignInHarness.with(configure: { configuration in
+                configuration.compatibility.android = true
+                configuration.vaultKeys = [EncryptionKey([UInt8](repeating: 7, count: 32))].compactMap(\.self)
+                configuration.zenkey.clients[0].scopes = scopes
+            }) { harness in
+                let api = AuthApi(app: harness.app)
+                let request = try harness.androidRequest(mccmnc: "310410", scope: scopes.joined(separator: " "))
+                let (signedIn, result) = try await api.signIn(request)
+                guard case .success(let tokens) = result else { throw Unexpected(answer: signedIn) }
+                let (shown, found) = try await api.getUser(tokens.token)
+                guard case .success(let user) = found else { throw Unexpected(answer: shown) }
+                #expect(user.userId == shown.json["user_id"]?.integer)
+                #expect(user.zenkeySub == shown.json["sub"]?.string)
+                let isShared = scopes.count > 1
+                #expect((user.name?.givenName?.isEmpty == false) == isShared)
+                #expect((user.name?.familyName?.isEmpty == false) == isShared)
+                #expect((user.name?.value?.contains(" ") == true) == isShared)
+                #expect((user.email?.value?.contains("@") == true) == isShared)
+                #expect((user.postalCode?.value?.isEmpty == false) == isShared)
+                #expect((user.phoneNumber?.value?.hasPrefix("+") == true) == isShared)
+                for claim in ["birthdate", "last_4_social"] {
+                    let value = shown.json[claim]?.object?["value"]?.string
+                    #expect((value?.isEmpty == false) == isShared, "\(claim)")
+                }
+                #expect(shown.json["phone_number_verified"] == .bool(isShared))
+            }
+        }
+    }
+
     @Test("The Android app's form registers a user, with the handle as zenkey_sub")
     func androidRegistration() async throws {
         try await SignInHarness.with(configure: { configuration in
@@ -272,8 +304,10 @@ extension SignInHarness {
             correlationId: correlationId, context: context, clientId: fields["client_id"])
     }
 
-    fileprivate func androidRequest() throws -> AndroidExampleApp.SignInRequest {
-        let fields = try authorizedResponse(acr: "a3", context: "Pay $10")
+    fileprivate func androidRequest(
+        mccmnc: String = mccmnc, scope: String = "openid"
+    ) throws -> AndroidExampleApp.SignInRequest {
+        let fields = try authorizedResponse(mccmnc: mccmnc, scope: scope, acr: "a3", context: "Pay $10")
         func field(_ name: String) throws -> String { try #require(fields[name]) }
         return AndroidExampleApp.SignInRequest(
             clientId: try field("client_id"), code: try field("code"), redirectUri: try field("redirect_uri"),

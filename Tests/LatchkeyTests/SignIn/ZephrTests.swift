@@ -62,6 +62,11 @@ import Testing
                 let sessionID = try #require(app.parameters["session_id"])
                 let me = try await walk.harness.app.me(sessionID)
                 #expect(me.status == 200)
+                let exchanged = try await walk.harness.app.send(
+                    "POST", "/auth/session", headers: ["Content-Type: application/json"],
+                    body: #"{"session_id":"\#(sessionID)"}"#)
+                #expect(exchanged.status == 401, "a session in a URL gives no refresh token")
+                #expect(exchanged.error == "invalid_token")
                 #expect(
                     try await walk.harness.app.send(
                         "DELETE", "/auth/token", headers: ["Authorization: Bearer \(sessionID)"]

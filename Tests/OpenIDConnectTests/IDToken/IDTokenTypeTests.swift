@@ -103,6 +103,7 @@ struct IDTokenTypeTests {
         Claims("with an empty acr, no nonce sent", .idTokenClaims, ["nonce": nil, "acr": "\"\""], nonce: nil),
         Claims("with acr and auth_time, and without the nonce that was sent", .nonce, ["nonce": nil]),
         Claims("with scope null", .idTokenClaims, ["scope": "null"]),
+        Claims("with events, as a logout token", .idTokenClaims, ["events": "{}"]),
     ]
 
     private func failed(_ row: Claims, type: String?) throws -> IDTokenCheck? {

@@ -106,6 +106,8 @@ struct BackchannelAuthenticationTests {
             (#"{"error":"access_denied"}"#, 400, .carrierRefused),
             (#"{"error":"user_not_found"}"#, 200, .carrierRefused),
             (#"{"error":"invalid_client"}"#, 401, .clientRefused),
+            (#"{"auth_req_id":"r","error":"access_denied"}"#, 200, .unusableResponse),
+            (#"{"auth_req_id":"r","error":{}}"#, 200, .unusableResponse),
         ])
     func unusable(text: String, status: Int, code: OIDCError.Code) async throws {
         let result = try await send(answer: .json(text, status: status))
@@ -114,6 +116,12 @@ struct BackchannelAuthenticationTests {
             return
         }
         #expect(error.code == code)
+    }
+
+    @Test("An empty error counts as omitted", arguments: ["null", "\"\""])
+    func emptyError(json: String) async throws {
+        let answer = try await send(answer: .json(#"{"auth_req_id":"r","error":\#(json)}"#)).get()
+        #expect(answer.requestID.exposed == "r")
     }
 
     @Test("A carrier without the endpoint gets no request")

@@ -126,6 +126,20 @@ struct UserEndpointTests {
         #expect(mapped.attributes[.email] == "a@b.example")
     }
 
+    @Test("A flag says nothing about an attribute that is read from a member of another name")
+    func renamedFlags() async throws {
+        let body = #"{"id":"1","email":"own@b.example","email_verified":true,"contact":{"email":"a@b.example"}}"#
+        let cases: [(member: String?, email: String, isVerified: Bool?)] = [
+            (nil, "own@b.example", true), ("email", "own@b.example", true), ("contact.email", "a@b.example", nil),
+        ]
+        for row in cases {
+            let names = row.member.map { [UserAttribute.email: $0] } ?? [:]
+            let found = try await user(.json(body), attributes: names).get().attributes
+            #expect(found.attributes[.email] == row.email)
+            #expect(found.emailVerified == row.isVerified, "\(row)")
+        }
+    }
+
     @Test("A token response needs no ID token, and an ID token in it is ignored")
     func noIDToken() async throws {
         for tokens in [FakeCarrier.tokens.with("id_token", nil), FakeCarrier.tokens] {

@@ -145,6 +145,23 @@ struct UserInfoTests {
         #expect(try await attributes("\"email_verified\":\(json)").emailVerified == nil)
     }
 
+    @Test(
+        "A flag is about the member with the attribute's own name",
+        arguments: [
+            (#""email":"a@x","email_verified":true"#, true, nil),
+            (#""email":{"value":"a@x"},"email_verified":true"#, true, nil),
+            (#""phone_number":"+1555","phone_number_verified":true"#, nil, true),
+            (#""phone":{"value":"+1555"},"phone_number_verified":true"#, nil, true),
+            (#""phone_number":null,"phone":"+1555","phone_number_verified":true"#, nil, true),
+            (#""phone_number":5,"phone":"+1555","phone_number_verified":true"#, nil, nil),
+            (#""phone_number":"","phone":"+1555","phone_number_verified":true"#, nil, nil),
+        ] as [(String, Bool?, Bool?)])
+    func flagOfMember(members: String, email: Bool?, phoneNumber: Bool?) async throws {
+        let info = try await attributes(members)
+        #expect(info.emailVerified == email)
+        #expect(info.phoneNumberVerified == phoneNumber)
+    }
+
     @Test("Claims of the userinfo response do not override the ID token's")
     func overriding() async throws {
         let info = try await attributes(

@@ -65,8 +65,14 @@ struct VouchedValuesConformanceTests {
             "an edited value that the carrier then vouches for is verified",
             [.carrier("a@x", true), .edit("b@x"), .carrier("b@x", true)], "b@x", verified: 2),
         Row(
-            "and stays the user's own", [.edit("b@x"), .carrier("b@x", true), .carrier("c@x", true)], "b@x", verified: 1
-        ),
+            "and stays the user's own, unverified once the carrier knows another one",
+            [.edit("b@x"), .carrier("b@x", true), .carrier("c@x", true)], "b@x"),
+        Row(
+            "another value without a word also ends the word",
+            [.edit("b@x"), .carrier("b@x", true), .carrier("c@x", nil)], "b@x"),
+        Row(
+            "another provider's value does not", [.edit("b@x"), .carrier("b@x", true), .other("c@x", true)], "b@x",
+            verified: 1),
         Row(
             "a value of the user's from the start stays", [.carrier(nil, nil), .edit("b@x"), .carrier("c@x", nil)],
             "b@x"),
@@ -236,14 +242,12 @@ struct VouchedValuesConformanceTests {
             var record = try Records.signIn(
                 identity, profile: [:], session: Records.session(), newcomers: .welcome(publicID: "public-1"))
             if let text {
-                record.claims = { publicID, earlier, replaces in
-                    "\(publicID)|\(earlier ?? "-")|\(replaces)|\(text)"
-                }
+                record.claims = { publicID, earlier in "\(publicID)|\(earlier ?? "-")|\(text)" }
             }
             return try #require(await store.signIn(record))
         }
         let first = try await signIn(carrier, "a")
-        #expect(first.user.vouched?.claims == "public-1|-|true|a")
+        #expect(first.user.vouched?.claims == "public-1|-|a")
         _ = try await store.signIn(Records.signIn(carrier, session: session))
         let link = IdentityLink(
             other, to: first.user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
@@ -251,7 +255,7 @@ struct VouchedValuesConformanceTests {
         let again = try await signIn(carrier, nil)
         #expect(again.user == first.user && !again.isChanged)
         let second = try await signIn(other, "b")
-        #expect(second.user.vouched?.claims == "public-1|public-1|-|true|a|false|b")
+        #expect(second.user.vouched?.claims == "public-1|public-1|-|a|b")
         #expect(second.isChanged)
         #expect(try await store.session(session.tokenHash, at: Records.now)?.user == second.user)
         let found = try #require(await store.claims(notUnder: "other", after: UserID(0), limit: 9).first)

@@ -1,33 +1,33 @@
 package import StorageModel
 
-/// The claims of a user, encrypted by the use case: the id of the key, a colon, and the content.
+/// The claims of a user, encrypted by the use case: the id of the key, a colon, and the content; without a key, JSON.
 package struct StoredClaims: Sendable, Hashable {
     package let user: UserID
     package let publicID: String
     package let claims: String
 
-    /// How many users' claims are encrypted with each key.
+    /// How many users' claims are encrypted with each key. The empty key stands for claims that are not encrypted.
     static func counts(in db: SQLSession) throws -> [String: Int] {
         let counts = try db.all(
-            "SELECT \(key), count(*) FROM users WHERE \(isEncrypted) GROUP BY 1"
+            "SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1"
         ) { row in (try row.text(0), Int(row.number(1))) }
         return Dictionary(uniqueKeysWithValues: counts)
     }
 
-    fileprivate static let key = "substr(provider_claims, 1, 16)"
-    /// Without a key the claims are JSON.
-    fileprivate static let isEncrypted = "provider_claims IS NOT NULL AND substr(provider_claims, 1, 1) <> '{'"
+    fileprivate static let key =
+        "CASE substr(provider_claims, 1, 1) WHEN '{' THEN '' ELSE substr(provider_claims, 1, 16) END"
 }
 
 // MARK: Changing the encryption key of claims
 
 extension SQLStore {
-    /// How many users' claims are encrypted with each key, by the keys' ids. Reads all users.
+    /// How many users' claims are encrypted with each key, by the keys' ids. The empty id stands for claims that are
+    /// not encrypted. Reads all users.
     package func claimCounts() async throws(StorageError) -> [String: Int] {
         try await reads.submit { db in try StoredClaims.counts(in: db) }
     }
 
-    /// Claims that are encrypted with another key, in the order of their users, at most `limit`.
+    /// Claims that are encrypted with another key, or not at all, in the order of their users, at most `limit`.
     package func claims(
         notUnder keyID: String, after user: UserID, limit: Int
     ) async throws(StorageError) -> [StoredClaims] {
@@ -35,7 +35,7 @@ extension SQLStore {
             try db.all(
                 """
                 SELECT id, public_id, provider_claims FROM users \
-                WHERE id > ? AND \(StoredClaims.isEncrypted) AND \(StoredClaims.key) <> ? ORDER BY id LIMIT ?
+                WHERE id > ? AND provider_claims IS NOT NULL AND \(StoredClaims.key) <> ? ORDER BY id LIMIT ?
                 """, user, keyID, Int64(limit)
             ) { row in
                 StoredClaims(user: row.user(0), publicID: try row.text(1), claims: try row.text(2))
@@ -43,10 +43,11 @@ extension SQLStore {
         }
     }
 
-    /// Stores the same claims encrypted with another key; skips those that changed since they were read.
+    /// Stores the same claims encrypted with another key, or removes those for which `sealed` is nil. Those that
+    /// changed since they were read are left as they are.
     /// - Returns: How many were changed.
     package func resealClaims(
-        _ rows: [(record: StoredClaims, sealed: String)]
+        _ rows: [(record: StoredClaims, sealed: String?)]
     ) async throws(StorageError) -> Int {
         try await writes.submit { db in
             try rows.count { row in

@@ -65,7 +65,7 @@ enum UsersTable {
             claims: claims, by: identity.issuer, at: now)
         let vouched = user.user.vouched
         let number =
-            user.origins.isEmpty
+            user.origins.isEmpty && vouched == nil
             ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
             : try db.insert(
                 insertTrackedUser, publicID, profile, now, VouchedColumns(vouched), user.origins, numbering: "id")

@@ -71,7 +71,7 @@ extension SQLStore {
         let profile = signIn.profile ?? Profile()
         let user = try UsersTable.insert(
             signIn.identity, publicID: publicID, profile: profile, told: profile, signIn.verified,
-            claims: signIn.claims?(publicID, nil, true), at: signIn.session.createdAt, in: db)
+            claims: signIn.claims?(publicID, nil), at: signIn.session.createdAt, in: db)
         return (SignedInUser(user: user, isNew: true), 0)
     }
 
