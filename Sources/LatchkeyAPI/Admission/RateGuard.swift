@@ -8,7 +8,8 @@ import Synchronization
 /// Limits requests of one address or API key, sign-ins of one address, changes of one account, and requests in
 /// progress.
 ///
-/// Loopback addresses are exempt from limits by address: a client there is a proxy or a program of the operator's.
+/// Loopback peers are exempt from limits by address, unless they are trusted proxies and forward the request: a client
+/// there is a proxy or a program of the operator's.
 final class RateGuard: Sendable {
     /// The current limits. An object, so that a read takes one reference.
     private final class Rules: Sendable {
@@ -143,7 +144,9 @@ final class RateGuard: Sendable {
     }
 
     private func limitedAddress(of request: Request, _ rules: Rules) -> IPAddress? {
-        guard let client = rules.proxies.client(of: request), !client.isLoopback else { return nil }
+        guard let client = rules.proxies.client(of: request) else { return nil }
+        // What a proxy forwards is not of this machine, whatever address it names.
+        if client.isLoopback, !rules.proxies.forwards(request) { return nil }
         return client.network
     }
 

@@ -12,6 +12,13 @@ public struct TrustedProxies: Sendable {
         case xForwardedFor = "x-forwarded-for"
         /// RFC 7239.
         case forwarded
+
+        fileprivate var name: HTTPField.Name {
+            switch self {
+            case .xForwardedFor: .xForwardedFor
+            case .forwarded: .forwarded
+            }
+        }
     }
 
     /// The proxies' addresses.
@@ -30,9 +37,9 @@ public struct TrustedProxies: Sendable {
     func client(of request: Request) -> IPAddress? {
         guard var client = request.peer.address else { return nil }
         guard !ranges.isEmpty, isTrusted(client) else { return client }
-        for word in hops(of: request).reversed().prefix(Self.maximumHops) {
-            guard let address = Self.address(word) else { break }
-            client = address
+        for hop in hops(of: request) {
+            guard let hop else { break }
+            client = hop
             guard isTrusted(client) else { break }
         }
         return client
@@ -42,46 +49,43 @@ public struct TrustedProxies: Sendable {
     /// formed.
     func forwardedClient(of request: Request) -> IPAddress? {
         guard var client = request.peer.address, isTrusted(client) else { return nil }
-        let hops = hops(of: request)
-        guard !hops.isEmpty else { return nil }
-        for word in hops.reversed().prefix(Self.maximumHops) where isTrusted(client) {
-            guard let address = Self.address(word) else { return nil }
-            client = address
+        var isForwarded = false
+        for hop in hops(of: request) where isTrusted(client) {
+            guard let hop else { return nil }
+            client = hop
+            isForwarded = true
         }
-        return client
+        return isForwarded ? client : nil
+    }
+
+    /// Whether the peer is a trusted proxy that says it forwards the request.
+    func forwards(_ request: Request) -> Bool {
+        guard let peer = request.peer.address, isTrusted(peer) else { return false }
+        return request.headers.count(of: field.name) > 0
     }
 
     private func isTrusted(_ address: IPAddress) -> Bool { ranges.contains { $0.contains(address) } }
 
-    /// The entries of all proxies, the last one last.
-    private func hops(of request: Request) -> [Substring] {
-        switch field {
-        case .xForwardedFor:
-            request.headers.values(of: .xForwardedFor).flatMap {
-                $0.split(separator: ",", omittingEmptySubsequences: false)
+    /// The addresses that the proxies name, the last one first, at most ``maximumHops``; nil in the place of an entry
+    /// that names none, and of each line that cannot be read.
+    private func hops(of request: Request) -> [IPAddress?] {
+        var hops: [IPAddress?] = []
+        for line in request.headers.values(of: field.name).reversed() {
+            switch field {
+            case .xForwardedFor:
+                for word in line.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+                    guard hops.count < Self.maximumHops else { return hops }
+                    hops.append(Self.address(word))
+                }
+            case .forwarded:
+                guard let elements = ForwardedElements(line) else { return hops + [nil] }
+                for word in elements.forParameters.reversed() {
+                    guard hops.count < Self.maximumHops else { return hops }
+                    hops.append(word.flatMap { Self.address($0[...]) })
+                }
             }
-        case .forwarded:
-            request.headers.values(of: .forwarded).flatMap { Self.parts(of: $0[...], at: ",") }
-                .map { Self.parts(of: $0, at: ";").compactMap(Self.forParameter).first ?? "" }
         }
-    }
-
-    /// The value of `for=…`.
-    private static func forParameter(_ part: Substring) -> Substring? {
-        let part = trimmed(part)
-        guard part.prefix(4).lowercased() == "for=" else { return nil }
-        var value = part.dropFirst(4)
-        if value.first == "\"", value.last == "\"", value.count >= 2 { value = value.dropFirst().dropLast() }
-        return value
-    }
-
-    /// Splits at a separator outside of quotes.
-    private static func parts(of text: Substring, at sign: Character) -> [Substring] {
-        var isQuoted = false
-        return text.split(omittingEmptySubsequences: false) { character in
-            if character == "\"" { isQuoted.toggle() }
-            return character == sign && !isQuoted
-        }
+        return hops
     }
 
     /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.

@@ -252,6 +252,27 @@ struct RateLimitTests {
             testDescription: "Forwarded without for", field: .forwarded,
             headers: [("Forwarded", "for=203.0.113.9, proto=http")], client: "10.0.0.1"),
         Way(
+            testDescription: "Forwarded with a quote that has no end", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9;x=", for=192.0.2.1"#)], client: "10.0.0.1"),
+        Way(
+            testDescription: "Forwarded with a quote within a token", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9;x=a", for=192.0.2.1;host="b""#)], client: "10.0.0.1"),
+        Way(
+            testDescription: "Forwarded with text after a quoted string", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9;x="a\", for=192.0.2.1;host="b""#)], client: "10.0.0.1"),
+        Way(
+            testDescription: "Forwarded with an escaped quote", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9;x="a\"", for=192.0.2.1"#)], client: "192.0.2.1"),
+        Way(
+            testDescription: "Forwarded with two addresses in one element", field: .forwarded,
+            headers: [("Forwarded", "for=203.0.113.9;for=192.0.2.1")], client: "10.0.0.1"),
+        Way(
+            testDescription: "a readable line of Forwarded after one that is not", field: .forwarded,
+            headers: [("Forwarded", #"for=203.0.113.9;x=""#), ("Forwarded", "for=192.0.2.1")], client: "192.0.2.1"),
+        Way(
+            testDescription: "a readable line of Forwarded by a proxy before one that is not", field: .forwarded,
+            headers: [("Forwarded", "for=203.0.113.9"), ("Forwarded", #"for=192.0.2.1;x=""#)], client: "10.0.0.1"),
+        Way(
             testDescription: "the other field beside Forwarded", field: .forwarded,
             headers: [(xff, "203.0.113.9"), ("Forwarded", "for=192.0.2.1")], client: "192.0.2.1"),
     ]
@@ -286,5 +307,25 @@ struct RateLimitTests {
             }
             #expect(try await statuses(app, 1, from: "10.9.9.9", [forwarded: "for=203.0.113.9"]) == [200])
         }
+    }
+
+    static let loopbackClaims: [(TrustedProxies.Field, String, peer: String)] = [
+        (.forwarded, "for=127.0.0.1", "127.0.0.1"), (.forwarded, "for=127.0.0.1", "10.0.0.1"),
+        (.forwarded, "for=\"[::1]\"", "10.0.0.1"), (.forwarded, #"for=127.0.0.1;x=", for=192.0.2.1"#, "127.0.0.1"),
+        (.forwarded, "for=unknown", "127.0.0.1"), (.xForwardedFor, "127.0.0.1", "127.0.0.1"),
+        (.xForwardedFor, "127.0.0.1", "10.0.0.1"), (.xForwardedFor, "::ffff:127.0.0.1", "10.0.0.1"),
+        (.xForwardedFor, "unknown", "127.0.0.1"),
+    ]
+
+    @Test("are limited if a trusted proxy forwards them for an address of this machine", arguments: loopbackClaims)
+    func claimedLoopback(_ field: TrustedProxies.Field, _ value: String, peer: String) async throws {
+        let app = try app {
+            $0.perAddress = .init(count: 1, seconds: 60)
+            $0.proxies = TrustedProxies(["10.0.0.0/8", "127.0.0.0/8"].compactMap(IPAddressRange.init), field: field)
+        }
+        let name = try #require(HTTPField.Name(field.rawValue))
+        #expect(try await statuses(app, 2, from: peer, [name: value]) == [200, 429])
+        // A program on this machine that forwards for nobody has no limit.
+        #expect(try await statuses(app, 2, from: "127.0.0.1") == [200, 200])
     }
 }
