@@ -22,7 +22,7 @@ extension LatchkeyAPI {
 
     func signOutAtProvider(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let exit = try exit(of: request, ofClient: caller.holder.session.clientID)
-        try await useCases.sessions.signOut(caller.token, of: caller.holder)
+        try await useCases.sessions.signOut(caller.holder)
         return try await leave(by: exit, request)
     }
 

@@ -14,7 +14,7 @@ extension LatchkeyAPI {
     }
 
     func signOut(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.signOut(caller.token, of: caller.holder)
+        try await useCases.sessions.signOut(caller.holder)
         return withoutSession(.emptyObject, request)
     }
 

@@ -38,18 +38,23 @@ package struct Sessions: Sendable {
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
     package func signOut(_ token: Secret) async throws(SignInError) {
         guard let found = try await authenticate(token) else { throw .sessionUnknown }
-        try await signOut(token, of: found)
+        try await signOut(found)
     }
 
-    /// Ends the session of a token that was looked up before.
-    /// - Throws: `temporarily_unavailable`.
-    package func signOut(_ token: Secret, of holder: SessionAndUser) async throws(SignInError) {
-        let hash = TokenHash(ofSessionToken: token.exposed)
+    /// Ends a session that was looked up before.
+    ///
+    /// By its id, and not by the token that it was found with: the cache may have found it with a token that refreshes
+    /// have replaced since. Its holder wants the session to end, and an app takes any response for the end. If the
+    /// token was copied, the session must end all the more: a spent refresh token ends it, too.
+    /// - Throws: `invalid_token` if the session has ended meanwhile; `temporarily_unavailable`.
+    package func signOut(_ holder: SessionAndUser) async throws(SignInError) {
         // Also if the store fails, because the session may have been revoked before the failure. For all of the user's
         // sessions, because this one may also be cached under its token before the last refresh.
         defer { forget(holder.user.id) }
-        let isRevoked = try await stored(await store.revokeSession(hash))
-        if isRevoked { counts.signedOut.count() }
+        let revocation = try await stored(
+            await store.revokeSession(id: holder.session.id, of: holder.user.id, in: nil, recording: nil))
+        guard revocation == .revoked else { throw .sessionUnknown }
+        counts.signedOut.count()
     }
 
     /// Erases the user who holds a session, with identities and all sessions.

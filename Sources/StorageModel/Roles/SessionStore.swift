@@ -8,15 +8,12 @@ package protocol SessionStore: Sendable {
     /// Stores one more session of a user, if the earlier one still exists and no session of the user was ended since.
     func addSession(_ session: NewSession, besides earlier: GivenSession) async throws(StorageError) -> SessionAddition
 
-    /// Revokes the session of a token, with its refresh token. False if there was none.
-    func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool
-
-    /// Revokes a user's session by its id, with an audit event.
+    /// Revokes a user's session by its id with all its tokens, and records an audit event if there is one.
     /// - Parameter session: The id of the user's session that asks for it, which must still exist; nil if no session
     ///   asks.
     /// - Returns: Why no session was revoked, if none was; then no event is added.
     func revokeSession(
-        id: String, of user: UserID, in session: String?, recording event: AuditEvent
+        id: String, of user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> SessionRevocation
 
     /// Revokes all of a user's sessions but the one that asks for it, with an audit event if there were any.

@@ -90,7 +90,7 @@ struct RetryTests {
         let app = try TestApp()
         let token = try await app.token()
         #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200)
-        #expect(try await app.store.revokeSession(TokenHash(ofSessionToken: token)))
+        try await app.endSessionElsewhere(token)
         let again = try await app.signIn()
         #expect(again.status == 401)
         #expect(again.error == "invalid_grant")

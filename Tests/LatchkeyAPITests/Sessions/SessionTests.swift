@@ -50,6 +50,32 @@ struct SessionTests {
         #expect(try await app.asUser(.delete, "/auth/token", first).status == 401)
     }
 
+    @Test("ends when its user signs out with a token that refreshes have replaced, as long as the cache knows it")
+    func signOutWithReplacedToken() async throws {
+        let app = try TestApp()
+        let first = try await app.tokens()
+        #expect(try await app.me(first.token).status == 200)
+        let second = try #require(Tokens(try await app.refresh(first.refreshToken)))
+        let third = try #require(Tokens(try await app.refresh(second.refreshToken)))
+        #expect(try await app.asUser(.delete, "/auth/token", first.token).status == 200)
+        for tokens in [first, second, third] {
+            #expect(try await app.me(tokens.token).status == 401)
+            #expect(try await app.refresh(tokens.refreshToken).status == 401)
+        }
+        #expect(try await app.asUser(.delete, "/auth/token", third.token).status == 401)
+    }
+
+    @Test("that another process ended is refused a sign-out, also from the cache")
+    func signOutAfterTheEnd() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        try await app.endSessionElsewhere(token)
+        #expect(app.storeScript.count(of: .session) <= 1)
+        let refused = try await app.asUser(.delete, "/auth/token", token)
+        #expect(refused.status == 401)
+        #expect(refused.error == "invalid_token")
+    }
+
     @Test("ends at once, with all others, when its user is erased")
     func erase() async throws {
         let app = try TestApp()
@@ -80,8 +106,7 @@ struct SessionTests {
     func revokedElsewhere() async throws {
         let app = try TestApp()
         let token = try await app.token()
-        let hash = TokenHash(ofSessionToken: token)
-        #expect(try await app.store.revokeSession(hash))
+        try await app.endSessionElsewhere(token)
         app.clock.advance(bySeconds: 5)
         #expect(try await app.me(token).status == 401)
     }

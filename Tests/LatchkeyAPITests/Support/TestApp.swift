@@ -156,6 +156,14 @@ struct TestApp: Sendable {
         return try await send(.post, "/auth/token", headers, body: body, apiKey: apiKey)
     }
 
+    /// Ends a session as another process does.
+    func endSessionElsewhere(_ token: String) async throws {
+        let found = try #require(await store.session(TokenHash(ofSessionToken: token), at: clock.now))
+        let revocation = try await store.revokeSession(
+            id: found.session.id, of: found.user.id, in: nil, recording: nil)
+        #expect(revocation == .revoked)
+    }
+
     func asUser(_ method: HTTPRequest.Method, _ path: String, _ token: String) async throws -> Answer {
         try await send(method, path, [.authorization: "Bearer \(token)"])
     }

@@ -76,7 +76,7 @@ struct RefreshConformanceTests {
     @Test("A revoked session ends with all its tokens, however it is identified", arguments: StoreKind.all)
     func revoked(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        for name in ["id", "token", "former token", "user"] {
+        for name in ["id", "id without a record", "token", "former token", "user"] {
             let (old, new) = (try Records.session(), try Records.session())
             let user = try #require(await store.signIn(Records.signIn(session: old))).user.id
             #expect(try await store.rotate(Records.rotation(of: old.refreshTokenHash, to: new)))
@@ -88,6 +88,8 @@ struct RefreshConformanceTests {
             let isDone =
                 switch name {
                 case "id": try await store.revokeSession(id: old.id, of: user, in: nil, recording: event) == .revoked
+                case "id without a record":
+                    try await store.revokeSession(id: old.id, of: user, in: nil, recording: nil) == .revoked
                 case "token": try await store.revokeSession(new.tokenHash)
                 case "former token": try await store.revokeSession(old.tokenHash)
                 default: try await store.deleteUser(user)

@@ -284,13 +284,17 @@ struct PostgresFailureTests {
         let cluster = try PostgresCluster()
         let store = try open(cluster.makeSchema())
         let session = try Records.session()
-        _ = try await store.signIn(Records.signIn(session: session))
+        let user = try #require(await store.signIn(Records.signIn(session: session))).user.id
         try await Self.offThread { try cluster.stop() }
         for _ in 0..<50 {
             await #expect { try await store.session(session.tokenHash, at: Records.now) } throws: {
                 isError($0, .unavailable)
             }
-            await #expect { try await store.revokeSession(session.tokenHash) } throws: { isError($0, .unavailable) }
+            await #expect {
+                try await store.revokeSession(id: session.id, of: user, in: nil, recording: nil)
+            } throws: {
+                isError($0, .unavailable)
+            }
             await #expect { try await store.check() } throws: { isError($0, .unavailable) }
         }
         try await Self.offThread { try cluster.start() }

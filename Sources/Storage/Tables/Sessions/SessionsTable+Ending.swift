@@ -76,23 +76,14 @@ extension SessionsTable {
 }
 
 extension SQLStore {
-    /// Ends the session of its present token, or of the one before.
-    package func revokeSession(_ token: TokenHash) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
-            let byLastToken = "serial = (SELECT session FROM last_rotations WHERE token_hash = ?)"
-            return try !SessionsTable.end("token_hash = ?", token, in: db).isEmpty
-                || !SessionsTable.end(byLastToken, token, in: db).isEmpty
-        }
-    }
-
     package func revokeSession(
-        id: String, of user: UserID, in session: String?, recording event: AuditEvent
+        id: String, of user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> SessionRevocation {
         try await writes.submit { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return .askingSessionEnded }
             let ended = try SessionsTable.end("user_id = ? AND id = ?", user, id, in: db)
             guard !ended.isEmpty else { return .unknownSession }
-            try AuditTable.insert(event, in: db)
+            if let event { try AuditTable.insert(event, in: db) }
             return .revoked
         }
     }
