@@ -7,7 +7,8 @@ import StorageModel
 /// The terms on which a request was admitted.
 struct Admission: Sendable {
     enum Ground: Sendable {
-        case key(String)
+        /// With its SHA-256.
+        case key(String, TokenHash)
         case origin(String)
         /// A browser's cookies alone, from a page of this server's own origin.
         case cookie
@@ -31,10 +32,15 @@ struct Admission: Sendable {
 
     var caller: Caller {
         switch ground {
-        case .key(let key): Caller(apiKey: key)
+        case .key(let key, _): Caller(apiKey: key)
         case .origin(let origin): Caller(origin: origin)
         case .cookie: Caller(origin: "")
         }
+    }
+
+    /// Tells the callers of sign-ins apart. For a key, the hash by which it was admitted.
+    var signInCaller: TokenHash {
+        if case .key(_, let hash) = ground { hash } else { caller.hash }
     }
 }
 

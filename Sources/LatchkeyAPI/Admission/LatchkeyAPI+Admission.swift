@@ -131,7 +131,7 @@ extension LatchkeyAPI {
             }
         }
         try rates.countKey(hash.number)
-        return Admission(ground: .key(key), clients: grant.clients, isOperator: grant.isOperator)
+        return Admission(ground: .key(key, hash), clients: grant.clients, isOperator: grant.isOperator)
     }
 
     private func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {

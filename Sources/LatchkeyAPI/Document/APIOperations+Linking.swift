@@ -8,7 +8,7 @@ extension APIOperation {
             .post, "/users/me/identities", "linkIdentity", .account, .session, "Add a way to sign in",
             """
             With a fresh code of the other provider, as for a sign-in. The session's own sign-in must be recent. The \
-            same request may be sent again within a minute.
+            same request may be sent again within a minute, if it has a `code_verifier`.
             """,
             body: Body(
                 schema: "IdentityToLink",

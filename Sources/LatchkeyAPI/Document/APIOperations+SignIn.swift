@@ -32,7 +32,7 @@ extension APIOperation {
         .post, "/auth/{provider}/sign-in", "signIn", .signIn, .key, "Sign in with an authorization code",
         """
         Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the response \
-        was lost, the same request may be sent again within 60 seconds.
+        was lost, the same caller may send the same request again within 60 seconds, if it has a `code_verifier`.
         """,
         parameters: [.provider],
         body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),

@@ -11,6 +11,7 @@ extension LatchkeyAPI {
         var signIn = try SignInRequest(BodyFields(request), provider: provider, configured)
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         signIn.device = DeviceName.of(request)
+        signIn.caller = admission.signInCaller
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return signedIn.response(.ok)
         case .mustRegister(let offer): throw APIError.mustRegister(offer, compatibility)

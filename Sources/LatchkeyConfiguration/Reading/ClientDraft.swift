@@ -60,7 +60,10 @@ struct ClientDraft: Sendable {
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
             "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
                 + "this client only."),
-        Setting("pkce", .choice, \.pkce, "required: a sign-in must have a code verifier; optional: it may have one."),
+        Setting(
+            "pkce", .choice, \.pkce,
+            "required: a sign-in must have a code verifier; optional: it may have one, and has no retry without."
+        ),
         Setting(
             "nonce", .choice, \.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),

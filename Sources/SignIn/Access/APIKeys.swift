@@ -93,7 +93,7 @@ package final class StoredAPIKeys: Sendable {
 
 /// Identifies the caller of a request by a hash of its API key or of its origin.
 package struct Caller: Sendable, Hashable {
-    let hash: TokenHash
+    package let hash: TokenHash
 
     package init(apiKey: String) { hash = TokenHash(sha256Of: "key " + apiKey) }
 

@@ -1,5 +1,6 @@
 package import OpenIDConnect
 package import Primitives
+package import StorageModel
 
 /// An app's request for a sign-in with an authorization code.
 package struct SignInRequest: Sendable {
@@ -25,6 +26,9 @@ package struct SignInRequest: Sendable {
     package var correlationID: CorrelationID?
     /// Whether this server sent the browser to the carrier: the redirect URI and the nonce are its own then.
     var wasStartedHere = false
+    /// Identifies the caller, by a hash of its API key or origin. Nil for a browser, which has a `state` instead, and
+    /// for a link, which has a session.
+    package var caller: TokenHash?
     /// A name for the user's device; for the list of sessions.
     package var device: String?
 

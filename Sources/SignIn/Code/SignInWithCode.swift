@@ -63,7 +63,7 @@ package struct SignInWithCode: Sendable {
         do throws(SignInError) {
             verified = try await redeemCode(attempt, &turn, &log)
         } catch {
-            let (outcome, turn) = try await idempotency.finish(turn, error, &log)
+            let (outcome, turn) = try await idempotency.finish(turn, error, of: attempt.request, &log)
             return try await replay(outcome, attempt, turn, &log)
         }
         do throws(SignInError) {
@@ -200,7 +200,7 @@ extension SignInWithCode {
                 outcome = .verified(try await redeemCode(attempt, &turn, &log), isUnknown: false)
                 idempotency.finish(turn, outcome)
             } catch {
-                (outcome, _) = try await idempotency.finish(turn, error, &log)
+                (outcome, _) = try await idempotency.finish(turn, error, of: attempt.request, &log)
             }
         }
         // A link never ends with a session: its idempotency key differs from that of a sign-in.

@@ -42,6 +42,11 @@ extension SignInError {
     static let sentTooOften = invalidGrant(
         "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
+    static let sentAgainWithoutVerifier = SignInError(
+        .refusedByCarrier, .requestDenied,
+        "The code was used before. A sign-in without a code_verifier cannot be sent again. Start a new sign-in.",
+        carrierCode: "invalid_grant", codeMayBeSpent: true)
+
     /// - Parameter name: The name of the field that the client sent.
     static func unknownHandle(sentAs name: String) -> SignInError {
         SignInError(

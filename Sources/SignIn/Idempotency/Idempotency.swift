@@ -8,6 +8,9 @@ import StorageModel
 /// outcome. What this process did is in memory; what it did before a restart, it reads from the store at its first
 /// sign-in. What another instance did is looked up in the store. All is forgotten after the retry window
 /// (``SignInConfiguration/Lifetimes/retryWindow``).
+///
+/// A request without a code verifier has no retry, because anyone who has read its code could send the same request:
+/// it is refused, and its code is not posted again.
 struct Idempotency: Sendable {
     /// What a code brought, as far as a retry depends on it.
     enum Outcome: Sendable {
@@ -19,8 +22,10 @@ struct Idempotency: Sendable {
 
     /// One run of a sign-in.
     struct Turn: Sendable {
-        fileprivate let key: IdempotencyKey
+        fileprivate var key: IdempotencyKey
         fileprivate let window: Int64
+        /// Whether a retry gets the outcome: only the app that began the sign-in has the code verifier.
+        fileprivate let isRepeatable: Bool
         /// Whether the store records the outcome, too. A link leaves no session to find there.
         fileprivate let isStored: Bool
         fileprivate var isReplay = false
@@ -29,10 +34,11 @@ struct Idempotency: Sendable {
         /// When this run, or an earlier one that got no further, took the issued nonce.
         var nonceTakenAt: Timestamp?
 
-        /// Identifies the sign-in in the store. One second longer than in memory, so that no retry falls between the
-        /// two.
-        func record(at now: Timestamp) -> IdempotencyRecord {
-            IdempotencyRecord(
+        /// Identifies the sign-in in the store; nil if it has no retry. One second longer than in memory, so that no
+        /// retry falls between the two.
+        func record(at now: Timestamp) -> IdempotencyRecord? {
+            guard isRepeatable else { return nil }
+            return IdempotencyRecord(
                 key: key.bytes, endsAt: now.advanced(bySeconds: window + 1), endings: userWasUnknown ? 0 : nil)
         }
     }
@@ -51,6 +57,8 @@ struct Idempotency: Sendable {
     /// Reads what was done before the start.
     private let reading = SingleFlight<Bool, SignInError?>()
     private let hasRead: SharedFlag
+    /// Whether anything was done before the start, perhaps by an earlier version.
+    private let foundEarlier = SharedFlag()
 
     /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
     init(store: any SignInStore & IdentityStore, clock: WallClock, window: Int64) {
@@ -70,8 +78,15 @@ struct Idempotency: Sendable {
         _ request: SignInRequest, linkedTo session: String? = nil, _ log: inout SignInLog
     ) async throws(SignInError) -> Start {
         if !hasRead.isSet { try await readEarlier(&log) }
+        let isRepeatable = request.codeVerifier != nil
         var turn = Turn(
-            key: IdempotencyKey(request, linkedTo: session), window: window, isStored: session == nil)
+            key: IdempotencyKey(request, linkedTo: session), window: window, isRepeatable: isRepeatable,
+            isStored: session == nil && isRepeatable)
+        if turn.isStored, foundEarlier.isSet, let former = formerKey(of: request),
+            table.hasSession(for: former, at: clock.now())
+        {
+            turn.key = former
+        }
         switch await table.begin(turn.key, at: clock.now()) {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
@@ -79,7 +94,7 @@ struct Idempotency: Sendable {
             guard turn.isStored, store.isShared, !request.wasStartedHere else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(turn, &log)
+                recalled = try await recall(turn.key, turn, &log)
             } catch {
                 end(turn, error)
                 throw error
@@ -91,13 +106,15 @@ struct Idempotency: Sendable {
             log.foundEarlierOne()
             turn.isReplay = true
             if case .success(.verified(_, isUnknown: true)) = result { turn.userWasUnknown = true }
-            return .replay(try await stillValid(result, turn, &log), turn)
+            return .replay(try await stillValid(result, of: request, turn, &log), turn)
         }
     }
 
     /// Records what a run brought, and lets the retries that wait for it go on.
     func finish(_ turn: Turn, _ outcome: Outcome) {
-        if turn.isReplay {
+        if !turn.isRepeatable {
+            table.end(turn.key, .failure(.sentAgainWithoutVerifier), nonceTakenAt: turn.nonceTakenAt, at: clock.now())
+        } else if turn.isReplay {
             table.keep(outcome, for: turn.key, at: clock.now())
         } else {
             table.end(turn.key, .success(outcome), nonceTakenAt: turn.nonceTakenAt, at: clock.now())
@@ -110,13 +127,13 @@ struct Idempotency: Sendable {
     /// - Throws: The failure, if there is none; `temporarily_unavailable` if that is unknown, and the next retry asks
     ///   again.
     func finish(
-        _ turn: Turn, _ failure: SignInError, _ log: inout SignInLog
+        _ turn: Turn, _ failure: SignInError, of request: SignInRequest, _ log: inout SignInLog
     ) async throws(SignInError) -> (Outcome, Turn) {
         var reason = failure
         if turn.isStored, store.isShared, failure.codeMayBeSpent || failure == .nonceNotIssued {
             var recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(turn, &log)
+                recalled = try await recall(afterFailureOf: request, turn, &log)
             } catch {
                 reason = error
             }
@@ -149,6 +166,7 @@ struct Idempotency: Sendable {
             }
             do throws(SignInError) {
                 let found = try await stored(await store.recentSignIns(at: now, limit: table.capacity))
+                if !found.isEmpty { foundEarlier.set() }
                 for earlier in found { table.add(earlier, since: since(earlier, at: now), at: now) }
                 hasRead.set()
                 return nil
@@ -166,12 +184,13 @@ struct Idempotency: Sendable {
 
     /// The outcome of an earlier run, unless it is an error or the user's session was ended since.
     private func stillValid(
-        _ result: Result<Outcome, SignInError>, _ turn: Turn, _ log: inout SignInLog
+        _ result: Result<Outcome, SignInError>, of request: SignInRequest, _ turn: Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> Outcome {
         switch result {
         case .failure(let error):
             // The instance that spent the code may have been at work still when this one was refused.
-            guard turn.isStored, error.codeMayBeSpent, store.isShared, let recalled = try await recall(turn, &log)
+            guard turn.isStored, error.codeMayBeSpent, store.isShared,
+                let recalled = try await recall(afterFailureOf: request, turn, &log)
             else { throw error }
             return try recalled.get()
         case .success(.verified(let verified, _)) where turn.isStored:
@@ -186,13 +205,30 @@ struct Idempotency: Sendable {
         return try result.get()
     }
 
+    /// The key of earlier versions; nil if it is the same, and once the process runs for longer than anything of before
+    /// its start is kept.
+    private func formerKey(of request: SignInRequest) -> IdempotencyKey? {
+        guard request.caller != nil, clock.now() <= startedAt.advanced(bySeconds: window) else { return nil }
+        return IdempotencyKey(withoutCallerOf: request)
+    }
+
+    /// Looks the sign-in up in the store after a failure, also under the key of instances of an earlier version. Only
+    /// after a failure, because each look-up costs a sign-in a read.
+    private func recall(
+        afterFailureOf request: SignInRequest, _ turn: Turn, _ log: inout SignInLog
+    ) async throws(SignInError) -> Result<Outcome, SignInError>? {
+        if let found = try await recall(turn.key, turn, &log) { return found }
+        guard request.caller != nil else { return nil }
+        return try await recall(IdempotencyKey(withoutCallerOf: request), turn, &log)
+    }
+
     /// Looks the sign-in up in the store. One that is there is in memory from now on, and over.
     private func recall(
-        _ turn: Turn, _ log: inout SignInLog
+        _ key: IdempotencyKey, _ turn: Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
         log.begin(.recall)
         let now = clock.now()
-        let found = try await stored(await store.recentSignIn(turn.key.bytes, at: now))
+        let found = try await stored(await store.recentSignIn(key.bytes, at: now))
         guard let found else { return nil }
         log.foundEarlierOne()
         return table.end(turn.key, with: found.session, since: since(found, at: now), at: clock.now())

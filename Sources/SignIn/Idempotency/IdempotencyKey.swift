@@ -1,10 +1,13 @@
 import Crypto
 import OpenIDConnect
 import Primitives
+import StorageModel
 
-/// Identifies a retry of the same sign-in: 128 bits of a SHA-256 over every field that affects the outcome.
+/// Identifies a retry of the same sign-in: 128 bits of a SHA-256 over every field that affects the outcome, and the
+/// caller.
 ///
-/// All fields, because a stolen code without its verifier, or with another nonce, must not pass for a retry.
+/// All fields, because a stolen code without its verifier, or with another nonce, must not pass for a retry. The
+/// caller, because what one app was given is not for another.
 package struct IdempotencyKey: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
@@ -22,19 +25,16 @@ package struct IdempotencyKey: Sendable, Hashable {
 
     /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
-        var fields = Fields()
-        fields.add(session)
-        fields.add(request.provider)
-        fields.add(request.clientID.text)
-        fields.add(request.code.exposed)
-        fields.add(request.network?.text)
-        fields.add(request.redirectURI)
-        fields.add(request.codeVerifier?.secret.exposed)
-        fields.add(request.nonce?.exposed)
-        fields.add(request.acrValues)
-        fields.add(request.context)
-        fields.add(request.scopes)
-        fields.add(request.state)
+        var fields = Fields(request, linkedTo: session)
+        if let caller = request.caller { fields.add(caller) }
+        self.init(fields)
+    }
+
+    /// The key of a sign-in under earlier versions, which left the caller out. Their records have it until a minute
+    /// after the last instance was replaced.
+    init(withoutCallerOf request: SignInRequest) { self.init(Fields(request, linkedTo: nil)) }
+
+    private init(_ fields: Fields) {
         (high, low) = SHA256.hash(data: fields.bytes).withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
@@ -45,7 +45,21 @@ package struct IdempotencyKey: Sendable, Hashable {
 private struct Fields {
     private(set) var bytes: [UInt8] = []
 
-    init() { bytes.reserveCapacity(768) }
+    init(_ request: SignInRequest, linkedTo session: String?) {
+        bytes.reserveCapacity(768)
+        add(session)
+        add(request.provider)
+        add(request.clientID.text)
+        add(request.code.exposed)
+        add(request.network?.text)
+        add(request.redirectURI)
+        add(request.codeVerifier?.secret.exposed)
+        add(request.nonce?.exposed)
+        add(request.acrValues)
+        add(request.context)
+        add(request.scopes)
+        add(request.state)
+    }
 
     mutating func add(_ texts: [String]) {
         add(count: texts.count)
@@ -56,6 +70,11 @@ private struct Fields {
         guard let text else { return add(count: -1) }
         add(count: text.utf8.count)
         bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func add(_ hash: TokenHash) {
+        add(count: 32)
+        hash.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
     private mutating func add(count: Int) {

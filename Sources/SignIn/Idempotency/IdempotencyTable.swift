@@ -161,6 +161,11 @@ final class IdempotencyTable: Sendable {
         }
     }
 
+    /// Whether a sign-in gave a session that a retry gets another one for.
+    func hasSession(for key: IdempotencyKey, at now: Timestamp) -> Bool {
+        state.withLock { $0.sessions.value(for: key, at: now) != nil }
+    }
+
     /// Keeps the outcome of a repeated sign-in.
     func keep(_ outcome: Idempotency.Outcome, for key: IdempotencyKey, at now: Timestamp) {
         state.withLock { $0.keep(.success(outcome), for: key, at: now) }

@@ -166,6 +166,99 @@ struct RetryTests {
         #expect(answer.text("token") == nil)
     }
 
+    /// Callers other than the one that signed in: another API key, and an allowed origin.
+    static let otherCallers: [(apiKey: String?, origin: String?)] = [
+        (TestApp.otherAPIKey, nil), (nil, "https://app.example"),
+    ]
+
+    @Test("is another sign-in if another caller sends it, and gets nothing from the first", arguments: otherCallers)
+    func anotherCaller(_ apiKey: String?, _ origin: String?) async throws {
+        let app = try TestApp(allowedOrigins: ["https://app.example"])
+        _ = try await app.token()
+        app.carrier.script {
+            $0.token = { _ throws(OutboundError) in .json(#"{"error":"invalid_grant"}"#, status: 400) }
+        }
+        var headers: HTTPFields = [.contentType: "application/json"]
+        headers[.origin] = origin
+        for _ in 0..<2 {
+            let answer = try await app.send(
+                .post, "/auth/zenkey-signin", headers, body: SignInBody().json, apiKey: apiKey)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+        }
+        #expect(app.carrier.tokenPosts == 2)
+        #expect(try await app.signIn().status == 200)
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("from an allowed origin gets another session, as with an API key")
+    func sameOrigin() async throws {
+        let app = try TestApp(allowedOrigins: ["https://app.example"])
+        let headers: HTTPFields = [.contentType: "application/json", .origin: "https://app.example"]
+        for _ in 0..<2 {
+            let answer = try await app.send(
+                .post, "/auth/zenkey-signin", headers, body: SignInBody().json, apiKey: nil)
+            #expect(answer.status == 200)
+        }
+        #expect(app.carrier.tokenPosts == 1)
+    }
+
+    @Test("without a code verifier is refused, whoever sends it, and not posted", arguments: [false, true])
+    func withoutVerifier(isShared: Bool) async throws {
+        let app = try TestApp(store: TestStore(isShared: isShared), client: { $0.pkce = .optional })
+        let body = SignInBody().with("code_verifier", nil)
+        #expect(try await app.signIn(body).status == 200)
+        for _ in 0..<2 {
+            let answer = try await app.signIn(body)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_grant")
+            #expect(answer.description.contains("code_verifier"))
+        }
+        #expect(app.carrier.tokenPosts == 1)
+        // With its verifier, a sign-in of the same client has retries.
+        for _ in 0..<2 { #expect(try await app.signIn(SignInBody().code("CODE-2")).status == 200) }
+        #expect(app.carrier.tokenPosts == 2)
+        // After the minute, and at another process, the carrier decides.
+        app.carrier.script {
+            $0.token = { _ throws(OutboundError) in .json(#"{"error":"invalid_grant"}"#, status: 400) }
+        }
+        let other = try TestApp(beside: app, client: { $0.pkce = .optional })
+        #expect(try await other.signIn(body).error == "invalid_grant")
+        app.clock.advance(bySeconds: 61)
+        #expect(try await app.signIn(body).error == "invalid_grant")
+        #expect(app.carrier.tokenPosts == 4)
+    }
+
+    @Test("without a code verifier is refused if the user must register, or the store failed")
+    func withoutVerifierAndSession() async throws {
+        var rules = RegistrationRules()
+        rules.isRequired = true
+        let app = try TestApp(client: { $0.pkce = .optional }, registration: rules)
+        let body = SignInBody().with("code_verifier", nil)
+        #expect(try await app.signIn(body).error == "user_not_registered")
+        #expect(try await app.signIn(body).error == "invalid_grant")
+        let second = body.code("CODE-2")
+        app.storeScript.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
+        #expect(try await app.signIn(second).status == 503)
+        app.storeScript.fail(.signIn, with: nil)
+        #expect(try await app.signIn(second).error == "invalid_grant")
+        #expect(app.carrier.tokenPosts == 2)
+    }
+
+    @Test("without a code verifier can be sent again if the first one failed before the code was posted")
+    func withoutVerifierBeforeTheCode() async throws {
+        let app = try TestApp(client: { $0.pkce = .optional })
+        let body = SignInBody().with("code_verifier", nil)
+        app.carrier.script {
+            $0.discovery = { _ throws(OutboundError) in
+                throw OutboundError(.unreachable, mayHaveBeenSent: false, reason: "scripted")
+            }
+        }
+        #expect(try await app.signIn(body).status == 502)
+        app.carrier.script { $0.discovery = nil }
+        #expect(try await app.signIn(body).status == 200)
+    }
+
     @Test("gets the same error if the code was posted, without another token request")
     func sameRefusal() async throws {
         for code in [OutboundError.Code.timedOut, .malformed] {
@@ -320,6 +413,29 @@ struct SimultaneousSignInTests {
         var users: Set<Int64?> = []
         for token in tokens { users.insert(try await app.me(token).integer("user_id")) }
         #expect(users.count == 1)
+    }
+
+    @Test("without a code verifier makes one token request, and one of them gets a session")
+    func withoutVerifier() async throws {
+        let app = try TestApp(client: { $0.pkce = .optional })
+        let gate = Gate()
+        app.carrier.script { script in
+            script.token = { [carrier = app.carrier] _ throws(OutboundError) in
+                await gate.pass()
+                return carrier.tokens()
+            }
+        }
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask { try await app.signIn(SignInBody().with("code_verifier", nil)).status }
+            }
+            await gate.untilWaiting()
+            await untilWaiting(3, app)
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.sorted() == [200, 401, 401, 401])
+        #expect(app.carrier.tokenPosts == 1)
     }
 
     @Test("shares a failure from before the code was posted, and can be retried")
