@@ -89,7 +89,9 @@ let package = Package(
                 "OpenIDConnect", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+            ],
+            // Part of Swift's Foundation, for internationalized domain names.
+            linkerSettings: [.linkedLibrary("_FoundationICU")]),
 
         // The use cases as an HTTP API.
         .target(

@@ -198,7 +198,9 @@ enum Settings {
             \.registration.requiredAttributes, "The attributes that a registration must have."),
         Setting(
             "registration_rules.blocked_email_domains", .list(of: .emailDomain, "a list of domain names"),
-            \.registration.blockedEmailDomains, "The domains whose e-mail addresses cannot register."),
+            \.registration.blockedEmailDomains,
+            "The domains whose e-mail addresses cannot register, with their subdomains; of an internationalized domain "
+                + "either form."),
         Setting(
             "sessions.access_lifetime", .seconds(1...31_536_000), \.sessions.access,
             "How long a session token is valid."),

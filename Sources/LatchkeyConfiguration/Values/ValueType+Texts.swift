@@ -111,10 +111,7 @@ extension ValueType where Value == String {
         .parsed(
             "a domain name", show: { $0 }, "is not a domain name",
             "write the part after the @, such as example.com"
-        ) { text in
-            let isDomain = !text.hasPrefix("*") && text.utf8.contains(UInt8(ascii: "."))
-            return isDomain && TrustedHosts.Pattern(text) != nil ? text.lowercased() : nil
-        }
+        ) { DomainName.canonical($0).flatMap { TrustedHosts.Pattern($0) == nil ? nil : $0 } }
     }
 
     static var redirectURI: ValueType<String> {

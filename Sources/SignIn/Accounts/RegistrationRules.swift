@@ -41,7 +41,7 @@ public struct RegistrationRules: Sendable, Hashable {
     }
     /// The attributes that a registration must have.
     public var requiredAttributes: [Attribute] = []
-    /// Domains whose e-mail addresses cannot register, compared without case. `example.com` also blocks
+    /// Domains whose e-mail addresses cannot register, compared as ``DomainName`` says. `example.com` also blocks
     /// `mail.example.com`, but not `notexample.com`.
     public var blockedEmailDomains: [String] = []
 
@@ -55,9 +55,11 @@ public struct RegistrationRules: Sendable, Hashable {
     }
 
     func blocks(_ email: EmailAddress) -> Bool {
-        blockedEmailDomains.contains { blocked in
-            let blocked = blocked.lowercased()
-            return email.domain == blocked || email.domain.hasSuffix("." + blocked)
+        guard !blockedEmailDomains.isEmpty else { return false }
+        let domain = DomainName.comparable(email.domain)
+        return blockedEmailDomains.contains { blocked in
+            let blocked = DomainName.comparable(blocked)
+            return domain == blocked || domain.hasSuffix("." + blocked)
         }
     }
 }

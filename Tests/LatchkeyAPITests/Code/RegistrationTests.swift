@@ -156,6 +156,34 @@ struct RegistrationTests {
         #expect(answer.status == 201)
     }
 
+    /// Blocked: these names and those below them.
+    static let internationalized = [
+        "M\u{DC}nchen.example", "XN--KLN-SNA.example.", "stra\u{DF}e.example", "xn--p1ai",
+    ]
+    static let addressesThere: [(String, Bool)] = [
+        ("a@m\u{FC}nchen.example", true), ("a@M\u{DC}NCHEN.example", true), ("a@mu\u{308}nchen.example", true),
+        ("a@xn--mnchen-3ya.example", true), ("a@XN--MNCHEN-3YA.Example", true),
+        ("a@mail.m\u{FC}nchen.example", true), ("a@mail.xn--mnchen-3ya.example", true),
+        ("a@k\u{F6}ln.example", true), ("a@xn--kln-sna.example", true), ("a@mail.K\u{D6}LN.example", true),
+        ("a@xn--strae-oqa.example", true), ("a@STRA\u{DF}E.example", true), ("a@b.\u{440}\u{444}", true),
+        // A label that cannot be converted does not hide the ones after it.
+        ("a@ab--\u{FC}.m\u{FC}nchen.example", true), ("a@xn--a.m\u{FC}nchen.example", true),
+        ("a@munchen.example", false), ("a@strasse.example", false), ("a@xm\u{FC}nchen.example", false),
+        ("a@xn--mnchen.example", false), ("a@m\u{FC}nchen.example.net", false), ("a@ab--\u{FC}.example", false),
+    ]
+
+    @Test("is refused for a blocked domain in either form of an internationalized name", arguments: addressesThere)
+    func internationalizedDomains(_ address: String, _ isBlocked: Bool) async throws {
+        var rules = Self.rules
+        rules.blockedEmailDomains = Self.internationalized
+        let app = try TestApp(registration: rules)
+        let handle = try await handle(app)
+        let answer = try await app.post(
+            "/users", #"{"state_key":"\#(handle)","name":"J","email":"\#(address)"}"#)
+        #expect(answer.status == (isBlocked ? 403 : 201), "\(answer.body)")
+        #expect(answer.error == (isBlocked ? "email_domain_blocked" : nil))
+    }
+
     @Test("refuses an address from the carrier that disguises its domain")
     func carriersAddress() async throws {
         let app = try app()
@@ -184,7 +212,7 @@ struct RegistrationTests {
         // Other spellings of a domain, which could reach a blocked one.
         ("a@\u{FF42}locked.example", false), ("a@blo\u{AD}cked.example", false), ("a@blocked\u{3002}example", false),
         ("a@x.blocked\u{FF0E}example", false), ("a@block\u{200D}ed.example", false),
-        ("a@\u{1D5BB}locked.example", false),
+        ("a@\u{1D5BB}locked.example", false), ("a@blocked.example.", false),
         ("a@STRA\u{DF}E.example", true), ("a@\u{3C0}\u{3C1}\u{3BF}\u{3C2}.example", true), ("a@\u{4F8B}.example", true),
     ]
 

@@ -164,6 +164,41 @@ struct ConfigurationProblemTests {
                     + "such as example.com [test.yaml line 1]"
             ),
             (
+                "registration_rules: {blocked_email_domains: ['xn--a.example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['m\u{FC} nchen.example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['-m\u{FC}nchen.example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['m\u{FC}nchen']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['m\u{FC}nchen..example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['*.m\u{FC}nchen.example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
+                "registration_rules: {blocked_email_domains: ['\u{200D}a.example']}",
+                "registration_rules.blocked_email_domains[0]: is not a domain name; write the part after the @, "
+                    + "such as example.com [test.yaml line 1]"
+            ),
+            (
                 "registration_rules: {required_attributes: [mail]}",
                 "registration_rules.required_attributes[0]: mail is not one of its words (did you mean email?); give "
                     + "one of name, given_name, family_name, email, phone, postal_code [test.yaml line 1]"

@@ -205,4 +205,17 @@ struct ConfigurationLoaderTests {
             ])
         #expect(configuration.zenkey.clients.first?.allowedOrigins.map(\.text) == ["https://app.example.com"])
     }
+
+    @Test("Blocked e-mail domains are read as A-labels in lower case, however they are written")
+    func blockedDomains() throws {
+        let text = """
+            registration_rules:
+              blocked_email_domains:
+                ["M\u{DC}nchen.example.", XN--MNCHEN-3YA.Example, "stra\u{DF}e.example", Mail.Example]
+            """
+        #expect(
+            try load(text).configuration.registration.blockedEmailDomains == [
+                "xn--mnchen-3ya.example", "xn--mnchen-3ya.example", "xn--strae-oqa.example", "mail.example",
+            ])
+    }
 }
