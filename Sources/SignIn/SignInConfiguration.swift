@@ -89,6 +89,11 @@ public struct SignInConfiguration: Sendable {
         public var authentication: ClientAuthentication
         /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
         public var redirectURIs: [String] = []
+        /// The kinds of frontend that a redirect URI is for, by redirect URI. One that is not here is for those that
+        /// its scheme stands for (`AppRedirectURI.usualClientTypes`).
+        package var clientTypes: [String: Set<ClientType>] = [:]
+        /// Whether a redirect sign-in that ends with a `session_id` must begin with a code challenge.
+        public var requiresCodeChallenge = false
         /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
         public var scopes = ["openid"]
         /// The other origins whose web frontends may call the API without an API key, for this client only.

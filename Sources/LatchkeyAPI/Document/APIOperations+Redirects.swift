@@ -89,7 +89,9 @@ extension APIOperation {
             .provider,
             .query(
                 "client_type", isRequired: true,
-                .text("The kind of frontend.", choices: ["web", "spa", "ios", "android", "popup"])),
+                .text(
+                    "The kind of frontend: one that the client's `redirect_uri` is for.",
+                    choices: ["web", "spa", "ios", "android", "popup"])),
             .query(
                 "redirect_uri", isRequired: true,
                 .visible(

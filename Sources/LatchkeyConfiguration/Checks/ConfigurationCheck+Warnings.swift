@@ -103,6 +103,13 @@ extension ConfigurationCheck {
                     name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any redirect URI",
                     "list the app's redirect URIs in the file")
             }
+            for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key })
+            where types.contains(.web) && !types.isDisjoint(with: [.ios, .android]) {
+                warn(
+                    name,
+                    "\(uri) of the client \(client.id.text) is for pages and for apps, so that a link can put a page's "
+                        + "session_id in the address", "give the app a redirect URI of its own")
+            }
             if client.pkce == .optional {
                 warn(
                     name, "the client \(client.id.text) may sign in without PKCE, so a stolen code is enough",

@@ -14,6 +14,8 @@ struct ClientDraft: Sendable {
     var secretIssuer: String?
     var secretAudience: EndpointURL?
     var redirectURIs: [String] = []
+    var clientTypes: [String: Set<ClientType>] = [:]
+    var requiresCodeChallenge = false
     var scopes = ["openid"]
     var allowedOrigins: [Origin] = []
     /// The place of `scopes`, if it is given.
@@ -55,6 +57,13 @@ struct ClientDraft: Sendable {
         Setting(
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
             "The redirect URIs that a sign-in may name; by default any."),
+        Setting(
+            "client_types", .clientTypes, \.clientTypes,
+            "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
+                + "app's own scheme, web, spa and popup for https, and all for http on this machine."),
+        Setting(
+            "require_code_challenge", .flag(), \.requiresCodeChallenge,
+            "Whether a sign-in by redirects needs a code_challenge, unless its session is in a cookie (web)."),
         Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "The scopes that the app requests."),
         Setting(
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
@@ -109,9 +118,12 @@ struct ClientDraft: Sendable {
             }
             return nil
         }
+        guard hasFittingClientTypes(&context) else { return nil }
         guard let authentication = authentication(&context, secretRemedy, hasIDTokens: hasIDTokens) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
+        client.clientTypes = clientTypes
+        client.requiresCodeChallenge = requiresCodeChallenge
         client.scopes = hasIDTokens || scopesOrigin != nil ? scopes : []
         client.allowedOrigins = allowedOrigins
         client.pkce = pkce
@@ -151,6 +163,29 @@ struct ClientDraft: Sendable {
 }
 
 extension ClientDraft {
+    /// Whether `client_types` fits `redirect_uris`.
+    private func hasFittingClientTypes(_ context: inout ReadingContext) -> Bool {
+        for (uri, types) in clientTypes.sorted(by: { $0.key < $1.key }) {
+            guard redirectURIs.contains(uri) else {
+                context.refuse(
+                    origin, "has client_types for a redirect URI that its redirect_uris do not list",
+                    "add \(uri) to redirect_uris, or remove it from client_types")
+                return false
+            }
+            guard !types.isEmpty else {
+                context.refuse(origin, "has no client_types for \(uri)", "list at least one, or remove the entry")
+                return false
+            }
+            guard !types.contains(.popup) || AppRedirectURI.origin(of: uri) != nil else {
+                context.refuse(
+                    origin, "has the client type popup for \(uri), which has no origin to post to",
+                    "remove popup, or use an https redirect URI")
+                return false
+            }
+        }
+        return true
+    }
+
     /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
     private func publicClient(_ context: inout ReadingContext, hasIDTokens: Bool) -> ClientAuthentication? {
         guard !hasIDTokens else {

@@ -1,5 +1,6 @@
 internal import OpenIDConnect
 internal import Primitives
+internal import SignIn
 
 extension ValueType {
     /// A group of names and values; with `isText`, also a text of `name=value` pairs separated by commas.
@@ -123,5 +124,18 @@ extension ValueType where Value == [String: EndpointURL] {
             return nil
         }
         return context.beneath(".url") { ValueType<EndpointURL>.carrierURL.read(member.node, &$0) }
+    }
+}
+
+extension ValueType where Value == [String: Set<ClientType>] {
+    /// Kinds of frontend by redirect URI.
+    static var clientTypes: ValueType<[String: Set<ClientType>]> {
+        group("a group of redirect URI: [client types]") { uri, types in
+            "\(uri)=\(types.map(\.rawValue).sorted().joined(separator: "+"))"
+        } key: { (uri) throws(ValueRefusal) in
+            try RedirectURIText.check(uri)
+        } element: { entry, context in
+            ValueType<[ClientType]>.list(of: .choice, "a list of client types").read(entry.node, &context).map(Set.init)
+        }
     }
 }

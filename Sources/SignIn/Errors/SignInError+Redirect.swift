@@ -15,6 +15,10 @@ extension SignInError {
     static let popupNeedsOrigin = invalidRequest(
         "A popup needs an http or https redirect_uri: its origin receives the outcome. Send such a redirect_uri.")
 
+    static let clientTypeNotAllowed = invalidRequest(
+        "redirect_uri is not for this client_type. Send the client_type of this frontend; for an app's https "
+            + "redirect_uri, the operator must name it in client_types.")
+
     static let codeChallengeMissing = invalidRequest(
         "code_challenge is missing. A page gets its session_id in a URL, so the exchange needs a code verifier.")
 

@@ -28,6 +28,13 @@ package enum AppRedirectURI {
         return nil
     }
 
+    /// The kinds of frontend that a redirect URI is for unless the operator says otherwise: apps for a scheme of their
+    /// own (RFC 8252 section 7.1), pages for https, and both for http on a loopback address (RFC 8252 section 7.3).
+    static func usualClientTypes(at uri: String) -> Set<ClientType> {
+        guard origin(of: uri) != nil else { return [.ios, .android] }
+        return Loopback(uri) == nil ? [.web, .spa, .popup] : Set(ClientType.allCases)
+    }
+
     /// A loopback URI without its port.
     private struct Loopback: Equatable {
         let host: String
@@ -64,6 +71,14 @@ extension SignInConfiguration.Client {
     /// this server must not be an open redirector.
     package func mayReceiveBrowsers(at redirectURI: String) -> Bool {
         AppRedirectURI.isRegistered(redirectURI, among: redirectURIs)
+    }
+
+    /// Whether a registered redirect URI is for a kind of frontend. Otherwise a link could choose how a page gets its
+    /// session: in the address, where others may read it, instead of a cookie.
+    func allows(_ clientType: ClientType, at redirectURI: String) -> Bool {
+        let registered = redirectURIs.first { AppRedirectURI.isRegistered(redirectURI, among: [$0]) }
+        let configured = registered.flatMap { clientTypes[$0] }
+        return (configured ?? AppRedirectURI.usualClientTypes(at: redirectURI)).contains(clientType)
     }
 }
 

@@ -59,7 +59,11 @@ extension RedirectSignIn {
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
             throw .popupNeedsOrigin
         }
-        guard request.clientType != .spa || request.codeChallenge != nil else { throw .codeChallengeMissing }
+        guard client.allows(request.clientType, at: request.redirectURI) else { throw .clientTypeNotAllowed }
+        let mustHaveChallenge = client.requiresCodeChallenge && request.endsWithSessionID
+        guard request.codeChallenge != nil || !mustHaveChallenge && request.clientType != .spa else {
+            throw .codeChallengeMissing
+        }
         return client
     }
 

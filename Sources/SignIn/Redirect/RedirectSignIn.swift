@@ -29,11 +29,13 @@ package struct RedirectSignIn: Sendable {
             .map { (id: $0.key, provider: $0.value) }
     }
 
-    /// The redirect URI of a frontend that names none: for pages the client's first one of http or https, for apps the
-    /// first with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.
+    /// The redirect URI of a frontend that names none: the client's first one that is for this kind of frontend, for
+    /// apps preferably with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.
     package func usualRedirectURI(at provider: String, clientID: ClientID?, _ clientType: ClientType) -> String? {
-        let uris = configuration.providers[provider]?.client(clientID)?.redirectURIs ?? []
-        return uris.first { (AppRedirectURI.origin(of: $0) != nil) == clientType.isBoundToBrowser } ?? uris.first
+        guard let client = configuration.providers[provider]?.client(clientID) else { return nil }
+        let allowed = client.redirectURIs.filter { client.allows(clientType, at: $0) }
+        return allowed.first { (AppRedirectURI.origin(of: $0) != nil) == clientType.isBoundToBrowser }
+            ?? allowed.first ?? client.redirectURIs.first
     }
 
     static func hash(_ browser: Secret) -> String {

@@ -28,6 +28,9 @@ package struct RedirectStart: Sendable {
     /// The id of the session whose user adds an identity; nil for a sign-in.
     var linkingSession: String?
 
+    /// Whether a success has a `session_id`.
+    var endsWithSessionID: Bool { clientType != .web && linkingSession == nil }
+
     package init(provider: String, clientType: ClientType, redirectURI: String, callbackURL: String) {
         self.provider = provider
         self.clientType = clientType

@@ -254,7 +254,7 @@ struct PageSessionTests {
 
     @Test("gets no session that an app began without a challenge, unless it sends an API key")
     func handedOverToAnApp() async throws {
-        let app = try TestApp()
+        let app = try TestApp(client: { $0.clientTypes["https://app.example/cb"] = [.ios] })
         let page = Page(app)
         let sessionID = try #require(try await page.signIn("client_type=ios").outcome["session_id"])
         let fields = "session_id=\(sessionID)&client_type=web"

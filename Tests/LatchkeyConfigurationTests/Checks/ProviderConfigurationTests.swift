@@ -358,4 +358,32 @@ struct TokenStorageConfigurationTests {
         #expect(provider.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])
         #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
     }
+
+    @Test("Client types are read by redirect URI, and must fit the redirect URIs")
+    func clientTypes() throws {
+        let client = "id: c, secret: s, redirect_uris: ['https://a.example/', 'b.c:/d']"
+        func text(_ members: String) -> String {
+            "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: [{\(client)\(members)}]}}"
+        }
+        let plain = try load(text("")).configuration.providers[0].clients[0]
+        #expect(plain.clientTypes.isEmpty)
+        #expect(!plain.requiresCodeChallenge)
+        let loaded = try load(
+            text(", client_types: {'https://a.example/': [ios, web], 'b.c:/d': android}, require_code_challenge: true"))
+        let found = loaded.configuration.providers[0].clients[0]
+        #expect(found.clientTypes == ["https://a.example/": [.ios, .web], "b.c:/d": [.android]])
+        #expect(found.requiresCodeChallenge)
+        #expect(loaded.warnings.contains { $0.description.contains("is for pages and for apps") })
+        let refused = [
+            (", client_types: {'https://b.example/': [web]}", "that its redirect_uris do not list"),
+            (", client_types: {'https://a.example/': []}", "has no client_types for https://a.example/"),
+            (", client_types: {'b.c:/d': [popup]}", "which has no origin"),
+            (", client_types: {'https://a.example/': [tv]}", "tv is not one of its words"),
+            (", client_types: {'a': [web]}", "is not an absolute URI"), (", client_types: [web]", "give a group of"),
+        ]
+        for (members, reason) in refused {
+            let found = problems(text(members))
+            #expect(found.count == 1 && found.first?.contains(reason) == true, "\(members): \(found)")
+        }
+    }
 }

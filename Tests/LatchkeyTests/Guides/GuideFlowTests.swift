@@ -19,7 +19,11 @@ import Testing
     @Test("A redirect URI of each form in the guides signs in, by code and by redirect", arguments: redirectURIs)
     func redirectURI(_ uri: String) async throws {
         try await SignInHarness.with(
-            configure: { $0.zenkey.clients[0].redirectURIs = [uri] }, register: { $0.redirectURIs.append(uri) }
+            configure: {
+                $0.zenkey.clients[0].redirectURIs = [uri]
+                // A universal link.
+                if uri.hasPrefix("https:") { $0.zenkey.clients[0].clientTypes[uri] = [.ios] }
+            }, register: { $0.redirectURIs.append(uri) }
         ) { harness in
             #expect(try await harness.app.signIn(try harness.authorizedResponse(redirectURI: uri)).status == 200)
             let browser = Browser()
