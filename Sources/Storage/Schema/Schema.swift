@@ -28,6 +28,7 @@ enum Schema {
         Migration("retries in the rows of sessions", RecentSignInsTable.inSessions),
         Migration("verified contacts, origins of attributes", UsersTable.verifiedSchema),
         Migration("claims that users consented to share", UsersTable.claimsSchema),
+        Migration("bindings of issuers", IssuerBindingsTable.schema),
     ]
 
     static let migrator: DatabaseMigrator = {
