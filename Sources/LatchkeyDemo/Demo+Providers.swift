@@ -13,6 +13,16 @@ extension CarrierSimulator {
         [openIDProvider(client), oauthProvider(client)].compactMap(\.self)
     }
 
+    /// The carriers' issuers by network. They change with the simulator's port, so they are configured.
+    var issuers: [MCCMNC: EndpointURL] {
+        var issuers: [MCCMNC: EndpointURL] = [:]
+        for carrier in carriers {
+            guard let network = MCCMNC(carrier.mccmnc) else { continue }
+            issuers[network] = url(carrier.mccmnc, "")
+        }
+        return issuers
+    }
+
     private func openIDProvider(_ client: Configuration.Client) -> Configuration.Provider? {
         guard let issuer = url("acme", "") else { return nil }
         var client = client

@@ -113,6 +113,7 @@ package struct Demo: Sendable {
         configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.zenkey.clients = [client]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
+        configuration.zenkey.issuers = simulator.issuers
         let known = Set(configuration.providers.map(\.id))
         configuration.providers += simulator.providers(for: client).filter { !known.contains($0.id) }
         // The users are invented, so the key for their tokens and claims is no secret. The next run needs the same one.

@@ -1,6 +1,7 @@
 import HTTPServer
 import LatchkeyAPI
 import LatchkeyConfiguration
+import Logging
 import OpenIDConnect
 import OutboundHTTP
 import Primitives
@@ -127,17 +128,20 @@ extension Configuration {
     }
 
     /// The relying parties by the providers' names in paths.
-    func relyingParties(http: any HTTPClient, clock: WallClock, metrics: CarrierMetrics) -> [String: RelyingParty] {
+    func relyingParties(
+        http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics, logger: Logger
+    ) -> [String: RelyingParty] {
         var parties: [String: RelyingParty] = [:]
         if let discoveryURL = zenkey.discoveryURL {
             parties["zenkey"] = RelyingParty(
-                configuration: relyingParty(discoveryURL: discoveryURL), http: http, clock: clock,
-                observer: metrics.observer(of: "zenkey", isOfCarriers: true))
+                configuration: relyingParty(discoveryURL: discoveryURL), http: http,
+                bindings: StoredIssuerBindings(store: store, clock: clock), clock: clock,
+                observer: metrics.observer(of: "zenkey", isOfCarriers: true, logger: logger))
         }
         for provider in providers {
             parties[provider.id] = RelyingParty(
                 configuration: relyingParty(of: provider), http: http, clock: clock,
-                observer: metrics.observer(of: provider.id, isOfCarriers: false))
+                observer: metrics.observer(of: provider.id, isOfCarriers: false, logger: logger))
         }
         return parties
     }

@@ -62,8 +62,8 @@ public final class LatchkeyService: Sendable {
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParties = configuration.relyingParties(
-            http: TracedClient(client: LoggedClient(client: client, logger: logger), tracer: tracer), clock: clock,
-            metrics: metrics.carriers)
+            http: TracedClient(client: LoggedClient(client: client, logger: logger), tracer: tracer), store: store,
+            clock: clock, metrics: metrics.carriers, logger: logger)
         try LatchkeyService.checkProviders(configuration, relyingParties)
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,

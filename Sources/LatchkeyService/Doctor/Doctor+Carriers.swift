@@ -153,12 +153,13 @@ extension OIDCError.Code {
         case .discoveryRefused: "ask the operator of discovery what its error means"
         case .clientRefused: "check that the client's id in zenkey.clients is the registered one"
         case .metadataRefused:
-            "if a carrier's hosts are right, add them to zenkey.trusted_issuers; if a provider's issuer is not spelled "
-                + "as in its metadata, correct it; otherwise tell the carrier or provider"
+            "if a carrier's hosts are right, add them to zenkey.trusted_issuers, and the network's issuer to "
+                + "zenkey.issuers; if a provider's issuer is not spelled as in its metadata, correct it; otherwise "
+                + "tell the carrier or provider"
         case .unusableResponse:
             "check zenkey.discovery_url or the issuer; if it is right, tell the operator of discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
-        case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended:
+        case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable:
             "check that this machine can reach the carrier; try again later"
         }
     }

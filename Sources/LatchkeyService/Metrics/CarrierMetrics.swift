@@ -1,3 +1,4 @@
+import Logging
 import Observability
 import OpenIDConnect
 import Primitives
@@ -23,6 +24,14 @@ final class CarrierMetrics: Sendable {
     private let rows: BoundedRows<Source, Row>
     private let durations: RowTemplate
     private let keyRefreshes: RowTemplate
+    private let metadataRefusals = Counter(
+        "latchkey_metadata_refusals_total",
+        "Metadata of mobile networks that was refused because of the issuer that it names.",
+        by: [
+            LabelValues(
+                "reason", RelyingPartyObserver.MetadataRefusal.allCases.map(\.rawValue),
+                "why the network may not name the issuer")
+        ])
 
     init() {
         let outcomes = LabelValues(
@@ -48,7 +57,7 @@ final class CarrierMetrics: Sendable {
     }
 
     /// The observer of a provider's relying party.
-    func observer(of provider: String, isOfCarriers: Bool) -> RelyingPartyObserver {
+    func observer(of provider: String, isOfCarriers: Bool, logger: Logger) -> RelyingPartyObserver {
         RelyingPartyObserver(
             request: { [self] destination, ending, nanoseconds in
                 rows[source(of: destination, provider, isOfCarriers)].durations
@@ -56,6 +65,12 @@ final class CarrierMetrics: Sendable {
             },
             keyRefresh: { [self] issuer, wentWell in
                 rows[Source(provider: provider, issuer: issuer)].keyRefreshes.add(at: wentWell ? 0 : 1)
+            },
+            metadataRefusal: { [metadataRefusals] network, issuer, reason in
+                metadataRefusals.add(at: reason.place)
+                logger.error(
+                    "a network's metadata was refused; if it is right, set the network's issuer in zenkey.issuers",
+                    metadata: ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"])
             })
     }
 
@@ -80,6 +95,7 @@ final class CarrierMetrics: Sendable {
         [
             RowsMetric(durations.description, in: rows) { $0.durations },
             RowsMetric(keyRefreshes.description, in: rows) { $0.keyRefreshes },
+            metadataRefusals,
             SampledMetric(
                 MetricDescription(
                     "latchkey_carrier_requests_in_progress", .gauge, "Requests to providers without a response so far.",

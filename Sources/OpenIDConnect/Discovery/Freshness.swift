@@ -4,8 +4,6 @@ import Primitives
 struct Freshness: Sendable {
     /// No new fetch is needed before.
     private(set) var freshUntil: Timestamp
-    /// The end of the lifetime that the response stated, whatever happened since.
-    let statedUntil: Timestamp
     /// The document must not be used after.
     let usableUntil: Timestamp
     /// When a background refresh is due.
@@ -15,9 +13,8 @@ struct Freshness: Sendable {
 
     init(_ response: OutboundResponse, at now: Timestamp, rules: CacheRules, random: RandomSource) {
         let lifetime = rules.lifetime(cacheControl: response.cacheControl)
-        statedUntil = now.advanced(bySeconds: lifetime)
-        freshUntil = statedUntil
-        usableUntil = statedUntil.advanced(bySeconds: rules.staleLifetime)
+        freshUntil = now.advanced(bySeconds: lifetime)
+        usableUntil = freshUntil.advanced(bySeconds: rules.staleLifetime)
         refreshAt = now.advanced(bySeconds: rules.refreshDelay(of: lifetime, random))
     }
 

@@ -1,7 +1,8 @@
 import Primitives
 import Synchronization
 
-/// The OpenID configurations of issuers known by name (OpenID Connect Discovery section 4): the issuers of port tokens.
+/// The OpenID configurations of issuers known by name (OpenID Connect Discovery section 4): the issuers of port tokens,
+/// and those that networks' metadata names.
 ///
 /// Concurrent callers for the same issuer share one request. An issuer whose request failed is not asked again for a
 /// while, so that a carrier that is down costs sign-ins at another carrier little.
@@ -32,6 +33,12 @@ final class IssuerConfigurations: Sendable {
             for: question, unless: { self.answer(question, at: now, inFlight: $0) },
             { await self.ask(issuer, question) }
         ).get()
+    }
+
+    /// Requests an issuer's configuration again soon, because something newer contradicts it.
+    func distrust(_ metadata: IssuerMetadata) {
+        let now = clock.now()
+        cache.withLock { $0.distrust(metadata, at: now) }
     }
 
     /// What answers a question without a request.
@@ -74,7 +81,7 @@ final class IssuerConfigurations: Sendable {
                 reason: "The issuer's OpenID configuration, of status \(response.status), is not a JSON object.")
         }
         let metadata = try IssuerMetadata(
-            document, issuer: issuer.text, requirements: configuration.metadataRequirements)
+            document, issuer: issuer, requirements: configuration.metadataRequirements)
         let freshness = Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
         cache.withLock { $0.keep(metadata, freshness, for: question) }
         return metadata

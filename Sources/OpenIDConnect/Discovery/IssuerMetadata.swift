@@ -1,20 +1,32 @@
 import Primitives
 
-/// The part of an issuer's OpenID configuration (OpenID Connect Discovery 1.0 section 3) that its signatures need.
+/// The part of an issuer's OpenID configuration (OpenID Connect Discovery 1.0 section 3) that verifies others' words
+/// about it: the signatures of its port tokens, and the metadata that networks have for it.
 struct IssuerMetadata: Sendable, Hashable {
     let issuer: String
     let jwksURI: EndpointURL
+    /// The host of the token endpoint, with the port if it is not the usual one; nil if there is no acceptable one.
+    let tokenHost: String?
+    /// The hosts of the issuer, its keys and all its acceptable endpoints.
+    let hosts: Set<String>
 
     /// - Throws: ``OIDCError/Code/metadataRefused`` if the document names another issuer (Discovery section 4.3), or
-    ///   its keys are on a host that is not trusted.
+    ///   its keys are on a host that is not trusted. Port tokens need no endpoints, so unacceptable ones are left out.
     init(
-        _ document: JSONObject, issuer expected: String, requirements: ProviderMetadata.Requirements
+        _ document: JSONObject, issuer expected: EndpointURL, requirements: ProviderMetadata.Requirements
     ) throws(OIDCError) {
         let reader = MetadataReader(document: document, requirements: requirements)
         issuer = try reader.issuer()
-        guard issuer.hasSameBytes(as: expected) else {
+        guard issuer.hasSameBytes(as: expected.text) else {
             throw OIDCError(.metadataRefused, reason: "The issuer's metadata names another issuer than the one asked.")
         }
         jwksURI = try reader.endpoint("jwks_uri")
+        let token = try? reader.endpoint("token_endpoint")
+        let others: [EndpointURL?] = [
+            try? reader.endpoint("authorization_endpoint"), try? reader.endpoint("userinfo_endpoint"),
+            try? reader.endpoint("server_initiated_authorization_endpoint"),
+        ]
+        tokenHost = token?.authority
+        hosts = Set(([expected, jwksURI, token] + others).compactMap { $0?.authority })
     }
 }

@@ -116,10 +116,8 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         entries.entries.compactMap { $0.value.freshness.isRefreshDue(at: now) ? $0.value.question : nil }
     }
 
-    /// The metadata of other sources whose stated lifetime is not over.
-    func current(besides source: MetadataSource, at now: Timestamp) -> [Metadata] {
-        entries.entries.compactMap { other, entry in
-            other != source && now < entry.freshness.statedUntil ? entry.metadata : nil
-        }
+    /// Removes the metadata of sources.
+    mutating func remove(where isRefuted: (MetadataSource, Metadata) -> Bool) {
+        for (source, entry) in entries.entries where isRefuted(source, entry.metadata) { entries.remove(source) }
     }
 }

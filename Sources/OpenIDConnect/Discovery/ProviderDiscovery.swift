@@ -3,13 +3,9 @@ import Synchronization
 
 /// Finds a provider's metadata and keeps it: that of the carrier that serves a network, or that of the one issuer.
 ///
-/// Concurrent callers with the same question share one request. ``IssuerPins`` decides which issuer metadata may name.
+/// Concurrent callers with the same question share one request. ``IssuerVerification`` decides which issuer metadata
+/// may name.
 final class ProviderDiscovery: Sendable {
-    private struct State {
-        var cache: MetadataCache<ProviderMetadata>
-        var pins: IssuerPins
-    }
-
     /// How many different questions may be under way at once.
     private static let maximumRequests = 256
 
@@ -17,15 +13,20 @@ final class ProviderDiscovery: Sendable {
     private let http: any HTTPClient
     private let clock: WallClock
     private let random: RandomSource
-    private let state: Mutex<State>
+    private let verification: IssuerVerification
+    private let cache: Mutex<MetadataCache<ProviderMetadata>>
     private let requests = SingleFlight<MetadataQuestion, MetadataOutcome<ProviderMetadata>>()
 
-    init(configuration: RelyingParty.Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource) {
+    init(
+        configuration: RelyingParty.Configuration, http: any HTTPClient, verification: IssuerVerification,
+        clock: WallClock, random: RandomSource
+    ) {
         self.configuration = configuration
+        self.verification = verification
         self.http = http
         self.clock = clock
         self.random = random
-        state = Mutex(State(cache: MetadataCache(rules: configuration.cache), pins: IssuerPins(configuration)))
+        cache = Mutex(MetadataCache(rules: configuration.cache))
     }
 
     /// - Parameter network: Ignored by a relying party of one provider; any other needs it.
@@ -54,14 +55,14 @@ final class ProviderDiscovery: Sendable {
         case (.byNetwork, nil): return nil
         }
         let now = clock.now()
-        return state.withLock { $0.cache.usable(source, at: now) }
+        return cache.withLock { $0.usable(source, at: now) }
     }
 
     private func provider(
         _ question: MetadataQuestion, _ correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         let now = clock.now()
-        if let metadata = state.withLock({ $0.cache.fresh(question.source, at: now) }) { return metadata }
+        if let metadata = cache.withLock({ $0.fresh(question.source, at: now) }) { return metadata }
         return try await requests.value(
             for: question, unless: { self.answer(question, at: now, inFlight: $0) },
             { await self.ask(question, correlationID) }
@@ -72,12 +73,12 @@ final class ProviderDiscovery: Sendable {
     private func answer(
         _ question: MetadataQuestion, at now: Timestamp, inFlight: Int
     ) -> MetadataOutcome<ProviderMetadata>? {
-        state.withLock { state in
-            if let metadata = state.cache.fresh(question.source, at: now) { return .kept(metadata) }
-            if let error = state.cache.refusal(question, at: now) { return .failed(error) }
+        cache.withLock { cache in
+            if let metadata = cache.fresh(question.source, at: now) { return .kept(metadata) }
+            if let error = cache.refusal(question, at: now) { return .failed(error) }
             guard inFlight >= Self.maximumRequests else { return nil }
             // A flood of unknown networks must not keep the users of known ones from signing in.
-            return state.cache.usable(question.source, at: now).map { .kept($0) }
+            return cache.usable(question.source, at: now).map { .kept($0) }
                 ?? .failed(OIDCError(.overloaded, reason: "Discovery requests for too many networks are under way."))
         }
     }
@@ -85,7 +86,7 @@ final class ProviderDiscovery: Sendable {
     /// Refreshes of metadata that is in use and due. Known metadata serves meanwhile, and longer if a refresh fails.
     /// - Returns: At most `limit` requests to run; each returns whether there is new metadata.
     func refreshes(now: Timestamp, limit: Int) -> [@Sendable () async -> Bool] {
-        let due = state.withLock { $0.cache.due(at: now) }.filter { !requests.isInFlight($0) }
+        let due = cache.withLock { $0.due(at: now) }.filter { !requests.isInFlight($0) }
         return due.prefix(limit).map { question in
             {
                 await self.requests.value(for: question) {
@@ -98,7 +99,7 @@ final class ProviderDiscovery: Sendable {
     /// Asks for a provider's metadata again soon, because it cannot be used as it is: a correction takes effect then.
     func distrust(_ provider: ProviderMetadata) {
         let now = clock.now()
-        state.withLock { $0.cache.distrust(provider, at: now) }
+        cache.withLock { $0.distrust(provider, at: now) }
     }
 
     private func ask(
@@ -109,14 +110,19 @@ final class ProviderDiscovery: Sendable {
                 documentAt: try url(for: question, correlationID), timeout: configuration.limits.discoveryTimeout,
                 maximumBodyBytes: configuration.limits.discoveryBytes,
                 destination: .init(carrier: question.source.name, step: .discovery), correlationID: correlationID)
-            let metadata = try await http.send(
+            let (metadata, freshness) = try await http.send(
                 request, "The request for the OpenID configuration", codeMayBeSpent: false
-            ) { (response) throws(OIDCError) in try keep(response, for: question) }
+            ) { (response) throws(OIDCError) in try read(response, question.source) }
+            do throws(OIDCError) {
+                try await keep(metadata, freshness, for: question)
+            } catch {
+                throw error.about(.init(to: request.url, status: 200))
+            }
             return .fetched(metadata)
         } catch {
             let now = clock.now()
-            return state.withLock {
-                $0.cache.fallBack(
+            return cache.withLock {
+                $0.fallBack(
                     from: error, isLasting: DiscoveryRefusal.isLasting(error), for: question, at: now, random: random)
             }
         }
@@ -133,21 +139,27 @@ final class ProviderDiscovery: Sendable {
         }
     }
 
+    /// Keeps metadata whose issuer is verified. Other networks' metadata that is refuted by this is removed, so that it
+    /// does not serve on, not even for want of better.
     private func keep(
-        _ response: OutboundResponse, for question: MetadataQuestion
-    ) throws(OIDCError) -> ProviderMetadata {
-        let metadata = try read(response, question.source)
-        let now = clock.now()
-        let freshness = Freshness(response, at: now, rules: configuration.cache, random: random)
-        try state.withLock { state throws(OIDCError) in
-            let others = state.cache.current(besides: question.source, at: now)
-            try state.pins.pin(question.source, to: metadata, others: others)
-            state.cache.keep(metadata, freshness, for: question)
+        _ metadata: ProviderMetadata, _ freshness: Freshness, for question: MetadataQuestion
+    ) async throws(OIDCError) {
+        let verdict = await verification.verify(metadata, from: question.source)
+        cache.withLock { cache in
+            if let authority = verdict.authority {
+                cache.remove { source, other in
+                    other.issuer.hasSameBytes(as: authority.issuer) && !authority.covers(other)
+                        && !verification.isPinned(source)
+                }
+            }
+            if verdict.refusal == nil { cache.keep(metadata, freshness, for: question) }
         }
-        return metadata
+        if let refusal = verdict.refusal { throw refusal }
     }
 
-    private func read(_ response: OutboundResponse, _ source: MetadataSource) throws(OIDCError) -> ProviderMetadata {
+    private func read(
+        _ response: OutboundResponse, _ source: MetadataSource
+    ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
         guard let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes) else {
             throw OIDCError(
                 .unusableResponse,
@@ -161,6 +173,9 @@ final class ProviderDiscovery: Sendable {
                 reason: "Discovery responded with status \(response.status), and neither metadata nor an error.")
         }
         let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
-        return try ProviderMetadata(document, network: network, requirements: configuration.metadataRequirements)
+        return (
+            try ProviderMetadata(document, network: network, requirements: configuration.metadataRequirements),
+            Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
+        )
     }
 }

@@ -31,6 +31,8 @@ public struct OIDCError: Error, Sendable {
         case overloaded
         /// The circuit breaker is open: the provider has not responded lately.
         case suspended
+        /// The store cannot tell what is known about the carrier.
+        case storeUnavailable = "store_unavailable"
     }
 
     /// What failed.

@@ -32,7 +32,8 @@ public final class RelyingParty: Sendable {
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
         public var trustedHosts: TrustedHosts = .zenKeyCarriers
-        /// The issuers of networks. A network that is not listed keeps the issuer first seen.
+        /// The issuers of networks, and the word of the operator that their metadata is right. A network that is not
+        /// listed keeps the issuer first seen, and its metadata is verified with the issuer.
         public var pinnedIssuers: [MCCMNC: String] = [:]
         /// What is demanded of ID tokens.
         public var idTokenRules = IDTokenRules()
@@ -80,18 +81,33 @@ public final class RelyingParty: Sendable {
     /// Limits the fetches of newer keys on behalf of logout tokens.
     let logoutKeyFetches: Mutex<TokenBucket>
 
-    /// A relying party with empty caches.
+    /// A relying party with empty caches. What it learns of carriers' issuers, it forgets when it goes.
     /// - Parameter http: Sends the requests.
-    public init(
+    public convenience init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
         observer: RelyingPartyObserver = .none
+    ) {
+        self.init(
+            configuration: configuration, http: http, bindings: MemoryIssuerBindings(), clock: clock, random: random,
+            observer: observer)
+    }
+
+    /// - Parameter bindings: Keeps what is known of carriers' issuers.
+    package init(
+        configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
+        random: RandomSource = .system, observer: RelyingPartyObserver = .none
     ) {
         let http = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.configuration = configuration
         bulkhead = http
         self.clock = clock
         self.random = random
-        discovery = ProviderDiscovery(configuration: configuration, http: http, clock: clock, random: random)
+        issuerConfigurations = IssuerConfigurations(
+            configuration: configuration, http: http, clock: clock, random: random)
+        let verification = IssuerVerification(
+            configuration: configuration, issuers: issuerConfigurations, bindings: bindings, observer: observer)
+        discovery = ProviderDiscovery(
+            configuration: configuration, http: http, verification: verification, clock: clock, random: random)
         keyCaches = KeyCaches(capacity: configuration.cache.maximumNetworks) { issuer, url in
             KeyCache(
                 url: url, http: http, clock: clock, limits: configuration.limits, rules: configuration.cache,
@@ -99,8 +115,6 @@ public final class RelyingParty: Sendable {
                 refreshed: { observer.keyRefresh(issuer, $0) })
         }
         logoutKeyFetches = Mutex(TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now()))
-        issuerConfigurations = IssuerConfigurations(
-            configuration: configuration, http: http, clock: clock, random: random)
     }
 
     /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each

@@ -13,13 +13,36 @@ public struct RelyingPartyObserver: Sendable {
     /// An issuer's keys were fetched, or the fetch failed.
     public let keyRefresh: @Sendable (_ issuer: String, _ wentWell: Bool) -> Void
 
-    /// An observer of requests and of key fetches.
+    /// A network's metadata was refused because of the issuer that it names.
+    public let metadataRefusal: @Sendable (_ network: MCCMNC, _ issuer: String, MetadataRefusal) -> Void
+
+    /// Why a network may not name an issuer.
+    public enum MetadataRefusal: String, Sendable, Hashable, CaseIterable {
+        /// Another issuer is configured for the network.
+        case notConfigured = "not_configured"
+        /// The keys or endpoints are on hosts of another operator.
+        case otherOperator = "other_operator"
+        /// The network has named another issuer before.
+        case issuerChanged = "issuer_changed"
+        /// The issuer is known with other keys or hosts, and does not confirm these.
+        case keysChanged = "keys_changed"
+        /// The issuer's own OpenID configuration says otherwise.
+        case contradicted
+        /// The issuer is new, and its own OpenID configuration is not available.
+        case unverified
+        /// There is no room for another network or issuer.
+        case tooMany = "too_many"
+    }
+
+    /// An observer of requests, of key fetches, and of refused metadata.
     public init(
         request: @escaping @Sendable (OutboundRequest.Destination, Ending, UInt64) -> Void,
-        keyRefresh: @escaping @Sendable (String, Bool) -> Void
+        keyRefresh: @escaping @Sendable (String, Bool) -> Void,
+        metadataRefusal: @escaping @Sendable (MCCMNC, String, MetadataRefusal) -> Void = { _, _, _ in }
     ) {
         self.request = request
         self.keyRefresh = keyRefresh
+        self.metadataRefusal = metadataRefusal
     }
 
     /// Observes nothing.

@@ -58,6 +58,10 @@ extension SignInError {
             return SignInError(
                 .temporarilyUnavailable, .serverError, "\(cause) \(advice)", retryAfter: error.retryAfter ?? 5,
                 fault: .carrier)
+        case .storeUnavailable:
+            return SignInError(
+                .temporarilyUnavailable, .serverError, "The server cannot reach its database. \(advice)",
+                retryAfter: error.retryAfter ?? 5, fault: .ours)
         }
     }
 

@@ -32,7 +32,7 @@ extension SignInError {
     /// A provider's failure outside a sign-in.
     init(ofResource error: OIDCError) {
         switch error.code {
-        case .timedOut, .unreachable, .overloaded, .suspended, .clientRefused:
+        case .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable, .clientRefused:
             self.init(error, advice: "Send the same request again in a moment.")
         default:
             self = .carrierError("The provider's response cannot be used. \(error.reason) Try again later.")

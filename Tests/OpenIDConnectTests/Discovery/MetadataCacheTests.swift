@@ -92,13 +92,13 @@ struct MetadataCacheTests {
         #expect(cache.fresh(source, at: later(60)) == nil)
     }
 
-    @Test("of other sources is current for its stated lifetime, whatever failed since")
-    func current() throws {
+    @Test("is removed when it is refuted")
+    func removed() throws {
         var cache = try cache()
-        let other = try question("b").source
-        #expect(cache.current(besides: try question().source, at: start).isEmpty)
-        #expect(cache.current(besides: other, at: later(999)) == ["old"])
-        _ = cache.fallBack(from: refused, isLasting: false, for: try question(), at: later(999), random: random)
-        #expect(cache.current(besides: other, at: later(1000)).isEmpty)
+        let question = try question()
+        cache.remove { _, metadata in metadata == "new" }
+        #expect(cache.usable(question.source, at: start) == "old")
+        cache.remove { source, metadata in source == question.source && metadata == "old" }
+        #expect(cache.usable(question.source, at: start) == nil)
     }
 }

@@ -220,7 +220,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(same, subjects) == nil)
     }
 
-    @Test("Networks may share an issuer, but none can change its key set URL while the others' metadata is fresh")
+    @Test("Networks may share an issuer, but none can change its key set URL before the issuer itself does")
     func sharedIssuer() async throws {
         let metadata = FakeCarrier.metadata.with("mccmnc", nil)
         let carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=60") }
@@ -237,7 +237,7 @@ struct ProviderDiscoveryTests {
         #expect(await error(unpinned, third)?.code == .metadataRefused)
         // The operator knows better.
         #expect(await error(pinned, third) == nil)
-        // The keys can still move: once the others' metadata is stale, one network's metadata changes the URL.
+        // The keys can still move: once the issuer's own configuration has the new URL, the networks may have it.
         carrier.clock.advance(bySeconds: 60)
         for network in ["310999", "310998", "310997"] {
             let provider = try await unpinned.provider(SignInSubjects(network: network))

@@ -7,7 +7,12 @@ import Testing
 /// A carrier behind a scripted client: each test sets discovery, keys, token endpoint and userinfo.
 final class FakeCarrier: Sendable {
     struct Answers: Sendable {
+        /// Of every network, and of every issuer that is asked itself.
         var discovery: OutboundResponse = .json(FakeCarrier.metadata.text, cacheControl: "max-age=864000")
+        /// Of a network, in place of ``discovery``.
+        var networks: [String: OutboundResponse] = [:]
+        /// What an issuer says itself, in place of ``discovery``.
+        var configurations: [String: OutboundResponse] = [:]
         var keys: OutboundResponse = .json(TestKey.keySet(.rsa1))
         var token: OutboundResponse = .json(FakeCarrier.tokens.text)
         var backchannelAuthentication: OutboundResponse = .json("{}")
@@ -59,14 +64,22 @@ final class FakeCarrier: Sendable {
         answers.withLock { change(&$0) }
     }
 
+    /// - Parameter bindings: Kept bindings of issuers; nil for those of a new store in memory.
     func relyingParty(
-        random: RandomSource = .system, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+        random: RandomSource = .system, bindings: (any IssuerBindings)? = nil,
+        observer: RelyingPartyObserver = .none, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
     ) throws -> RelyingParty {
         let url = try #require(EndpointURL(Self.discoveryURL, policy: .httpsOnly))
         var configuration = RelyingParty.Configuration(discoveryURL: url)
         configuration.trustedHosts = TrustedHosts(["*.carrier.example"].compactMap(TrustedHosts.Pattern.init))
         change(&configuration)
-        return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock, random: random)
+        guard let bindings else {
+            return RelyingParty(
+                configuration: configuration, http: http, clock: clock.wallClock, random: random, observer: observer)
+        }
+        return RelyingParty(
+            configuration: configuration, http: http, bindings: bindings, clock: clock.wallClock, random: random,
+            observer: observer)
     }
 
     /// A relying party of one issuer, which the metadata must name.
@@ -81,8 +94,13 @@ final class FakeCarrier: Sendable {
         await gate?.pass()
         let answers = answers.withLock { $0 }
         if let failure = answers.failures.first(where: { url.hasPrefix($0.key) })?.value { throw failure }
-        if url.hasPrefix(Self.discoveryURL) { return answers.discovery }
-        if url.hasSuffix("/.well-known/openid-configuration") { return answers.discovery }
+        if url.hasPrefix(Self.discoveryURL) {
+            return answers.networks.first { url.contains("mccmnc=\($0.key)") }?.value ?? answers.discovery
+        }
+        let suffix = "/.well-known/openid-configuration"
+        if url.hasSuffix(suffix) {
+            return answers.configurations[String(url.dropLast(suffix.count))] ?? answers.discovery
+        }
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
         if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.backchannelAuthentication }

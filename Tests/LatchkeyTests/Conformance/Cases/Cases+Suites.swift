@@ -100,7 +100,7 @@ extension ConformanceCases {
             .ok(
                 "oidcc-client-test-discovery-jwks-uri-keys",
                 .object(.discovery) {
-                    $0["jwks_uri"] = $0["jwks_uri"]?.appending("?path=\(UInt32.random(in: 0...(.max)))")
+                    $0["jwks_uri"] = $0["jwks_uri"]?.appending("?path=\(keysPath)")
                 },
                 .fetches(1...1)),
             .configuration(
@@ -165,6 +165,9 @@ extension ConformanceCases {
         // One in eighty ECDSA signatures would still be valid base64url by chance, and refused a step later.
         token = "\(parts[0]).\(parts[1])." + String(parts[2].sorted().dropLast()) + "z"
     }
+
+    /// The same at discovery and at the issuer.
+    private static let keysPath = UInt32.random(in: 0...(.max))
 
     private static let aggregated: JSONValue = [
         // {"alg":"none"} and {"address":"elsewhere"}, unsigned.
