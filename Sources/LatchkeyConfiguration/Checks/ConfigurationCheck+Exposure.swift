@@ -80,6 +80,16 @@ extension ConfigurationCheck {
             "set it to true unless a carrier's port tokens have no typ")
     }
 
+    /// Which networks there are is known to the discovery service only, so one warning is for all.
+    mutating func warnOfNetworks() {
+        guard configuration.zenkey.discoveryURL != nil, configuration.zenkey.issuers.isEmpty else { return }
+        warn(
+            "zenkey.issuers",
+            "no network is pinned to its issuer: the discovery service says whose users a network's are, and where the "
+                + "issuer publishes no OpenID configuration, it is trusted at the first sign-in",
+            "list the issuer of each network")
+    }
+
     mutating func warnOfOpenDatabase() {
         guard let path = configuration.database.url.path, context.files.isReadableByAll(path) else { return }
         warn("database.url", "every user of this machine can read the database", "remove the permission (chmod o-r)")

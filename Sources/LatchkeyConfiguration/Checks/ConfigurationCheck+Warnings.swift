@@ -22,6 +22,7 @@ extension ConfigurationCheck {
         warnOfSharedClients()
         warnOfIDTokenTypes()
         warnOfPortTokens()
+        warnOfNetworks()
         warnOfAccounts()
         warnOfLongLives()
     }

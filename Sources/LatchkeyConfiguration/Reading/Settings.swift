@@ -173,7 +173,8 @@ enum Settings {
                 + "example.com."),
         Setting(
             "zenkey.issuers", .issuers, \.zenkey.issuers,
-            "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first."),
+            "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first, and must "
+                + "name it with the keys and hosts of the issuer's own OpenID configuration."),
         Setting(
             "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
             "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "

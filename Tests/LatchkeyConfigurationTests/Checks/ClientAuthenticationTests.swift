@@ -45,7 +45,9 @@ struct ClientAuthenticationTests {
     @Test("A key beside a secret signs backchannel authentication requests; a world-readable key causes a warning")
     func warnings() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
-        let text = "zenkey: {clients: [{id: one, redirect_uris: ['a.b:/c'], private_key_file: key"
+        let text =
+            "zenkey: {issuers: \(ConfigurationWarningTests.issuers), "
+            + "clients: [{id: one, redirect_uris: ['a.b:/c'], private_key_file: key"
         let unused = try load(text + ", secret: s}]}", environment: environment, files: ["key": Self.key])
         #expect(unused.configuration.zenkey.clients.first?.signingKey == (try ClientKey(parsing: Secret(Self.key))))
         let readable = try load(text + "}]}", environment: environment, files: ["key": Self.key], readableByAll: true)

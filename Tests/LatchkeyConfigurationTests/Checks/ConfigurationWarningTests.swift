@@ -5,7 +5,10 @@ import Testing
 @Suite("Warnings about a configuration")
 struct ConfigurationWarningTests {
     /// A client that causes no warning.
-    static let client = "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback']}]}\n"
+    static let client =
+        "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback']}], issuers: \(issuers)}\n"
+    /// A network that is pinned to its issuer.
+    static let issuers = "{'310410': 'https://oidc.xcijv.com'}"
 
     @Test("A safe configuration has no warnings")
     func none() throws {
@@ -102,7 +105,7 @@ struct ConfigurationWarningTests {
     func unknownScopes(_ row: Scopes) throws {
         let clients =
             "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback'], "
-            + "scopes: [\(row.scopes)]}]}\n"
+            + "scopes: [\(row.scopes)]}], issuers: \(Self.issuers)}\n"
         let warnings = try load(Self.vault + clients).warnings
         #expect(warnings.map(\.key) == row.unknown.map { _ in "zenkey.clients" })
         for (warning, scope) in zip(warnings, row.unknown) { #expect(warning.reason.contains("scope \(scope),")) }
@@ -126,7 +129,7 @@ struct ConfigurationWarningTests {
     func unstoredScopes() throws {
         let clients =
             "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback'], "
-            + "scopes: [openid, is_adult_18, last_4_social, birthdate]}]}\n"
+            + "scopes: [openid, is_adult_18, last_4_social, birthdate]}], issuers: \(Self.issuers)}\n"
         let warnings = try load(clients).warnings
         #expect(warnings.map(\.key) == ["zenkey.clients"])
         #expect(warnings.first?.reason.contains("last_4_social, birthdate") == true)
@@ -179,6 +182,14 @@ struct ConfigurationWarningTests {
         }
     }
 
+    @Test("Networks that are not pinned to an issuer cause one warning")
+    func unpinnedNetworks() throws {
+        let clients = "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback']}]}\n"
+        let warnings = try load(clients).warnings
+        #expect(warnings.map(\.key) == ["zenkey.issuers"])
+        #expect(warnings.first?.reason.contains("trusted at the first sign-in") == true)
+    }
+
     @Test("A world-readable database causes a warning")
     func openDatabase() throws {
         let reader = files(["test.yaml": Self.client + "database: {url: 'sqlite:///open.db'}"])
@@ -209,7 +220,8 @@ struct ConfigurationWarningTests {
         #expect(warnings.first?.reason.contains("(zenkey, other)") == true)
         #expect(try load(Self.client + keys, environment: environment).warnings.isEmpty)
         let origins =
-            "zenkey: {clients: [{id: ccid-1, redirect_uris: ['a.b://c'], allowed_origins: ['https://a.example']}]}\n"
+            "zenkey: {clients: [{id: ccid-1, redirect_uris: ['a.b://c'], allowed_origins: ['https://a.example']}], "
+            + "issuers: \(Self.issuers)}\n"
         #expect(try load(origins + providers).warnings.map(\.key) == ["zenkey.clients"])
         #expect(try load(origins).warnings.isEmpty)
     }
@@ -245,7 +257,7 @@ struct ConfigurationWarningTests {
 
     @Test("A client without redirect URIs, or with optional PKCE, causes a warning")
     func clients() throws {
-        let text = "zenkey: {clients: [{id: ccid-1, pkce: optional}]}"
+        let text = "zenkey: {clients: [{id: ccid-1, pkce: optional}], issuers: \(Self.issuers)}"
         let warnings = try load(text).warnings
         #expect(warnings.map(\.key) == ["zenkey.clients", "zenkey.clients"])
         #expect(warnings.allSatisfy { $0.reason.contains("ccid-1") })
