@@ -229,7 +229,9 @@ def latchkey(program, database, carrier_port, under=(), **options):
         LATCHKEY_API_KEYS=API_KEY, LATCHKEY_ZENKEY_CLIENTS=f"{CLIENT}:{SECRET}",
         LATCHKEY_ZENKEY_DISCOVERY_URL=f"http://127.0.0.1:{carrier_port}/.well-known/openid_configuration",
         LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1", LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
-        LATCHKEY_RATE_LIMITS="off", LATCHKEY_LOG_LEVEL="warn", **options)
+        LATCHKEY_RATE_LIMITS="off", LATCHKEY_LOG_LEVEL="warn",
+        # For the files of the process in /proc, and for valgrind's vgdb.
+        LATCHKEY_DEBUG_MEMORY_DUMPS="true", **options)
 
 
 def sign_in(server, n, round_name="first", code=None, nonce=None, verifier="v" * 64, key=API_KEY,

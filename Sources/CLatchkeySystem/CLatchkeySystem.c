@@ -46,6 +46,15 @@ void csystem_name_thread(const char *name) {
 #endif
 }
 
+int csystem_allow_dumps(int isAllowed) {
+#if defined(__linux__)
+    return prctl(PR_SET_DUMPABLE, isAllowed ? 1 : 0, 0, 0, 0) == 0 ? 0 : errno;
+#else
+    (void)isAllowed;
+    return 0;
+#endif
+}
+
 #if defined(O_PATH)
 static const int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 #else

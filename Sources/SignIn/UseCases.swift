@@ -33,11 +33,12 @@ package struct UseCases: Sendable {
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
     ///     is unknown to sign-ins.
+    ///   - readinessPatience: How long the store may take for its readiness.
     ///   - observer: Called at the end of every sign-in.
     package init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
-        observer: @escaping SignInObserver = { _ in }
+        readinessPatience: Duration = Readiness.patience, observer: @escaping SignInObserver = { _ in }
     ) {
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
@@ -71,7 +72,7 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
             onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
-        readiness = Readiness(store: store, clock: clock)
+        readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
@@ -79,7 +80,7 @@ package struct UseCases: Sendable {
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
-            clock: clock, logger: logger)
+            clock: clock, logger: logger, refusals: configuration.providers.mapValues { _ in LogSampler() })
         providerSignOut = ProviderSignOut(
             configuration: configuration, relyingParties: relyingParties, oneTimeStore: oneTimeStore, clock: clock,
             random: random, logger: logger)

@@ -30,5 +30,8 @@ enum ProcessMemory {
         }
     }
 
+    /// Lets core dumps, and debuggers of the same user, read the memory, which holds secrets; or not.
+    static func allowDumps(_ isAllowed: Bool) { _ = csystem_allow_dumps(isAllowed ? 1 : 0) }
+
     static func keepHeapsSmall() { csystem_limit_heaps(count, largestBlock, keptFree) }
 }

@@ -1,6 +1,7 @@
 """Checks that no schema makes: the manifests, the compose file, the Dockerfile and latchkey agree."""
 import argparse
 import glob
+import ipaddress
 import os
 import re
 import subprocess
@@ -87,6 +88,17 @@ def kubernetes(name, documents):
     probes = [container[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
     expect(probes == ["/readyz", "/healthz", "/readyz"], f"{name}: the probes use the right paths")
     check_config(f"kubernetes-{name}", settings, environment)
+    proxies = yaml.safe_load(settings)["http"]["trusted_proxies"]
+    expect(all(ipaddress.ip_network(proxy).num_addresses <= 256 for proxy in proxies),
+           f"{name}: the proxies are the ingress alone, and not the network of all pods")
+    policies = [item["spec"] for item in documents if item["kind"] == "NetworkPolicy"]
+    expect(
+        len(policies) == 1
+        and set(policies[0]["podSelector"]["matchLabels"].items())
+        <= set(deployment["spec"]["template"]["metadata"]["labels"].items())
+        and all(rule.get("from") for rule in policies[0]["ingress"]),
+        f"{name}: a network policy names who may connect",
+    )
     labels = set(deployment["spec"]["template"]["metadata"]["labels"].items())
     for other in documents:
         if other["kind"] == "Service":
@@ -237,6 +249,8 @@ def database(service, instance_count):
     expect(int(words["max_connections"]) >= instance_count * 9 + 2 + 3, "compose: PostgreSQL has enough connections")
 
 
+with open("Config/systemd/latchkey.service", encoding="utf-8") as file:
+    expect("LimitCORE=0" in file.read().split("\n"), "systemd: the memory, which holds secrets, is in no core dump")
 for path in sorted(glob.glob("Config/kubernetes/*.yaml")):
     with open(path, encoding="utf-8") as file:
         kubernetes(os.path.basename(path), [item for item in yaml.safe_load_all(file) if item])

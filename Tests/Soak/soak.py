@@ -312,6 +312,8 @@ def main():
                 LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1",
                 LATCHKEY_DATABASE_URL=f"sqlite:///{folder}/latchkey.db",
                 LATCHKEY_LOG_LEVEL="notice",
+                # For the files of the process in /proc.
+                LATCHKEY_DEBUG_MEMORY_DUMPS="true",
             )
             context = ssl.create_default_context(cafile=f"{folder}/chain.pem")
             port = int(re.search(r":(\d+)", carriers[6:]).group(1))

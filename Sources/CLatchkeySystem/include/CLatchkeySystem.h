@@ -31,6 +31,11 @@ void csystem_limit_heaps(int count, int largest, int kept);
 /// from their files as they are needed. Breakpoints of a debugger are lost.
 void csystem_release_code(void);
 
+/// Lets core dumps and debuggers of the same user read the process's memory, or not. Does nothing where the system has
+/// no such switch.
+/// - Returns: 0, or an errno.
+int csystem_allow_dumps(int isAllowed);
+
 /// Runs a function on a detached thread that takes no signals.
 /// - Parameter name: At most 15 bytes, for the system's lists of threads.
 /// - Returns: 0, or an errno.

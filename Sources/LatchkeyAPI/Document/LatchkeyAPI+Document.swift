@@ -20,28 +20,43 @@ extension LatchkeyAPI {
             page = made
             return made
         }
+        let response = page.response(for: request)
         let known = request.headers.values(of: .ifNoneMatch).map { $0.replacing("-gzip\"", with: "\"") }
-        guard EntityTag.list(known, has: page.tag) else { return page.response }
-        return Response(status: .notModified, headers: [.eTag: page.tag, .cacheControl: DocumentPage.cacheControl])
+        guard EntityTag.list(known, has: page.tag) else { return response }
+        var unchanged = Response(status: .notModified)
+        for name in [HTTPField.Name.eTag, .cacheControl, .vary] { unchanged.headers[name] = response.headers[name] }
+        return unchanged
     }
 }
 
-/// The response with the document: made at the first request, then cached.
+/// The responses with the document in each coding: made at the first request, then cached.
 struct DocumentPage: Sendable {
-    static let cacheControl = "public, max-age=300"
-
-    /// An entity tag (RFC 9110 section 8.8.3).
+    /// The entity tag of the document without a coding (RFC 9110 section 8.8.3).
     let tag: String
-    let response: Response
+    private let plain: Response
+    /// Nil if there is no memory.
+    private let gzip: Response?
 
     init(_ document: OpenAPIDocument) {
         let body = Array(document.json.text.utf8)
         tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: body).prefix(12))))\""
-        response = Response(
+        plain = Response(
             status: .ok,
             headers: [
-                .contentType: "application/json; charset=utf-8", .cacheControl: Self.cacheControl, .eTag: tag,
-                .xContentTypeOptions: "nosniff",
+                .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300", .eTag: tag,
+                .xContentTypeOptions: "nosniff", .vary: "Accept-Encoding",
             ], body: body)
+        var gzip = plain
+        gzip.headers[.contentEncoding] = "gzip"
+        gzip.headers[.eTag] = tag.dropLast() + "-gzip\""
+        self.gzip = Gzip.compress(body, .thorough).map { coded in
+            gzip.body = coded
+            return gzip
+        }
+    }
+
+    func response(for request: Request) -> Response {
+        let accepted = AcceptEncoding(request.headers.values(of: .acceptEncoding))
+        return accepted.choosesGzip ? gzip ?? plain : plain
     }
 }

@@ -53,6 +53,8 @@ public struct Configuration: Sendable {
     public var metrics = Metrics()
     /// `log`
     public var log = Log()
+    /// `debug.memory_dumps`: whether `latchkey serve` lets core dumps and debuggers read its memory.
+    public var allowsMemoryDumps = false
 
     /// The defaults.
     public init() {}

@@ -320,5 +320,8 @@ enum Settings {
             "Adds the paths of Zephr's OAuth sign-in below /zephr and /blaize."),
         Setting("log.level", .choice, \.log.level, "The lowest severity that is logged.").reloaded(.value),
         Setting("log.format", .choice, \.log.format, "text for people, json for programs."),
+        Setting(
+            "debug.memory_dumps", .flag(), \.allowsMemoryDumps,
+            "Lets core dumps, debuggers and profilers of the same user read the server's memory, which has secrets."),
     ]
 }

@@ -11,6 +11,8 @@ package struct BackchannelLogout: Sendable {
     let store: any SessionStore
     let clock: WallClock
     let logger: Logger
+    /// By provider, so that a flood at one does not hide the refusals of another. Anyone can post a logout token.
+    let refusals: [String: LogSampler]
 
     /// Ends what a logout token names: a session by its `sid`, or all sessions of the identity of its `sub`. It is no
     /// error if there are none.
@@ -30,14 +32,21 @@ package struct BackchannelLogout: Sendable {
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
         } catch {
-            logger.log(
-                level: error.fault.logLevel, "back-channel logout refused",
-                metadata: [
-                    "provider": "\(name)", "outcome": "\(error.codeText)", "reason": "\(error.description)",
-                    "request_id": "\(requestID)",
-                ])
+            log(error, name, requestID)
             throw error
         }
+    }
+
+    private func log(_ error: SignInError, _ provider: String, _ requestID: String) {
+        guard logger.logLevel <= error.fault.logLevel, let leftOut = refusals[provider]?.take(at: clock.now()) else {
+            return
+        }
+        var metadata: Logger.Metadata = [
+            "provider": "\(provider)", "outcome": "\(error.codeText)", "reason": "\(error.description)",
+            "request_id": "\(requestID)",
+        ]
+        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        logger.log(level: error.fault.logLevel, "back-channel logout refused", metadata: metadata)
     }
 
     private func verify(

@@ -23,9 +23,12 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        // Before the first secret is read.
+        ProcessMemory.allowDumps(false)
         ProcessMemory.keepHeapsSmall()
         ProcessMemory.releaseCode()
         let loaded = try options.load(for: .serve)
+        if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
         ProcessMemory.releaseCode()
         let signals = TerminationSignals(ignoresHangup: true)
         let service = try await reportingFailure { try start(loaded) }

@@ -175,6 +175,23 @@ struct AccessTests {
         #expect(app.storeScript.count(of: .check) == 1)
     }
 
+    @Test("A store that does not answer is not ready, and is not asked again until it does", .timeLimit(.minutes(1)))
+    func readinessOfHungStore() async throws {
+        let app = try TestApp(readinessPatience: .milliseconds(10))
+        let gate = Gate()
+        app.storeScript.hold(before: .check, at: gate)
+        let asked = (0..<10).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
+        for task in asked { #expect(try await task.value == 503) }
+        app.clock.advance(bySeconds: 3600)
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
+        #expect(app.storeScript.count(of: .check) == 1)
+        gate.open()
+        try await until { try await app.send(.get, "/readyz", apiKey: nil).status == 200 }
+    }
+
+    @Test("The patience with the store leaves time for the response within a second")
+    func readinessPatience() { #expect(Readiness.patience < .seconds(1)) }
+
     @Test("Pages have a type and a policy that allows only this server's scripts and styles")
     func pages() async throws {
         let app = try TestApp()

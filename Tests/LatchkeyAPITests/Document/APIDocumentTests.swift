@@ -41,6 +41,39 @@ import Testing
         #expect(contract.operations.count == told.count, "an operation stands in the document twice")
     }
 
+    @Test("Each coding of the document is made once, and every response refers to the same bytes")
+    func codings() async throws {
+        let app = try TestApp()
+        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys(), logger: app.log.logger)
+        let handler = api.handler()
+        func document(_ headers: HTTPFields) async throws -> Response {
+            try await handler(Request(.get, "/openapi.json", headers: headers, body: []))
+        }
+        func address(of response: Response) -> UnsafeRawPointer? { response.body.withUnsafeBytes { $0.baseAddress } }
+        let plain = try await document([:])
+        let coded = try await document([.acceptEncoding: "gzip"])
+        #expect(plain.headers[.contentEncoding] == nil)
+        #expect(coded.headers[.contentEncoding] == "gzip")
+        #expect(coded.body.count < plain.body.count / 4)
+        #expect(coded.body.starts(with: [0x1F, 0x8B]))
+        let (again, codedAgain) = (try await document([:]), try await document([.acceptEncoding: "br, gzip;q=0.5"]))
+        #expect(address(of: again) == address(of: plain))
+        #expect(address(of: codedAgain) == address(of: coded))
+        for response in [plain, coded] { #expect(response.headers[.vary] == "Accept-Encoding") }
+        let tags = [plain, coded].compactMap { $0.headers[.eTag] }
+        #expect(tags.count == 2 && tags[0] != tags[1])
+        for tag in tags {
+            for (coding, known) in [("identity", tags[0]), ("gzip", tags[1])] {
+                let headers: HTTPFields = [.acceptEncoding: coding, .ifNoneMatch: tag]
+                let unchanged = try await document(headers)
+                #expect(unchanged.status == .notModified)
+                #expect(unchanged.body.isEmpty)
+                #expect(unchanged.headers[.eTag] == known)
+                #expect(unchanged.headers[.vary] == "Accept-Encoding")
+            }
+        }
+    }
+
     @Test("Each {name} of a path is declared once as a parameter, and no other name is")
     func pathParameters() throws {
         for (path, method, call) in calls {

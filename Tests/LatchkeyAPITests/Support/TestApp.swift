@@ -35,7 +35,7 @@ struct TestApp: Sendable {
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
-        compatibility: Compatibility = Compatibility(),
+        compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
     ) throws {
         site = try TemporaryDirectory(files: [
@@ -54,7 +54,7 @@ struct TestApp: Sendable {
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
         useCases = UseCases(
             configuration: configuration, relyingParties: ["zenkey": party], store: testStore.store, logger: log.logger,
-            clock: clock.wallClock, uptime: uptime.uptime)
+            clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
         api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(

@@ -16,6 +16,29 @@ struct DatabaseProbe {
     /// The first column of all rows.
     func contents(_ sql: String) throws -> [Data] { try open().read { try Data.fetchAll($0, sql: sql) } }
 
+    /// Runs a body while the database is locked against other writers.
+    func whileLocked(_ body: () async throws -> Void) async throws {
+        let lock = try lock()
+        do { try await body() } catch {
+            try release(lock)
+            throw error
+        }
+        try release(lock)
+    }
+
+    private func lock() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        return queue
+    }
+
+    private func release(_ queue: DatabaseQueue) throws {
+        try queue.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try queue.close()
+    }
+
     private func open() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
