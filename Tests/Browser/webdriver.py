@@ -76,7 +76,9 @@ class Browser:
             try:
                 return act(self.find(selector))
             except AssertionError as error:
-                if "stale element" not in str(error) or time.monotonic() > deadline:
+                # Chromium's second text says the same while a page is replaced.
+                gone = ("stale element", "does not belong to the document")
+                if not any(text in str(error) for text in gone) or time.monotonic() > deadline:
                     raise
 
     def text(self, selector="body"):

@@ -175,26 +175,27 @@ import Testing
     @Test("The log never contains a code, verifier, token, secret, key or subject")
     func secrecy() async throws {
         try await withSimulator { simulator, directory in
-    @Test("A locked database is not ready, and that is known long before the wait for the lock ends")
-    func lockedDatabase() async throws {
-        try await withSimulator { simulator, directory in
-            let database = directory.path + "/latchkey.db"
-            let process = try LatchkeyProcess(["serve"], environment: environment(simulator, database: database))
-            let app = App(port: try await process.port(after: "listening"))
-            try await DatabaseProbe(path: database).whileLocked {
-                let asked = ContinuousClock.now
-                let readiness = try await app.send("GET", "/readyz").status
-                #expect(readiness == 503)
-                // The server waits five seconds for the lock.
-                #expect(ContinuousClock.now - asked < .seconds(4))
-                let health = try await app.send("GET", "/healthz").status
-                #expect(health == 200)
+            @Test("A locked database is not ready, and that is known long before the wait for the lock ends")
+            func lockedDatabase() async throws {
+                try await withSimulator { simulator, directory in
+                    let database = directory.path + "/latchkey.db"
+                    let process = try LatchkeyProcess(
+                        ["serve"], environment: environment(simulator, database: database))
+                    let app = App(port: try await process.port(after: "listening"))
+                    try await DatabaseProbe(path: database).whileLocked {
+                        let asked = ContinuousClock.now
+                        let readiness = try await app.send("GET", "/readyz").status
+                        #expect(readiness == 503)
+                        // The server waits five seconds for the lock.
+                        #expect(ContinuousClock.now - asked < .seconds(4))
+                        let health = try await app.send("GET", "/healthz").status
+                        #expect(health == 200)
+                    }
+                    try await until { try await app.send("GET", "/readyz").status == 200 }
+                    process.send(SIGTERM)
+                    #expect(await process.ending().status == 0)
+                }
             }
-            try await until { try await app.send("GET", "/readyz").status == 200 }
-            process.send(SIGTERM)
-            #expect(await process.ending().status == 0)
-        }
-    }
 
             let process = try LatchkeyProcess(
                 ["serve"], environment: environment(simulator, database: directory.path + "/latchkey.db"))
