@@ -86,8 +86,8 @@ package protocol IssuerBindings: Sendable {
     /// Keeps that the network names the issuer, and the issuer's binding:
     ///
     /// - A binding of first use is kept only where there is none.
-    /// - A confirmed one replaces any but a pinned one. If it replaces one of first use that differs, the other networks
-    ///   that named the issuer are forgotten.
+    /// - A confirmed one replaces any but a pinned one. If it replaces one of first use that differs, the other
+    ///   networks that named the issuer are forgotten.
     /// - A pinned one replaces any, also the network's issuer.
     ///
     /// - Returns: What is in force afterwards: it may be another process's binding. Nothing is in force for a new
