@@ -31,7 +31,7 @@ struct DiscoveryEndpoint: Sendable {
             throw Refusal.invalidRequest("The mccmnc is not 5 or 6 digits.")
         }
         guard let site else { return userUnsupported(.notFound) }
-        return try await configuration(of: site)
+        return try await configuration(of: site, edits: site.carrier.tampering.brokerMetadata)
     }
 
     /// `GET {issuer}/.well-known/openid-configuration` (OpenID Connect Discovery section 4).
@@ -41,10 +41,12 @@ struct DiscoveryEndpoint: Sendable {
         guard site.carrier.hasIDTokens else {
             throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.")
         }
-        return try await configuration(of: site)
+        return site.edited(try await configuration(of: site), at: .configuration)
     }
 
-    private func configuration(of site: CarrierSite) async throws -> Response {
+    private func configuration(
+        of site: CarrierSite, edits: [CarrierSimulator.Tampering.Edit<JSONMembers>] = []
+    ) async throws -> Response {
         if let replacement = try await site.replacement("discovery-", redirectStatus: .found, pause: simulator.pause) {
             return replacement
         }
@@ -53,7 +55,9 @@ struct DiscoveryEndpoint: Sendable {
             throw Refusal("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
         }
         // The live service allows ten days.
-        return .json(site.edited(ProviderMetadata.document(of: site), at: .discovery), cacheControl: "max-age=864000")
+        var document = site.edited(ProviderMetadata.document(of: site), at: .discovery)
+        for edit in edits { edit(&document) }
+        return .json(document, cacheControl: "max-age=864000")
     }
 
     /// The request does not identify the carrier: the response names the page where a user chooses it.

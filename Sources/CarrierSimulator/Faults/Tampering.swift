@@ -11,6 +11,8 @@ extension CarrierSimulator {
         package var compactForms: [Edit<String>] = []
         /// Edits of the object of a successful response: metadata, key set, tokens or claims.
         package var objects: [RequestLog.Endpoint: [Edit<JSONMembers>]] = [:]
+        /// Edits of the metadata that the discovery service has of the carrier. The carrier's own stays as it is.
+        package var brokerMetadata: [Edit<JSONMembers>] = []
         /// Edits of any response of an endpoint.
         package var responses: [RequestLog.Endpoint: [Edit<Response>]] = [:]
 
