@@ -29,6 +29,8 @@ struct DatabaseProbe {
     private func lock() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        // The server may be writing.
+        configuration.busyMode = .timeout(10)
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         return queue

@@ -23,12 +23,14 @@ final class LatchkeyProcess: Sendable {
 
     /// Starts the program and collects its standard output and error together. The standard input is empty, or the
     /// given text, which must fit into a pipe.
+    /// - Parameter launcher: A program with its arguments that replaces itself by the one named after them.
     init(
-        _ arguments: [String], environment: [String: String] = [:], directory: String? = nil, input: String? = nil
+        _ arguments: [String], under launcher: [String] = [], environment: [String: String] = [:],
+        directory: String? = nil, input: String? = nil
     ) throws {
         guard let program = LatchkeyProcess.program else { throw NotBuilt() }
-        process.executableURL = program
-        process.arguments = arguments
+        process.executableURL = launcher.isEmpty ? program : URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = launcher.isEmpty ? arguments : launcher + [program.path] + arguments
         process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""].merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardInput = FileHandle.nullDevice

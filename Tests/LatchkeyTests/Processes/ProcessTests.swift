@@ -44,6 +44,31 @@ import Testing
         ]
     }
 
+    @Test(
+        "Another process of the same user cannot read the server's memory, unless the operator allows it",
+        arguments: [false, true])
+    func memoryDumps(isAllowed: Bool) async throws {
+        try await withSimulator { simulator, directory in
+            var environment = environment(simulator, database: directory.path + "/latchkey.db")
+            if isAllowed { environment["LATCHKEY_DEBUG_MEMORY_DUMPS"] = "true" }
+            // Root may read all memory, unless it lacks this capability.
+            let launcher = getuid() == 0 ? ["setpriv", "--bounding-set", "-sys_ptrace"] : []
+            let process = try LatchkeyProcess(["serve"], under: launcher, environment: environment)
+            _ = try await process.port(after: "listening")
+            // What may read this link may read the memory (ptrace(2)).
+            let reader = Process()
+            reader.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            reader.arguments = launcher + ["readlink", "/proc/\(process.identifier)/exe"]
+            reader.standardOutput = FileHandle.nullDevice
+            reader.standardError = FileHandle.nullDevice
+            try reader.run()
+            reader.waitUntilExit()
+            #expect((reader.terminationStatus == 0) == isAllowed)
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
+        }
+    }
+
     @Test("Acknowledged sessions survive a kill under load")
     func killed() async throws {
         try await withSimulator { simulator, directory in
@@ -150,6 +175,27 @@ import Testing
         }
     }
 
+    @Test("A locked database is not ready, and that is known long before the wait for the lock ends")
+    func lockedDatabase() async throws {
+        try await withSimulator { simulator, directory in
+            let database = directory.path + "/latchkey.db"
+            let process = try LatchkeyProcess(["serve"], environment: environment(simulator, database: database))
+            let app = App(port: try await process.port(after: "listening"))
+            try await DatabaseProbe(path: database).whileLocked {
+                let asked = ContinuousClock.now
+                let readiness = try await app.send("GET", "/readyz").status
+                #expect(readiness == 503)
+                // The server waits five seconds for the lock.
+                #expect(ContinuousClock.now - asked < .seconds(4))
+                let health = try await app.send("GET", "/healthz").status
+                #expect(health == 200)
+            }
+            try await until { try await app.send("GET", "/readyz").status == 200 }
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
+        }
+    }
+
     @Test("A server that cannot listen exits with status 1 and a remedy")
     func cannotListen() async throws {
         try await withSimulator { simulator, directory in
@@ -175,28 +221,6 @@ import Testing
     @Test("The log never contains a code, verifier, token, secret, key or subject")
     func secrecy() async throws {
         try await withSimulator { simulator, directory in
-            @Test("A locked database is not ready, and that is known long before the wait for the lock ends")
-            func lockedDatabase() async throws {
-                try await withSimulator { simulator, directory in
-                    let database = directory.path + "/latchkey.db"
-                    let process = try LatchkeyProcess(
-                        ["serve"], environment: environment(simulator, database: database))
-                    let app = App(port: try await process.port(after: "listening"))
-                    try await DatabaseProbe(path: database).whileLocked {
-                        let asked = ContinuousClock.now
-                        let readiness = try await app.send("GET", "/readyz").status
-                        #expect(readiness == 503)
-                        // The server waits five seconds for the lock.
-                        #expect(ContinuousClock.now - asked < .seconds(4))
-                        let health = try await app.send("GET", "/healthz").status
-                        #expect(health == 200)
-                    }
-                    try await until { try await app.send("GET", "/readyz").status == 200 }
-                    process.send(SIGTERM)
-                    #expect(await process.ending().status == 0)
-                }
-            }
-
             let process = try LatchkeyProcess(
                 ["serve"], environment: environment(simulator, database: directory.path + "/latchkey.db"))
             let app = App(port: try await process.port(after: "listening"))
