@@ -35,7 +35,8 @@ def report(program, simulator, before, during):
     words = [simulator, "--port", port, "--client", f"{CLIENT}:{SECRET}:{REDIRECT_URI}"]
     with tempfile.TemporaryDirectory() as folder, Program("carrier-simulator", words, port, "/") as carriers:
         # The simulated carriers have their own issuers, so this is not the server of the other parts.
-        with latchkey(program, f"{folder}/bench.db", carriers.port) as server:
+        issuers = f"{HANGING}=http://127.0.0.1:{port}/carriers/{HANGING}"
+        with latchkey(program, f"{folder}/bench.db", carriers.port, LATCHKEY_ZENKEY_ISSUERS=issuers) as server:
             tokens = []
             headers = {"X-API-KEY": API_KEY, "Content-Type": "application/json"}
             for mccmnc in (HANGING, ANSWERING):

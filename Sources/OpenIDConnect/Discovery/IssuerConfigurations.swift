@@ -57,7 +57,8 @@ final class IssuerConfigurations: Sendable {
         do throws(OIDCError) {
             let request = OutboundRequest(
                 documentAt: try issuer.openIDConfiguration(configuration.urlPolicy),
-                timeout: configuration.limits.discoveryTimeout, maximumBodyBytes: configuration.limits.discoveryBytes)
+                timeout: configuration.limits.discoveryTimeout, maximumBodyBytes: configuration.limits.discoveryBytes,
+                destination: .init(carrier: issuer.text, step: .discovery))
             let metadata = try await http.send(
                 request, "The request for the issuer's OpenID configuration", codeMayBeSpent: true
             ) { (response) throws(OIDCError) in try keep(response, of: issuer, for: question) }

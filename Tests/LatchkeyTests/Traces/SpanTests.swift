@@ -45,10 +45,12 @@ import Tracing
                     "http.response.status_code": "200",
                 ])
             let outgoing = tracer.ended.filter { $0.kind == .client }
-            #expect(outgoing.map { $0.texts["latchkey.step"] } == ["discovery", "token", "keys", "userinfo"])
+            #expect(
+                outgoing.map { $0.texts["latchkey.step"] }
+                    == ["discovery", "discovery", "token", "keys", "userinfo"], "with the issuer's own configuration")
             #expect(outgoing.allSatisfy { $0.parent == server.place && $0.texts["server.address"] == "127.0.0.1" })
             #expect(outgoing.allSatisfy { $0.texts["http.response.status_code"] == "200" && !$0.isError })
-            let sent = harness.simulator.log.entries.suffix(4).map(\.traceFields)
+            let sent = harness.simulator.log.entries.suffix(5).map(\.traceFields)
             #expect(sent == outgoing.map { ["traceparent: \($0.place?.traceparent ?? "")"] })
             let told = tracer.ended.flatMap { $0.texts.values + [$0.operationName] }
             for value in fields.values where value != "openid email" {

@@ -28,15 +28,15 @@ import Testing
                 [
                     "traceparent: 00-\(Self.trace)-\(Self.span)-01", "tracestate: vendor=1", "baggage: user=7",
                 ], harness)
-            // Discovery, token, keys, userinfo.
-            #expect(seen.count == 4)
+            // Discovery, the issuer's own configuration, token, keys, userinfo.
+            #expect(seen.count == 5)
             for fields in seen {
                 #expect(fields.count == 1)
                 #expect(fields.first?.hasPrefix("traceparent: 00-\(Self.trace)-") == true)
                 #expect(fields.first?.contains(Self.span) == false)
                 #expect(fields.first?.hasSuffix("-01") == true)
             }
-            #expect(Set(seen.flatMap(\.self)).count == 4)
+            #expect(Set(seen.flatMap(\.self)).count == 5)
         }
     }
 
@@ -49,7 +49,7 @@ import Testing
     func ignored(headers: [String]) async throws {
         try await SignInHarness.with { harness in
             let seen = try await fields(headers, harness)
-            #expect(seen == [[], [], [], []])
+            #expect(seen == [[], [], [], [], []])
         }
     }
 
