@@ -74,7 +74,8 @@ final class CarrierMetrics: Sendable {
             })
     }
 
-    /// Carriers' discovery requests count as the discovery service's: their networks come from callers.
+    /// Carriers' discovery requests have no issuer: their networks come from callers, and the issuers whose own
+    /// configuration is requested come from the networks' metadata.
     private func source(of destination: OutboundRequest.Destination, _ provider: String, _ isOfCarriers: Bool) -> Source
     {
         Source(provider: provider, issuer: isOfCarriers && destination.step == .discovery ? "" : destination.carrier)
