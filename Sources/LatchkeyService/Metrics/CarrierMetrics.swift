@@ -16,7 +16,7 @@ final class CarrierMetrics: Sendable {
     private static let capacity = 64
     private static let labels: [MetricDescription.Label] = [
         .init("provider", "the provider's name in the configuration"),
-        .init("issuer", "the issuer; empty for the carriers' discovery service; `other` for all beyond \(capacity)"),
+        .init("issuer", "the issuer; empty for discovery; `other` for all beyond \(capacity)"),
     ]
     private static let steps = LabelValues(
         "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was requested")
