@@ -16,7 +16,9 @@ enum MetadataTarget {
             let document = ProviderResponse.object(response, maximumBytes: OutboundLimits().discoveryBytes)
         else { return }
         _ = DiscoveryRefusal.isLasting(DiscoveryRefusal.error(document))
-        _ = try? IssuerMetadata(document, issuer: "https://carrier.example", requirements: requirements)
+        if let issuer = EndpointURL("https://carrier.example", policy: .httpsOnly) {
+            _ = try? IssuerMetadata(document, issuer: issuer, requirements: requirements)
+        }
         let metadata = try? ProviderMetadata(document, network: network, requirements: requirements)
         if let metadata { check(metadata) }
     }
