@@ -14,7 +14,7 @@ package struct OneTimeSessionCode: Sendable {
     /// Stores a session's tokens under a new `session_id`.
     /// - Parameter isSession: Whether the app uses the `session_id` as its session token. It gets the session token
     ///   then, unless it sent a challenge: what is in a URL must be worth nothing without the verifier. The session
-    ///   token cannot be exchanged: whoever reads it in a URL would get a refresh token, which lasts longer.
+    ///   token cannot be exchanged, because others may read it in the URL and would get a refresh token.
     func leave(
         _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?, isSession: Bool
     ) async throws(SignInError) -> Secret {
