@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandLineSupport
-import Dispatch
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -30,12 +29,14 @@ struct ServeCommand: AsyncParsableCommand {
         let loaded = try options.load(for: .serve)
         if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
         ProcessMemory.releaseCode()
-        let signals = TerminationSignals(ignoresHangup: true)
+        let signals = TerminationSignals()
+        // Before the log says that the server listens: whoever read that may ask for a reload at once.
+        let hangups = SignalSource.signals(SIGHUP)
         let service = try await reportingFailure { try start(loaded) }
         let memory = Task { await ProcessMemory.keepReleasingCode() }
         defer { memory.cancel() }
-        let reload = reloadAtHangup(service)
-        defer { reload.cancel() }
+        let reloading = Task { for await _ in hangups { reload(service) } }
+        defer { reloading.cancel() }
 
         let signal = await signals.first()
         service.logger.notice("stopping", metadata: ["signal": "\(signal)"])
@@ -59,17 +60,12 @@ struct ServeCommand: AsyncParsableCommand {
         return service
     }
 
-    /// Reloads the configuration at each SIGHUP until the source is cancelled.
-    private func reloadAtHangup(_ service: LatchkeyService) -> any DispatchSourceSignal {
-        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "reload"))
-        source.setEventHandler { [options] in
-            do throws(ConfigurationErrors) {
-                service.reload(try options.read(for: .serve))
-            } catch {
-                service.refuseReload(error)
-            }
+    /// Reads the configuration again. The service takes over what it can; a configuration with errors changes nothing.
+    private func reload(_ service: LatchkeyService) {
+        do throws(ConfigurationErrors) {
+            service.reload(try options.read(for: .serve))
+        } catch {
+            service.refuseReload(error)
         }
-        source.resume()
-        return source
     }
 }
