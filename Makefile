@@ -3,8 +3,8 @@
 swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
-	configuration-reference deployment-check image-check tls-check soak fuzz bench bench-peers instructions scaling docs \
-	lint format clean
+	configuration-reference deployment-check image-check tls-check soak chaos fuzz bench bench-peers instructions scaling \
+	docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,14 @@ tls-check:  ## scan the server's HTTPS with testssl.sh
 
 soak: build  ## run an hour's load on the release build in 5 minutes (shorter: SOAK_FLAGS='--seconds 30')
 	scripts/soak $(SOAK_FLAGS)
+
+POWER_LOSSES := 1000
+
+chaos: build  ## inject faults for an hour (CHAOS_FLAGS='--seconds 60'), and try POWER_LOSSES (1000) losses of power
+	@scripts/setup --test
+	scripts/chaos $(CHAOS_FLAGS)
+	swift build --build-tests
+	LATCHKEY_POWER_LOSSES=$(POWER_LOSSES) scripts/test --filter 'LatchkeyTests.PowerLossTests'
 
 bench: build  ## measure the release build
 	@scripts/setup --bench

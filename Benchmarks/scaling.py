@@ -13,12 +13,10 @@ import http.client
 import json
 import os
 import pathlib
-import pwd
 import random
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -26,6 +24,8 @@ import tempfile
 import threading
 import time
 import urllib.parse
+
+from postgres import PostgresServer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEY, CLIENT, SECRET, REDIRECT = (
@@ -70,12 +70,6 @@ def resident(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1)) * 1024
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Program:
     def __init__(self, words, log, pattern, **environment):
         with open(log, "w") as output:
@@ -108,42 +102,8 @@ class Program:
                 self.process.wait()
 
 
-class Postgres:
-    """A separate server with PostgreSQL's default settings, which flushes to disk."""
-
-    def __init__(self, folder):
-        versions = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*") if path.name.isdigit()]
-        if not versions:
-            raise SystemExit("scaling: PostgreSQL is missing; run scripts/setup --test")
-        self.programs = max(versions, key=lambda path: int(path.name)) / "bin"
-        self.folder, self.port = folder, free_port()
-        self.prefix = []
-        if os.geteuid() == 0:
-            # PostgreSQL refuses to run as root.
-            entry = pwd.getpwnam("postgres")
-            os.chown(folder, entry.pw_uid, entry.pw_gid)
-            self.prefix = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
-        self.run("initdb", "-D", f"{folder}/data", "-U", "latchkey", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
-        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
-        self.run("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", settings, "start")
-        self.url = f"postgres://latchkey@127.0.0.1:{self.port}/postgres?sslmode=disable"
-        self.pid = int(pathlib.Path(f"{folder}/data/postmaster.pid").read_text().split("\n")[0])
-
-    def run(self, program, *words):
-        # Its child processes keep the output open.
-        with open(f"{self.folder}/../{program}.log", "w+") as output:
-            done = subprocess.run(self.prefix + [str(self.programs / program), *words], stdin=subprocess.DEVNULL,
-                                  stdout=output, stderr=output, cwd="/")
-            output.seek(0)
-            if done.returncode:
-                raise SystemExit(f"scaling: {program} failed: {output.read()}")
-
-    def ask(self, sql):
-        done = subprocess.run([str(self.programs / "psql"), self.url, "-qAtX", "-v", "ON_ERROR_STOP=1"], input=sql,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            raise SystemExit(f"scaling: {done.stderr}")
-        return done.stdout.strip()
+class Postgres(PostgresServer):
+    """A server whose cost is measured."""
 
     def cpu(self):
         """CPU time of all its processes, including those that have ended."""
@@ -160,9 +120,6 @@ class Postgres:
         return int(
             self.ask(f"SELECT sum(pg_total_relation_size(t)) FROM unnest('{{{','.join(TABLES)}}}'::regclass[]) t")
         )
-
-    def end(self):
-        self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "-w", "stop")
 
 
 # Rows

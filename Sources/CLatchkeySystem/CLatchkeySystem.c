@@ -11,7 +11,9 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <link.h>
+#include <linux/sockios.h>
 #include <malloc.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -35,6 +37,13 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
     return descriptor;
 #endif
 }
+
+#if defined(__linux__)
+int csystem_unsent(int socket) {
+    int count = 0;
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+#endif
 
 _Thread_local void *csystem_loop_of_thread;
 

@@ -1,3 +1,4 @@
+import CLatchkeySystem
 import Glibc
 
 /// A system call that failed.
@@ -43,9 +44,11 @@ package enum SystemCalls {
     }
 
     /// Without SIGPIPE if the peer is gone.
-    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+    /// - Parameter more: Whether other bytes follow at once, for the same packet.
+    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
+        let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
         while true {
-            let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
             if count >= 0 { return .bytes(count) }
             let number = errno
             if number == EINTR { continue }
@@ -59,6 +62,15 @@ package enum SystemCalls {
         guard setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
             throw .last("setsockopt")
         }
+    }
+
+    /// How many sent bytes the peer has not received yet; 0 if the system cannot tell.
+    package static func unsentBytes(_ descriptor: Int32) -> Int { max(0, Int(csystem_unsent(descriptor))) }
+
+    /// Has the next close reset the connection, so that the system forgets the bytes that the peer has not received.
+    package static func resetAtClose(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// A failed close needs no handling: the descriptor is gone.

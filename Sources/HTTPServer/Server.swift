@@ -121,7 +121,10 @@ public final class Server: Sendable {
                 for host in point.hosts {
                     let acceptsIPv4 = host == "::" && point.hosts.count == 1
                     let descriptor = try ListeningSocket.make(
-                        host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4)
+                        host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4,
+                        .init(
+                            sendBufferBytes: configuration.limits.sendBufferBytes,
+                            sendTimeout: configuration.timeouts.write))
                     sockets.append((descriptor, service))
                 }
             }

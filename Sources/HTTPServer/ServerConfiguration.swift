@@ -9,6 +9,9 @@ public struct ServerConfiguration: Sendable {
     public var limits: ServerLimits
     /// Deadlines.
     public var timeouts: ServerTimeouts
+    /// Paths of probes. A connection beyond the limits gets one of a few further places, where it may request these
+    /// paths; everything else is refused there. Not with TLS.
+    public var probePaths: Set<String> = []
 
     /// The most loops that a server makes of itself.
     static let mostAutomaticLoops = 64
@@ -65,17 +68,28 @@ public struct ServerLimits: Sendable {
     public var headerFields = 100
     /// Bytes of content after chunked decoding; more is 413.
     public var bodyBytes = 65536
-    /// Open connections; more is 503.
+    /// Open connections. One more closes the idlest one of the address (one /64 for IPv6) that has most. It is refused
+    /// with 503 if its own address has most and no connection has been idle for a second, or if all have a request in
+    /// progress.
     public var connections = 16384
-    /// TLS handshakes in progress. One more cuts the one that has waited longest for its client, or, if all are younger
-    /// than a second, is cut itself.
+    /// TLS handshakes in progress. One more cuts the oldest one of the address that has most. If its own address has
+    /// most and all are younger than a second, it is cut itself.
     public var handshakes = 1024
     /// Connections of one address (one /64 for IPv6); more is 429. Nil for no limit.
     public var connectionsPerAddress: Int? = nil
+    /// Whether ``connectionsPerAddress`` also limits addresses of this machine.
+    public var limitsLoopback = true
+    /// Bytes of output that clients have not received, of all connections together: in memory, and in the system's
+    /// buffers of their sockets. Beyond it, the slowest readers of the address with most are cut.
+    public var unsentBytes = 256 << 20
+    /// The system's buffer for the output of one connection. The system may use twice as much.
+    public var sendBufferBytes = 128 << 10
     /// Streamed responses in progress; more is 503.
     public var streams = 256
     /// Requests of one connection; the last response says `Connection: close`.
     public var requestsPerConnection = 100_000
+    /// How long a connection must have been idle to make room for another one of the same address.
+    package var patience = Duration.seconds(1)
 
     /// The defaults.
     public init() {}

@@ -7,8 +7,12 @@ public struct ServerStatistics: Sendable, Hashable {
     public var connections = 0
     /// Accepted connections.
     public var accepted: UInt64 = 0
-    /// Connections beyond a limit, in total or of one address.
+    /// Connections beyond a limit, in total or of one address, that were refused.
     public var refused: UInt64 = 0
+    /// Connections refused or closed because of a limit; every reason is present, also with 0.
+    public var limited: [ConnectionLimit: UInt64] = [:]
+    /// Bytes of output that clients have not received.
+    public var unsentBytes = 0
     /// TLS handshakes in progress.
     public var handshakes = 0
     /// Streamed responses in progress.
@@ -22,12 +26,33 @@ public struct ServerStatistics: Sendable, Hashable {
     public init() {}
 }
 
+/// The limit because of which a connection was refused or closed.
+public enum ConnectionLimit: String, Sendable, CaseIterable {
+    /// Refused: there were too many connections, and none could make room.
+    case full
+    /// Refused: its address had its share.
+    case addressShare = "address_share"
+    /// Closed without a response: more connections were refused than get responses.
+    case unanswered
+    /// Closed to make room for another connection.
+    case evicted
+    /// Closed to make room for another TLS handshake.
+    case handshakeEvicted = "handshake_evicted"
+    /// Closed because the client did not read, and unsent output took too much memory.
+    case unsentOutput = "unsent_output"
+}
+
 /// The counts that no other object keeps.
 final class ServerCounts: Sendable {
     private let failedHandshakes = Atomic<UInt64>(0)
     /// A lock is cheap beside the response and the connection that a refusal costs.
     private let refused = Mutex<[Int: UInt64]>(
         Dictionary(RequestError.allCases.map { ($0.status.code, 0) }) { first, _ in first })
+
+    private let limited = Mutex<[ConnectionLimit: UInt64]>(
+        Dictionary(ConnectionLimit.allCases.map { ($0, 0) }) { first, _ in first })
+
+    func count(_ limit: ConnectionLimit) { limited.withLock { $0[limit, default: 0] += 1 } }
 
     func countFailedHandshake() { failedHandshakes.wrappingAdd(1, ordering: .relaxed) }
 
@@ -38,5 +63,8 @@ final class ServerCounts: Sendable {
     func write(to statistics: inout ServerStatistics) {
         statistics.failedHandshakes = failedHandshakes.load(ordering: .relaxed)
         statistics.refusedRequests = refused.withLock { $0 }
+        let limited = limited.withLock { $0 }
+        statistics.limited = limited
+        statistics.refused = [.full, .addressShare, .unanswered].reduce(0) { $0 + (limited[$1] ?? 0) }
     }
 }

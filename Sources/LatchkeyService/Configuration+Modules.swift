@@ -17,7 +17,8 @@ extension Configuration {
     ///   - metricsHandler: Answers on the metrics' own port.
     func server(_ encryption: ServerTLS?, metricsHandler: @escaping Handler) -> ServerConfiguration {
         var server = ServerConfiguration(
-            hosts: http.hosts, port: http.port, loops: http.loops, limits: http.limits, timeouts: http.timeouts)
+            hosts: http.hosts, port: http.port, loops: http.loops, limits: serverLimits, timeouts: http.timeouts)
+        server.probePaths = LatchkeyAPI.probePaths
         if let encryption {
             let hosts = tls.hosts.isEmpty ? http.hosts : tls.hosts
             server.listeners.append(ListeningPoint(hosts: hosts, port: tls.port, kind: .tls(encryption)))
@@ -88,11 +89,15 @@ extension Configuration {
 
     var databaseLocation: DatabaseLocation {
         switch database.url {
-        case .sqlite(let path): .sqlite(SQLiteConfiguration(path: path, synchronous: database.synchronous))
+        case .sqlite(let path):
+            .sqlite(
+                SQLiteConfiguration(
+                    path: path, synchronous: database.synchronous, maximumWait: database.maximumWait))
         case .postgres(let url):
             .postgres(
                 PostgresConfiguration(
-                    url: url.secret, poolSize: database.poolSize, statementTimeout: database.statementTimeout))
+                    url: url.secret, poolSize: database.poolSize, statementTimeout: database.statementTimeout,
+                    maximumWait: database.maximumWait))
         }
     }
 
@@ -165,6 +170,8 @@ extension Configuration {
         var configuration = SignInConfiguration(providers: known)
         configuration.registration = registration
         configuration.lifetimes = sessions
+        configuration.backchannelAuthentication.limits = backchannelAuthentication
+        configuration.maximumPendingStarts = maximumPendingStarts
         configuration.transactions = transactions
         if let publicURL { configuration.transactions.issuer = publicURL.text }
         configuration.vaultKeys = vaultKeys

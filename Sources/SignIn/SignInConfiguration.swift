@@ -14,6 +14,8 @@ public struct SignInConfiguration: Sendable {
     public var transactions = Transactions()
     /// The limits of backchannel authentications (CIBA).
     public var backchannelAuthentication = BackchannelAuthentication()
+    /// How many redirect sign-ins may be under way, started by one process; rows of 600 bytes.
+    public var maximumPendingStarts = 50_000
     /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
 

@@ -62,7 +62,8 @@ package struct UseCases: Sendable {
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers, claimsVault: claimsVault,
-            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, observer: observer)
+            pace: PollPace(uptime: uptime), userKeys: configuration.providers.compactMapValues(\.userKey),
+            clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, clock: clock, random: random, logger: logger)
@@ -88,6 +89,10 @@ package struct UseCases: Sendable {
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
             linkIdentity: linkIdentity, oneTimeStore: oneTimeStore,
-            sessionCode: oneTimeSessionCode, startRate: StartRate(), clock: clock, random: random)
+            sessionCode: oneTimeSessionCode,
+            pendingStarts: PendingStarts(
+                maximum: configuration.maximumPendingStarts, lifetime: .seconds(RedirectSignIn.lifetime), uptime: uptime
+            ),
+            clock: clock, random: random)
     }
 }

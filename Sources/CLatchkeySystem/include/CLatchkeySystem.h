@@ -14,6 +14,11 @@
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
+#if defined(__linux__)
+/// The bytes in a socket's send queue that the peer has not acknowledged; -1 and errno as ioctl(2).
+int csystem_unsent(int socket);
+#endif
+
 extern _Thread_local void *csystem_loop_of_thread;
 
 /// The event loop that the calling thread runs, or NULL.

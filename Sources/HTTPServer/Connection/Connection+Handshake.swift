@@ -6,21 +6,20 @@ import HTTPCore
 extension Connection {
     /// A handshake in progress.
     struct Handshake {
-        /// Its number in ``HandshakeLimit``.
-        let number: UInt64
+        /// In ``HandshakeLimit``.
+        let slot: Slot
         let deadline: MonotonicTime
     }
 
     func beginHandshake(_ tls: ServerTLS) {
         let now = MonotonicTime.now()
-        let number = service.handshakes.enter(at: now) { [weak self, loop] in
-            loop.execute { [weak self] in self?.failHandshake("it was the oldest at the limit of handshakes") }
-        }
-        guard let number else {
+        let slot = Slot(of: slot.network, at: now, holder: self)
+        guard service.handshakes.enter(slot, at: now) else {
+            service.limited(.handshakeEvicted)
             service.handshakeFailed("there are too many handshakes")
             return close()
         }
-        handshake = Handshake(number: number, deadline: now.advanced(by: service.timeouts.handshake))
+        handshake = Handshake(slot: slot, deadline: now.advanced(by: service.timeouts.handshake))
         guard let session = TLSSession(serving: tls.context, descriptor: descriptor) else {
             return failHandshake("there is no memory for a session")
         }
@@ -55,7 +54,7 @@ extension Connection {
 
     /// The deadline of the first request begins.
     private func endHandshake() {
-        if let handshake { service.handshakes.leave(handshake.number) }
+        if let handshake { service.handshakes.leave(handshake.slot) }
         handshake = nil
         machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
     }

@@ -37,7 +37,9 @@ extension Connection {
         closesAfterResponse = closesAfterResponse || machine.closesAfterResponse
         progress = .sending
         endStream()
-        machine.responseBegan(at: .now())
+        let now = MonotonicTime.now()
+        machine.responseBegan(at: now)
+        slot.markIdle(at: now)
         if stream.isFramed {
             write { $0.append(contentsOf: ResponseSerializer.lastChunk) }
         } else if isFlushed {

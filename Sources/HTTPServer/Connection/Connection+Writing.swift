@@ -1,49 +1,90 @@
 import EventLoops
 import Glibc
+import HTTPTypes
 
 /// The output of a connection.
 extension Connection {
+    /// Larger contents are not copied into the buffer for responses, but sent from where they are.
+    private static let copiedBytes = 16 * 1024
+
     /// Whether the socket has taken all bytes written so far.
-    var isFlushed: Bool { outputStart == output.count }
+    var isFlushed: Bool { output.isEmpty }
 
     func respond(_ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending) {
-        machine.responseBegan(at: .now())
+        let now = MonotonicTime.now()
+        machine.responseBegan(at: now)
+        // A stream works until its end.
+        if case .sending = state { slot.markIdle(at: now) }
         progress = state
         closesAfterResponse = context.closes
         let date = shared.date.line(at: time(nil))
-        write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
+        let content = response.content
+        guard content.count > Connection.copiedBytes, ResponseSerializer.sendsContent(of: response, for: context)
+        else {
+            return write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
+        }
+        guard isFlushed else {
+            var head: [UInt8] = []
+            ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &head)
+            output.add(head)
+            output.add(content)
+            return holdOutput(at: now)
+        }
+        let isTaken = send(more: true) {
+            ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &$0)
+        }
+        send(content, isNext: isTaken)
     }
 
     /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.
     func write(_ append: (inout [UInt8]) -> Void) {
-        guard isFlushed else { return append(&output) }
+        guard isFlushed else {
+            var bytes: [UInt8] = []
+            append(&bytes)
+            output.add(bytes)
+            return holdOutput(at: .now())
+        }
+        if send(append) { responseWasSent() } else if isOpen { holdOutput(at: .now()) }
+    }
+
+    /// - Returns: Whether the socket has taken everything.
+    private func send(more: Bool = false, _ append: (inout [UInt8]) -> Void) -> Bool {
         shared.writeBuffer.removeAll(keepingCapacity: true)
         append(&shared.writeBuffer)
-        let sent = shared.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0) }
+        defer { if shared.writeBuffer.capacity > ServerLoop.keptWriteCapacity { shared.writeBuffer = [] } }
+        let sent = shared.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0, more: more) }
         switch sent {
-        case .bytes(let count) where count == shared.writeBuffer.count: responseWasSent()
-        case .bytes(let count): output = Array(shared.writeBuffer[count...])
-        case .wouldBlock: output = shared.writeBuffer
+        case .bytes(let count):
+            held.count(count)
+            if count == shared.writeBuffer.count { return true }
+            output.add(Array(shared.writeBuffer[count...]))
+        case .wouldBlock: output.add(Array(shared.writeBuffer))
         case .ended, .failed: close()
         }
-        if shared.writeBuffer.capacity > ServerLoop.keptWriteCapacity { shared.writeBuffer = [] }
+        return false
+    }
+
+    /// Sends the content of a response without a copy.
+    /// - Parameter isNext: Whether the socket has taken the head.
+    private func send(_ content: ResponseContent, isNext: Bool) {
+        guard isOpen else { return }
+        output.add(content)
+        if isNext { send() } else { holdOutput(at: .now()) }
     }
 
     /// Sends more of the kept bytes.
     func send() {
-        let sent = output.withUnsafeBytes {
-            transport.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputStart...]))
+        let sent = output.send { bytes, more in
+            switch transport.send(descriptor, bytes, more: more) {
+            case .bytes(let count): return count
+            case .wouldBlock: return 0
+            case .ended, .failed: return nil
+            }
         }
-        switch sent {
-        case .bytes(let count):
-            outputStart += count
-            guard isFlushed else { return }
-            output = []
-            outputStart = 0
-            responseWasSent()
-        case .wouldBlock: break
-        case .ended, .failed: close()
-        }
+        guard let sent else { return close() }
+        held.count(sent)
+        holdOutput(at: .now())
+        if isOpen, isFlushed { responseWasSent() }
     }
 
     private func responseWasSent() {
@@ -54,6 +95,7 @@ extension Connection {
             stream?.pieceWasSent()
         case .none, .sent: break
         }
+        if held.isDueNow { measureSendQueue(at: .now()) }
     }
 
     /// The next action after a sent response; nil before that.

@@ -3,11 +3,12 @@ import EventLoops
 import Glibc
 import HTTPCore
 import HTTPTypes
+import Primitives
 
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
 ///
-/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Writing.swift` the output, and
-/// `Connection+Streaming.swift` the responses written in pieces.
+/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Slots.swift` what limits its slot among others,
+/// `Connection+Writing.swift` the output, and `Connection+Streaming.swift` the responses written in pieces.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
 final class Connection: LoopMember, @unchecked Sendable {
@@ -34,10 +35,14 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     var handshake: Handshake?
     var machine: ConnectionMachine
+    /// Among all connections, or among those beyond the limits.
+    let slot: Slot
+    /// The response to everything but probes, of a connection beyond the limits.
+    private(set) var refusal: RequestError?
     private var registration: EventLoop.Registration?
-    /// Bytes that the socket has not taken yet, from `outputStart` on.
-    var output: [UInt8] = []
-    var outputStart = 0
+    /// What the socket has not taken yet.
+    var output = UnsentOutput()
+    var held = HeldOutput()
     var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
     var closesAfterResponse = false
@@ -49,25 +54,29 @@ final class Connection: LoopMember, @unchecked Sendable {
     private(set) var isRunning = false
     private(set) var isOpen = true
 
-    init(descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService) {
+    init(
+        descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime
+    ) {
         self.descriptor = descriptor
         client = ConnectedClient(peer)
         self.loop = loop.events
         shared = loop
         self.service = service
-        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
+        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: now)
+        slot = Slot(of: peer.address?.subnet, at: now)
+        slot.holder = self
     }
 
     /// Begins to serve, or refuses beyond a limit. On the loop's thread.
     func open(refusing refusal: RequestError?) {
+        self.refusal = refusal
         do {
             registration = try loop.register(self, descriptor: descriptor)
         } catch {
             return close()
         }
-        guard let tls = service.tls else { return run(refusal.map { .refuse($0) } ?? .wait) }
-        // A response would need a handshake first, which costs more than a request.
-        guard refusal == nil else { return close() }
+        if let refusal { return restrict(refusal) }
+        guard let tls = service.tls else { return run(.wait) }
         beginHandshake(tls)
     }
 
@@ -96,7 +105,9 @@ final class Connection: LoopMember, @unchecked Sendable {
             guard now >= handshake.deadline else { return }
             return failHandshake("it was not done in time")
         }
-        guard now >= machine.deadline else { return }
+        if held.isDue { measureSendQueue(at: now) }
+        guard isOpen, now >= machine.deadline else { return }
+        if let refusal, machine.isIdle { return run(.refuse(refusal)) }
         run(machine.tick(at: now))
     }
 
@@ -128,15 +139,17 @@ final class Connection: LoopMember, @unchecked Sendable {
         isOpen = false
         machine.closed()
         endStream()
-        output = []
-        outputStart = 0
-        if let handshake { service.handshakes.leave(handshake.number) }
+        // What the peer gets is incomplete anyway: the system need not keep it.
+        if !isFlushed { SystemCalls.resetAtClose(descriptor) }
+        output = UnsentOutput()
+        releaseOutput()
+        if let handshake { service.handshakes.leave(handshake.slot) }
         handshake = nil
         if let registration { loop.unregister(registration, descriptor: descriptor) }
         transport.close()
         transport = .plain
         SystemCalls.closeDescriptor(descriptor)
-        service.connections.remove(client.address)
+        service.connections.remove(slot, isRestricted: refusal != nil)
     }
 
     // MARK: Serving
@@ -192,6 +205,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
+        if let refusal, !service.probePaths.contains(head.path) { return refuse(refusal) }
+        slot.markBusy()
         let request = Request(head: head, body: body, client: client)
         // Runs here until the handler first suspends, and on this loop's thread after that.
         Task.immediate(executorPreference: loop) {
@@ -217,8 +232,10 @@ final class Connection: LoopMember, @unchecked Sendable {
         if !isRunning, let next = takeNext() { run(next) }
     }
 
-    private func refuse(_ error: RequestError) {
+    private func refuse(_ given: RequestError) {
+        let error = refusal ?? given
         service.refused(error)
+        if let refusal { service.limited(refusal == .tooManyConnections ? .full : .addressShare) }
         respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
     }
 }

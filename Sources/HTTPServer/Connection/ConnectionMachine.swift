@@ -75,6 +75,12 @@ package struct ConnectionMachine {
         return false
     }
 
+    /// Whether a handler has a request.
+    var isHandling: Bool {
+        if case .handling = phase { return true }
+        return false
+    }
+
     /// Whether the response to the current request is the connection's last one. Except after errors, it says so.
     package var closesAfterResponse: Bool {
         !framing.keepsAlive || isDraining || inputHasEnded && unusedStart == unused.count

@@ -7,7 +7,9 @@ final class ConnectionService: Sendable {
     let timeouts: ServerTimeouts
     let connections: ConnectionLimiter
     let handshakes: HandshakeLimit
+    let output: OutputBudget
     let streams: CountLimit
+    let probePaths: Set<String>
     /// Nil for plain HTTP.
     let tls: ServerTLS?
     /// Makes the response of an error.
@@ -20,8 +22,11 @@ final class ConnectionService: Sendable {
         configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, handler: @escaping Handler
     ) {
         connections = ConnectionLimiter(limits: configuration.limits)
-        handshakes = HandshakeLimit(maximum: configuration.limits.handshakes)
+        handshakes = HandshakeLimit(
+            maximum: configuration.limits.handshakes, patience: configuration.limits.patience)
+        output = OutputBudget(maximum: configuration.limits.unsentBytes)
         streams = CountLimit(maximum: configuration.limits.streams)
+        probePaths = configuration.probePaths
         counts = ServerCounts()
         tls = nil
         limits = configuration.limits
@@ -37,6 +42,8 @@ final class ConnectionService: Sendable {
         timeouts = other.timeouts
         connections = other.connections
         handshakes = other.handshakes
+        output = other.output
+        probePaths = other.probePaths
         streams = other.streams
         counts = other.counts
         render = other.render
@@ -50,6 +57,7 @@ final class ConnectionService: Sendable {
         connections.write(to: &statistics)
         statistics.handshakes = handshakes.count
         statistics.streams = streams.count
+        statistics.unsentBytes = output.bytes
         counts.write(to: &statistics)
         return statistics
     }
@@ -67,6 +75,9 @@ final class ConnectionService: Sendable {
             return render(.internalServerError, request)
         }
     }
+
+    /// Records a connection that was refused or closed because of a limit.
+    func limited(_ limit: ConnectionLimit) { counts.count(limit) }
 
     /// Records a failed handshake.
     func handshakeFailed(_ reason: String) {

@@ -15,9 +15,10 @@ enum Transport {
         }
     }
 
-    func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+    /// - Parameter more: Whether other bytes follow at once, for the same packet.
+    func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
         switch self {
-        case .plain: SystemCalls.send(descriptor, bytes)
+        case .plain: SystemCalls.send(descriptor, bytes, more: more)
         case .tls(let session): session.send(bytes)
         }
     }

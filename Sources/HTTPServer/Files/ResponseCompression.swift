@@ -9,7 +9,7 @@ import HTTPTypes
 package enum ResponseCompression {
     /// Compresses the response if the client prefers gzip and it makes the content smaller.
     package static func apply(to response: inout Response, for request: Request) {
-        guard response.body.count >= Gzip.worthwhileBytes, response.body.count <= Gzip.maximumBytes,
+        guard response.content.count >= Gzip.worthwhileBytes, response.content.count <= Gzip.maximumBytes,
             response.status == .ok, request.method == .get || request.method == .head, isForEveryone(response, request),
             isUncoded(response), MediaTypes.isCompressible(response.headers[.contentType] ?? "")
         else { return }

@@ -1,4 +1,7 @@
 /// Caches contents of small files until the files change. Bounded by bytes and by number.
+///
+/// It also finds contents that it does not keep, while a response still sends them: of each version of a file there is
+/// one content in memory, however many clients read it slowly.
 package struct SiteCache {
     /// The versions of a file and its `.gz` when they were read.
     package struct Versions: Hashable {
@@ -27,11 +30,19 @@ package struct SiteCache {
         var lastUse: UInt64
     }
 
+    private struct Use {
+        weak var content: SiteContent?
+        /// Nil if the file may have changed unseen.
+        let versions: Versions?
+    }
+
     private let maximumBytes: Int
     private let maximumCount: Int
     private var entries: [String: Entry] = [:]
     package private(set) var byteCount = 0
     private var uses: UInt64 = 0
+    /// The content of each path that was read last.
+    private var inUse: [String: Use] = [:]
 
     package init(maximumBytes: Int, maximumCount: Int) {
         self.maximumBytes = maximumBytes
@@ -42,10 +53,25 @@ package struct SiteCache {
 
     /// The cached content of a file, unless the file has changed.
     package mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
-        guard let entry = entries[path], entry.versions == versions else { return nil }
+        guard let entry = entries[path], entry.versions == versions else {
+            guard let use = inUse[path], use.versions == versions else { return nil }
+            return use.content
+        }
         uses += 1
         entries[path]?.lastUse = uses
         return entry.content
+    }
+
+    /// Notes a content that was read just now.
+    /// - Parameter versions: Nil if the file may change unseen.
+    /// - Returns: The former content of the path, if it is the same and still in use; else the new one.
+    package mutating func use(_ content: SiteContent, of path: String, _ versions: Versions?) -> SiteContent {
+        if let former = inUse[path]?.content, former.hasBytes(of: content), former.modified == content.modified {
+            return former
+        }
+        if inUse.count >= 2 * maximumCount { inUse = inUse.filter { $0.value.content != nil } }
+        inUse[path] = Use(content: content, versions: versions)
+        return content
     }
 
     /// Caches a content; evicts the least recently used where there is no room.

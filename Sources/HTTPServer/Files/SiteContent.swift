@@ -1,8 +1,8 @@
 import Crypto
 import Primitives
 
-/// A file as it is served: its bytes, and their gzip form.
-package struct SiteContent: Sendable {
+/// A file as it is served: its bytes, and their gzip form. All responses with the file refer to one object.
+package final class SiteContent: Sendable {
     struct Variant: Sendable {
         let bytes: [UInt8]
         /// Strong: a hash of the bytes, so that variants differ and all instances agree.
@@ -35,6 +35,11 @@ package struct SiteContent: Sendable {
         } else {
             gzip = nil
         }
+    }
+
+    /// Whether the other one would be served in the same way, except for its time.
+    func hasBytes(of other: SiteContent) -> Bool {
+        type == other.type && plain.tag == other.plain.tag && gzip?.tag == other.gzip?.tag
     }
 
     package var byteCount: Int { plain.bytes.count + (gzip?.bytes.count ?? 0) }

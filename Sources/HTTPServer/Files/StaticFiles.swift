@@ -100,9 +100,13 @@ public final class StaticFiles: Sendable {
         }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
-        let content = SiteContent(name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
-        if !versions.mayChangeUnseen(at: .now()) { cache.withLock { $0.keep(content, of: path, versions) } }
-        return content
+        let read = SiteContent(name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
+        let mayChange = versions.mayChangeUnseen(at: .now())
+        return cache.withLock { cache in
+            let content = cache.use(read, of: path, mayChange ? nil : versions)
+            if !mayChange { cache.keep(content, of: path, versions) }
+            return content
+        }
     }
 
     // MARK: Response
@@ -127,13 +131,14 @@ public final class StaticFiles: Sendable {
             return Response(status: .notModified, headers: headers)
         }
         guard let range = range(of: request, variant, modified, now) else {
-            return Response(status: .ok, headers: headers, body: variant.bytes)
+            return Response(status: .ok, headers: headers, body: variant.bytes, ownedBy: content)
         }
         switch ByteRange.read(range, of: variant.bytes.count) {
-        case .ignored: return Response(status: .ok, headers: headers, body: variant.bytes)
+        case .ignored: return Response(status: .ok, headers: headers, body: variant.bytes, ownedBy: content)
         case .part(let part):
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(variant.bytes.count)"
-            return Response(status: .partialContent, headers: headers, body: Array(variant.bytes[part]))
+            return Response(
+                status: .partialContent, headers: headers, body: variant.bytes, part: part, ownedBy: content)
         case .unsatisfiable: throw Self.rangeNotSatisfiable(length: variant.bytes.count)
         }
     }

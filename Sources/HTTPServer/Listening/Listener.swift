@@ -109,16 +109,18 @@ final class Listener: LoopMember, @unchecked Sendable {
     private func admit(_ descriptor: Int32, from peer: SocketAddress) {
         // Without it, the second small write of a response would wait for the acknowledgement of the first.
         try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        let refusal: RequestError?
-        switch service.connections.add(peer) {
-        case .accept: refusal = nil
-        case .refuse(let error): refusal = error
-        case .drop: return SystemCalls.closeDescriptor(descriptor)
-        }
+        let now = MonotonicTime.now()
         let target = loops[nextLoop]
-        nextLoop = (nextLoop + 1) % loops.count
-        target.events.execute { [service] in
-            Connection(descriptor: descriptor, peer: peer, loop: target, service: service).open(refusing: refusal)
+        let connection = Connection(descriptor: descriptor, peer: peer, loop: target, service: service, at: now)
+        let refusal: RequestError?
+        switch service.connections.add(connection.slot, of: peer.address, at: now) {
+        case .accept: refusal = nil
+        case .restrict(let error): refusal = error
+        case .drop:
+            service.limited(.unanswered)
+            return SystemCalls.closeDescriptor(descriptor)
         }
+        nextLoop = (nextLoop + 1) % loops.count
+        target.events.execute { connection.open(refusing: refusal) }
     }
 }

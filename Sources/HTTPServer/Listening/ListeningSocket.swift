@@ -5,8 +5,17 @@ import Glibc
 enum ListeningSocket {
     private static let backlog: Int32 = 4096
 
+    /// Options that the accepted sockets inherit.
+    struct Options {
+        let sendBufferBytes: Int
+        /// How long the system keeps bytes for a peer that acknowledges none of them, also after the socket was closed.
+        let sendTimeout: Duration
+    }
+
     /// Binds a host's first address and listens there. Returns a non-blocking descriptor.
-    static func make(host: String, port: UInt16, acceptsIPv4InIPv6: Bool) throws(ServerError) -> Int32 {
+    static func make(
+        host: String, port: UInt16, acceptsIPv4InIPv6: Bool, _ options: Options
+    ) throws(ServerError) -> Int32 {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -22,6 +31,7 @@ enum ListeningSocket {
             address.pointee.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError(.cannotListen, "\(host): \(SystemError.last("socket"))") }
         do throws(SystemError) {
+            try setOptions(descriptor, options)
             try listen(descriptor, at: address.pointee, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
         } catch {
             SystemCalls.closeDescriptor(descriptor)
@@ -30,6 +40,13 @@ enum ListeningSocket {
                 "\(SocketAddress(host: host, port: port)): \(error)")
         }
         return descriptor
+    }
+
+    private static func setOptions(_ descriptor: Int32, _ options: Options) throws(SystemError) {
+        let bytes = Int32(clamping: options.sendBufferBytes)
+        try SystemCalls.setOption(descriptor, level: SOL_SOCKET, SO_SNDBUF, bytes)
+        let milliseconds = Int32(clamping: Int64(max(1, min(options.sendTimeout / .milliseconds(1), 1e9))))
+        try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
     }
 
     private static func listen(_ descriptor: Int32, at address: addrinfo, acceptsIPv4InIPv6: Bool) throws(SystemError) {

@@ -7,7 +7,11 @@ public struct Response: Sendable {
     /// The fields.
     public var headers: HTTPFields
     /// The content.
-    public var body: [UInt8]
+    public var body: [UInt8] {
+        get { content.array }
+        set { content = ResponseContent(newValue) }
+    }
+    var content: ResponseContent
     /// Streams the content in place of ``body``; nil for a response that is complete.
     public var stream: ResponseProducer?
     /// Closes the connection after this response.
@@ -17,8 +21,24 @@ public struct Response: Sendable {
     public init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
-        self.body = body
+        content = ResponseContent(body)
     }
+
+    /// A complete response whose content is also held by another object, and not copied for each client.
+    /// - Parameters:
+    ///   - part: The bytes to send; nil for all.
+    ///   - owner: Holds the bytes, too, and lives until the last client has received them.
+    package init(
+        status: HTTPResponse.Status, headers: HTTPFields, body: [UInt8], part: Range<Int>? = nil,
+        ownedBy owner: any AnyObject & Sendable
+    ) {
+        self.status = status
+        self.headers = headers
+        content = ResponseContent(body, part: part, owner: owner)
+    }
+
+    /// The object that holds the content for other responses, too.
+    package var owner: (any AnyObject & Sendable)? { content.owner }
 
     /// A streamed response.
     public init(status: HTTPResponse.Status, headers: HTTPFields, stream: @escaping ResponseProducer) {

@@ -19,11 +19,19 @@ package struct ResponseSerializer {
         }
     }
 
+    /// Whether a response is sent with its content at once.
+    static func sendsContent(of response: Response, for context: Context) -> Bool {
+        context.method != .head && response.stream == nil && mayHaveContent(response.status)
+    }
+
     /// Appends a response, or the head of a streamed one.
-    package static func append(_ response: Response, for context: Context, date: [UInt8], to output: inout [UInt8]) {
+    /// - Parameter withContent: Whether the content follows the head at once.
+    package static func append(
+        _ response: Response, for context: Context, date: [UInt8], withContent: Bool = true, to output: inout [UInt8]
+    ) {
         let hasContent = mayHaveContent(response.status)
         let isStreamed = hasContent && response.stream != nil
-        let content = hasContent && !isStreamed && context.method != .head ? response.body : []
+        let content = withContent && sendsContent(of: response, for: context) ? response.body : []
         let capacity = maximumHeadBytes(response, date: date) + content.count
         output.append(addingCapacity: capacity) { (message: inout OutputSpan<UInt8>) in
             message.append("HTTP/1.1 ")
@@ -44,7 +52,7 @@ package struct ResponseSerializer {
                 if context.minorVersion > 0 { message.append("Transfer-Encoding: chunked\r\n") }
             } else if hasContent {
                 message.append("Content-Length: ")
-                message.append(decimal: response.body.count)
+                message.append(decimal: response.content.count)
                 message.append("\r\n")
             }
             message.append("\r\n")

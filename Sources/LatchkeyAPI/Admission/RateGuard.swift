@@ -16,8 +16,10 @@ final class RateGuard: Sendable {
         let perAddress: BucketTable?
         let signInsPerAddress: BucketTable?
         let startsPerAddress: BucketTable?
+        let startsPerSubnet: BucketTable?
         let perAPIKey: BucketTable?
         let changesPerUser: BucketTable?
+        let promptsPerUser: SharedAllowance?
         let proxies: TrustedProxies
 
         /// Keeps the buckets of unchanged quotas: a reload must not reset them.
@@ -30,8 +32,10 @@ final class RateGuard: Sendable {
             perAddress = table(limits.perAddress, former?.perAddress)
             signInsPerAddress = table(limits.signInsPerAddress, former?.signInsPerAddress)
             startsPerAddress = table(limits.startsPerAddress, former?.startsPerAddress)
+            startsPerSubnet = table(limits.startsPerSubnet, former?.startsPerSubnet)
             perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
             changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
+            promptsPerUser = limits.promptsPerUser.map { SharedAllowance(count: $0.count, seconds: $0.seconds) }
             proxies = limits.proxies
         }
     }
@@ -42,7 +46,7 @@ final class RateGuard: Sendable {
     private let shed = Atomic<UInt64>(0)
     /// By limit, in the order of ``limits``.
     private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
-    private static let limits = ["address", "sign-ins", "starts", "api-key", "account"]
+    private static let limits = ["address", "sign-ins", "starts", "subnet-starts", "api-key", "account"]
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
@@ -59,6 +63,9 @@ final class RateGuard: Sendable {
     private var current: Rules { rules.withLock { $0 } }
 
     var proxies: TrustedProxies { current.proxies }
+
+    /// How many requests may be sent to ask one user; counted in the store.
+    var promptsPerUser: SharedAllowance? { current.promptsPerUser }
 
     /// Counts a request in progress; false at the limit.
     func enter() -> Bool {
@@ -95,7 +102,12 @@ final class RateGuard: Sendable {
     func countStart(of request: Request) throws(APIError) {
         let rules = current
         try count(request, in: rules.startsPerAddress, "starts", rules)
+        guard let table = rules.startsPerSubnet, let subnet = limitedAddress(of: request, rules)?.subnet else { return }
+        _ = try count(Self.hash(subnet.high, subnet.low), in: table, "subnet-starts")
     }
+
+    /// The network of the client's address, whose clients share what is limited for all; nil if it is not known.
+    func subnet(of request: Request) -> IPAddress? { current.proxies.client(of: request)?.subnet }
 
     private func count(_ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules) throws(APIError) {
         guard let table, let client = limitedAddress(of: request, rules) else { return }
@@ -114,7 +126,7 @@ final class RateGuard: Sendable {
     func countChange(of user: UserID, with sessions: Sessions) async throws {
         guard let table = current.changesPerUser else { return }
         _ = try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
-        let allowance = ChangeAllowance(count: table.quota.count, seconds: table.quota.seconds)
+        let allowance = SharedAllowance(count: table.quota.count, seconds: table.quota.seconds)
         guard let seconds = try await sessions.countChange(of: user, within: allowance) else { return }
         countRefusal("account")
         throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))

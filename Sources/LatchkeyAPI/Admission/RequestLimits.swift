@@ -20,10 +20,14 @@ public struct RequestLimits: Sendable {
     public var signInsPerAddress: Quota?
     /// Sign-ins by redirect started from one address: each is stored until it ends, and needs no API key.
     public var startsPerAddress: Quota?
+    /// Sign-ins by redirect started from one subnet, a /24 of IPv4 or a /48 of IPv6.
+    public var startsPerSubnet: Quota?
     /// Requests with one API key.
     public var perAPIKey: Quota?
     /// Changes of one user's account.
     public var changesPerUser: Quota?
+    /// Requests to a carrier that ask one user on their phone, of all callers and instances together.
+    public var promptsPerUser: Quota?
     /// Requests in progress.
     public var requestsInProgress: Int?
     /// Proxies whose forwarding fields count.

@@ -29,34 +29,32 @@ extension LatchkeyAPI {
     }
 }
 
-/// The responses with the document in each coding: made at the first request, then cached.
-struct DocumentPage: Sendable {
+/// The document in each coding: made at the first request, then cached. All responses refer to the same bytes.
+final class DocumentPage: Sendable {
     /// The entity tag of the document without a coding (RFC 9110 section 8.8.3).
     let tag: String
-    private let plain: Response
+    private let plain: [UInt8]
     /// Nil if there is no memory.
-    private let gzip: Response?
+    private let gzip: [UInt8]?
 
     init(_ document: OpenAPIDocument) {
         let body = Array(document.json.text.utf8)
         tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: body).prefix(12))))\""
-        plain = Response(
-            status: .ok,
-            headers: [
-                .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300", .eTag: tag,
-                .xContentTypeOptions: "nosniff", .vary: "Accept-Encoding",
-            ], body: body)
-        var gzip = plain
-        gzip.headers[.contentEncoding] = "gzip"
-        gzip.headers[.eTag] = tag.dropLast() + "-gzip\""
-        self.gzip = Gzip.compress(body, .thorough).map { coded in
-            gzip.body = coded
-            return gzip
-        }
+        plain = body
+        gzip = Gzip.compress(body, .thorough)
     }
 
     func response(for request: Request) -> Response {
         let accepted = AcceptEncoding(request.headers.values(of: .acceptEncoding))
-        return accepted.choosesGzip ? gzip ?? plain : plain
+        let coded = accepted.choosesGzip ? gzip : nil
+        var headers: HTTPFields = [
+            .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300", .eTag: tag,
+            .xContentTypeOptions: "nosniff", .vary: "Accept-Encoding",
+        ]
+        if coded != nil {
+            headers[.contentEncoding] = "gzip"
+            headers[.eTag] = tag.dropLast() + "-gzip\""
+        }
+        return Response(status: .ok, headers: headers, body: coded ?? plain, ownedBy: self)
     }
 }

@@ -14,11 +14,20 @@ extension LatchkeyAPI {
         }
     }
 
+    /// Pages without a key share an origin, so each address counts for itself.
+    private func counting(_ request: Request, _ admission: Admission) -> BackchannelAuthenticationCounting {
+        var share = admission.caller
+        if case .origin = admission.ground, let address = rates.proxies.client(of: request) {
+            share = Caller(address: address.network)
+        }
+        return BackchannelAuthenticationCounting(share: share, perUser: rates.promptsPerUser)
+    }
+
     func startBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let signIn = try BackchannelAuthenticationParameters(BodyFields(request), provider: Self.provider)
         try admission.check(signIn.clientID.text)
         return try await useCases.backchannelAuthentication.start(
-            signIn, for: admission.caller, notifiedAt: notificationEndpoint
+            signIn, for: admission.caller, counting: counting(request, admission), notifiedAt: notificationEndpoint
         ).response
     }
 
@@ -38,7 +47,7 @@ extension LatchkeyAPI {
     func retryBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let endpoint = notificationEndpoint
         return try await useCases.backchannelAuthentication.retry(
-            request.handle, for: admission.caller, notifiedAt: endpoint
+            request.handle, for: admission.caller, counting: counting(request, admission), notifiedAt: endpoint
         ).response
     }
 

@@ -27,7 +27,8 @@ extension LatchkeyAPI {
     }
 
     func startRedirect(_ request: Request) async throws -> Response {
-        let start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
+        var start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
+        start.subnet = rates.subnet(of: request)
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
@@ -35,7 +36,8 @@ extension LatchkeyAPI {
     /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
     func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
-        let start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
+        var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
+        start.subnet = rates.subnet(of: request)
         let step = try await useCases.redirectSignIn.startLink(
             start, for: caller.holder, browser: cookies.browser(of: request))
         return respond(step, to: request)
@@ -59,7 +61,7 @@ extension LatchkeyAPI {
         let received = try AuthorizationResponse(try request.query, provider: request.provider)
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
-            device: DeviceName.of(request))
+            device: DeviceName.of(request), subnet: rates.subnet(of: request))
         if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
         return respond(step)
     }

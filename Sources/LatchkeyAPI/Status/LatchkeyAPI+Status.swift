@@ -16,7 +16,7 @@ extension LatchkeyAPI {
     func showStatusEvents(_ request: Request) async throws -> Response {
         try await admitOperator(request)
         guard let status = operatorPages.status else { throw APIError.nothingThere }
-        guard statusWatchers.hasRoom else { throw APIError.overloaded }
+        guard let watcher = StatusWatcher(in: statusWatchers) else { throw APIError.overloaded }
         let pause = operatorPages.statusPause
         return Response(
             status: .ok,
@@ -24,10 +24,8 @@ extension LatchkeyAPI {
                 .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
                 .xContentTypeOptions: "nosniff",
             ]
-        ) { [statusWatchers] writer in
-            // Two watchers at once may both have found room. An incomplete response makes this one reconnect.
-            guard statusWatchers.enter() else { throw APIError.overloaded }
-            defer { statusWatchers.leave() }
+        ) { writer in
+            defer { withExtendedLifetime(watcher) {} }
             var sent: [UInt8] = []
             do {
                 while true {

@@ -14,11 +14,7 @@ extension ConfigurationCheck {
                 "http.trusted_proxies", "has \(range), where anyone can claim any client address",
                 "name the proxies' own addresses or networks")
         }
-        if configuration.http.limits.connectionsPerAddress != nil, !proxies.isEmpty {
-            warn(
-                "http.limits.max_connections_per_address", "counts all connections of a proxy as those of one client",
-                "set it to 0 behind a proxy, and limit connections at the proxy")
-        }
+        warnOfConnectionShare()
         if configuration.publicURL?.scheme == .https, !configuration.tls.isOn, proxies.isEmpty, configuration.rateLimits
         {
             warn(
@@ -28,17 +24,48 @@ extension ConfigurationCheck {
         }
     }
 
+    /// One address should not be able to take all connections, and a proxy needs many.
+    private mutating func warnOfConnectionShare() {
+        let key = "http.limits.max_connections_per_address"
+        let (limits, hasProxies) = (configuration.serverLimits, !configuration.requestLimits.proxies.ranges.isEmpty)
+        let share = limits.connectionsPerAddress ?? .max
+        let isChosen = hasProxies || configuration.http.connectionShare != .automatic
+        if share >= limits.connections, isChosen {
+            let reason = "one address may take all connections"
+            if hasProxies {
+                context.warnings.add(
+                    key, origin(origins[key] == nil ? "http.trusted_proxies" : key),
+                    reason + ", because a proxy needs many",
+                    "limit connections at the proxy, and set it to what one proxy needs, below "
+                        + "http.limits.max_connections")
+            } else {
+                warn(key, reason, "set it to auto, or below http.limits.max_connections")
+            }
+        } else if share < limits.connections / 4, hasProxies {
+            warn(
+                key, "counts all connections of a proxy as those of one client",
+                "set it to what one proxy needs, and limit connections at the proxy")
+        }
+    }
+
     /// Quotas that are off.
     mutating func warnOfMissingLimits() {
         guard configuration.rateLimits else { return }
         let rules = configuration.requestLimits
         let missing = [
-            ("rate_limit_rules.per_address", rules.perAddress == nil, "requests"),
-            ("rate_limit_rules.sign_ins_per_address", rules.signInsPerAddress == nil, "sign-ins"),
-            ("rate_limit_rules.starts_per_address", rules.startsPerAddress == nil, "starts of sign-ins"),
+            ("per_address", rules.perAddress == nil, "one address may send any number of requests"),
+            ("sign_ins_per_address", rules.signInsPerAddress == nil, "one address may send any number of sign-ins"),
+            (
+                "starts_per_address", rules.startsPerAddress == nil,
+                "one address may send any number of starts of sign-ins"
+            ),
+            ("starts_per_subnet", rules.startsPerSubnet == nil, "one subnet may start any number of sign-ins"),
+            ("prompts_per_user", rules.promptsPerUser == nil, "one user may be asked any number of times"),
         ]
-        for (key, isMissing, what) in missing where isMissing {
-            warn(key, "one address may send any number of \(what)", "set a rate such as 1000/10s")
+        for (key, isMissing, reason) in missing where isMissing {
+            warn(
+                "rate_limit_rules." + key, reason,
+                "set a rate such as \(key == "prompts_per_user" ? "10/1h" : "1000/10s")")
         }
     }
 

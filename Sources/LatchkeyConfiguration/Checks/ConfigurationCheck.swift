@@ -1,5 +1,6 @@
 internal import OpenIDConnect
 internal import SignIn
+internal import StorageModel
 
 /// Checks a configuration as a whole, after its values were read one by one.
 struct ConfigurationCheck {
@@ -61,6 +62,13 @@ struct ConfigurationCheck {
                 "zenkey.issuers",
                 "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not list",
                 "add its host there")
+        }
+        let waiting = configuration.backchannelAuthentication
+        if waiting.waitingPerCaller > waiting.waitingPerCarrier / 2 {
+            refuse(
+                "backchannel_authentication.pending_per_caller",
+                "is more than half of pending_per_carrier, so that two callers could keep out all others",
+                "make it smaller, or backchannel_authentication.pending_per_carrier larger")
         }
         refuseBadScopes()
         for (key, types) in idTokenTypes where types.isEmpty {

@@ -47,6 +47,10 @@ public struct Configuration: Sendable {
     public var rateLimits = true
     /// `rate_limit_rules`, `http.limits.max_concurrent_requests`, `http.trusted_proxies` and `http.forwarded_field`.
     public var requestLimits = Configuration.defaultLimits
+    /// `backchannel_authentication`: how many requests may wait for their users.
+    public var backchannelAuthentication = BackchannelAuthenticationLimits()
+    /// `redirects.max_pending`: how many redirect sign-ins may be under way, started by this process.
+    public var maximumPendingStarts = 50_000
     /// `compat`
     public var compatibility = Compatibility()
     /// `metrics`
@@ -62,13 +66,30 @@ public struct Configuration: Sendable {
     /// Which URLs carriers and providers may have besides https.
     public var endpointPolicy: EndpointURL.Policy { allowsLoopbackHTTP ? .allowLoopbackHTTP : .httpsOnly }
 
+    /// The limits of the server: ``HTTP/limits`` with the connections of one address.
+    public var serverLimits: ServerLimits {
+        var limits = http.limits
+        switch http.connectionShare {
+        case .automatic:
+            // A program may have set it.
+            guard limits.connectionsPerAddress == nil, requestLimits.proxies.ranges.isEmpty else { break }
+            limits.connectionsPerAddress = max(1, limits.connections / 4)
+            limits.limitsLoopback = false
+        case .unlimited: limits.connectionsPerAddress = nil
+        case .atMost(let count): limits.connectionsPerAddress = count
+        }
+        return limits
+    }
+
     private static var defaultLimits: RequestLimits {
         var limits = RequestLimits()
         // Enough for the phones of a town behind one address of their carrier.
         limits.perAddress = .init(count: 5000, seconds: 10)
         limits.signInsPerAddress = .init(count: 1000, seconds: 10)
         limits.startsPerAddress = .init(count: 200, seconds: 10)
+        limits.startsPerSubnet = .init(count: 1000, seconds: 10)
         limits.changesPerUser = .init(count: 60, seconds: 60)
+        limits.promptsPerUser = .init(count: 10, seconds: 3600)
         limits.requestsInProgress = 2048
         return limits
     }
@@ -83,12 +104,25 @@ extension Configuration {
         public var port: UInt16 = 8080
         /// Event loops; 0 makes one for each processor, up to 64.
         public var loops = 0
-        /// `http.limits` and `tls.max_handshakes`
+        /// `http.limits` and `tls.max_handshakes`; ``Configuration/serverLimits`` adds ``connectionShare``.
         public var limits = ServerLimits()
+        /// `http.limits.max_connections_per_address`
+        public var connectionShare = ConnectionShare.automatic
         /// `http.timeouts` and `tls.handshake_timeout`
         public var timeouts = ServerTimeouts()
         /// From SIGTERM until the remaining connections are closed.
         public var drainTimeout = Duration.seconds(30)
+
+        /// How many connections one address may have.
+        public enum ConnectionShare: Sendable, Hashable {
+            /// A quarter of all connections for an address of another machine; any number if there are trusted proxies,
+            /// which have the connections of all their clients.
+            case automatic
+            /// Any number.
+            case unlimited
+            /// So many, also for addresses of this machine.
+            case atMost(Int)
+        }
 
         /// The defaults.
         public init() {}
@@ -104,6 +138,8 @@ extension Configuration {
         public var poolSize = 8
         /// For one statement on PostgreSQL.
         public var statementTimeout = Duration.seconds(5)
+        /// How long a call may wait for a connection.
+        public var maximumWait = Duration.seconds(5)
 
         /// The defaults.
         public init() {}

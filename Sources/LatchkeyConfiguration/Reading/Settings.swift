@@ -2,6 +2,7 @@ internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
+internal import StorageModel
 
 /// The keys of the configuration in the order in which they are read and shown: the only place of every key's name,
 /// type, default, secrecy and meaning.
@@ -32,6 +33,9 @@ enum Settings {
             "database.statement_timeout", .duration(1...300), \.database.statementTimeout,
             "The time limit of one PostgreSQL statement; a request whose statement takes longer is answered 503."),
         Setting(
+            "database.max_wait", .duration(1...300), \.database.maximumWait,
+            "How long a request may wait until a connection to the database is free; then it is answered 503."),
+        Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
             "The keys that API callers send in X-API-KEY: in plain text, or as sha256: and the key's hash. In the "
                 + "file, a key may also have a name, clients and origins."),
@@ -55,12 +59,38 @@ enum Settings {
             "rate_limit_rules.starts_per_address", .quota, \.requestLimits.startsPerAddress,
             "Sign-ins by redirect started from one address."
         ).reloaded(.value),
+        Setting(
+            "rate_limit_rules.starts_per_subnet", .quota, \.requestLimits.startsPerSubnet,
+            "Sign-ins by redirect started from one subnet (IPv4: a /24; IPv6: a /48)."
+        ).reloaded(.value),
         Setting("rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey, "Requests with one API key.")
             .reloaded(.value),
         Setting(
             "rate_limit_rules.changes_per_user", .quota, \.requestLimits.changesPerUser,
             "Changes to one user's account: profile, identities, transactions. Ending sessions has no limit."
         ).reloaded(.value),
+        Setting(
+            "rate_limit_rules.prompts_per_user", .quota, \.requestLimits.promptsPerUser,
+            "Backchannel requests that ask one user on their phone, cancelled ones included; all spellings of a number "
+                + "are one user."
+        ).reloaded(.value),
+        Setting(
+            "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
+            "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
+                + "the subnet with the most, which must be started again."),
+        Setting(
+            "backchannel_authentication.pending_per_user", .integer(1...100),
+            \.backchannelAuthentication.waitingPerUser,
+            "The most backchannel requests that wait for one user; more are answered 429."),
+        Setting(
+            "backchannel_authentication.pending_per_caller", .integer(1...1_000_000),
+            \.backchannelAuthentication.waitingPerCaller,
+            "The most that wait at one carrier for one API key, or one address without a key: at most half of "
+                + "pending_per_carrier."),
+        Setting(
+            "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000),
+            \.backchannelAuthentication.waitingPerCarrier,
+            "The most that wait at one carrier."),
     ]
 
     private static let http: [Setting<Configuration>] = [
@@ -87,10 +117,16 @@ enum Settings {
         ).reloaded(.value),
         Setting(
             "http.limits.max_connections", .integer(1...1_000_000), \.http.limits.connections,
-            "Connections in total; more are answered 503."),
+            "Connections in total. One more closes the idlest connection of the subnet with the most (IPv4: a /24; "
+                + "IPv6: a /48)."),
         Setting(
-            "http.limits.max_connections_per_address", .limit(1...1_000_000), \.http.limits.connectionsPerAddress,
-            "Connections from one address; more are answered 429. Leave it at 0 behind a reverse proxy."),
+            "http.limits.max_connections_per_address", .connectionShare(1...1_000_000), \.http.connectionShare,
+            "Connections from one address (IPv6: one /64 network); more are answered 429. auto is a quarter of "
+                + "max_connections for addresses of other machines, and no limit with http.trusted_proxies."),
+        Setting(
+            "http.limits.max_unsent_bytes", .size(4 << 20...64 << 30), \.http.limits.unsentBytes,
+            "Memory for responses that clients have not received yet, for all connections together. Beyond it, the "
+                + "slowest readers of the subnet with the most unread bytes are disconnected."),
         Setting(
             "http.limits.max_requests_per_connection", .integer(1...1_000_000_000),
             \.http.limits.requestsPerConnection, "Requests after which a connection is closed."),
@@ -152,7 +188,7 @@ enum Settings {
             "From the start of a connection to the end of its TLS handshake."),
         Setting(
             "tls.max_handshakes", .integer(1...100_000), \.http.limits.handshakes,
-            "TLS handshakes at the same time; a new one closes the one that has waited longest for its client."),
+            "TLS handshakes in progress. One more closes the oldest handshake of the subnet with the most."),
     ]
 
     private static let zenkey: [Setting<Configuration>] = [

@@ -17,13 +17,22 @@ extension ValueType where Value == Int {
     }
 }
 
-extension ValueType where Value == Int? {
-    /// A number; 0 stands for no limit.
-    static func limit(_ range: ClosedRange<Int>) -> ValueType<Int?> {
-        .scalar("a whole number up to \(range.upperBound), or 0 for no limit", show: { String($0 ?? 0) }) {
+extension ValueType where Value == Configuration.HTTP.ConnectionShare {
+    /// `auto`, or a number; 0 stands for no limit.
+    static func connectionShare(_ range: ClosedRange<Int>) -> ValueType<Configuration.HTTP.ConnectionShare> {
+        .scalar("auto, a whole number up to \(range.upperBound), or 0 for no limit", show: shown) {
             (text, _) throws(ValueRefusal) in
+            if text == "auto" { return .automatic }
             let number = try NumberText.integer(text, in: 0...range.upperBound)
-            return number == 0 ? .none : number
+            return number == 0 ? .unlimited : .atMost(number)
+        }
+    }
+
+    private static func shown(_ share: Configuration.HTTP.ConnectionShare) -> String {
+        switch share {
+        case .automatic: "auto"
+        case .unlimited: "0"
+        case .atMost(let count): String(count)
         }
     }
 }

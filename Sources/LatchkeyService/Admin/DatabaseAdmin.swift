@@ -58,9 +58,11 @@ package struct DatabaseAdmin: Sendable {
         var json = JSONObjectWriter()
         json.add("file", path)
         json.add("bytes", backup.size)
+        json.add("rows", backup.rows)
         json.add("steps", backup.steps)
         return Report(
-            text: "\(path) has the whole database: \(backup.size) bytes, verified.", json: json.text(), isDone: true)
+            text: "\(path) has the whole database: \(backup.rows) rows, \(backup.size) bytes, verified.",
+            json: json.text(), isDone: true)
     }
 
     /// Replaces the database with a backup, and keeps the former database beside it.

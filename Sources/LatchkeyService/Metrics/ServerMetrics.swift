@@ -20,6 +20,24 @@ enum ServerMetrics {
                 "latchkey_http_connections_refused_total", .counter,
                 "Client connections refused because of a limit, in total or for one address.", { Double($0.refused) }
             ),
+            counts(
+                "latchkey_http_connections_limited_total",
+                "Client connections refused or closed because of a limit.",
+                .init(
+                    "reason",
+                    "`full`, refused because no other connection could make room; `address_share`, refused because its "
+                        + "address had its share; `unanswered`, refused without a response; `evicted`, closed to make "
+                        + "room; `handshake_evicted`, closed during its TLS handshake to make room; `unsent_output`, "
+                        + "closed because its client did not read")
+            ) {
+                (statistics()?.limited ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                    ($0.key.rawValue, $0.value)
+                }
+            },
+            sampled(
+                "latchkey_http_unsent_bytes", .gauge,
+                "Memory for output that clients have not received, in this process and in the system's buffers."
+            ) { Double($0.unsentBytes) },
             sampled("latchkey_tls_handshakes_in_progress", .gauge, "TLS handshakes in progress.") {
                 Double($0.handshakes)
             },
@@ -27,7 +45,8 @@ enum ServerMetrics {
                 Double($0.failedHandshakes)
             },
             counts(
-                "latchkey_http_requests_refused_total", "Requests refused because they were incomplete or malformed.",
+                "latchkey_http_requests_refused_total",
+                "Requests refused because they were malformed, or their connection was beyond a limit.",
                 .init("status", "the status of the response")
             ) {
                 (statistics()?.refusedRequests ?? [:]).sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }
@@ -45,7 +64,7 @@ enum ServerMetrics {
                 "Requests answered 503 because of the limit on concurrent requests.",
                 { load().map { Double($0.shed) } }),
             counts(
-                "latchkey_http_requests_rate_limited_total", "Requests answered 429.",
+                "latchkey_http_requests_rate_limited_total", "Requests answered 429 because of a rate limit.",
                 .init("limit", "the exceeded limit, as in `RateLimit-Policy`")
             ) { (load()?.rateLimited ?? []).map { ($0.limit, $0.count) } },
         ]

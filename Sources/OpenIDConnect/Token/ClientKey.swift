@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 import CryptoExtras
 public import Primitives
 
@@ -52,6 +52,17 @@ public struct ClientKey: Sendable {
         } catch {
             throw OIDCError(.clientRefused, reason: "The client's private key cannot sign.")
         }
+    }
+
+    /// A symmetric key for a purpose, derived from the private key. All instances with the same private key have it,
+    /// and no database.
+    package func derivedKey(for purpose: String) -> SymmetricKey {
+        let secret =
+            switch material {
+            case .rsa(let key): SymmetricKey(data: key.derRepresentation)
+            case .p256(let key): SymmetricKey(data: key.rawRepresentation)
+            }
+        return HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
     private func signature(over bytes: [UInt8]) throws -> [UInt8] {

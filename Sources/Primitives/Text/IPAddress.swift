@@ -53,6 +53,9 @@ public struct IPAddress: Sendable, Hashable {
     /// The addresses that count as one user's: an IPv4 address, or the /64 that an IPv6 user usually has.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 
+    /// The addresses that one holder often has: an IPv4 /24, or an IPv6 /48 (RFC 6177).
+    public var subnet: IPAddress { prefix(isIPv4 ? 96 + 24 : 48) }
+
     /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool { isIPv4 ? low & 0xFF00_0000 == 0x7F00_0000 : high == 0 && low == 1 }
 

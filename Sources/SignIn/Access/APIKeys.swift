@@ -98,4 +98,7 @@ package struct Caller: Sendable, Hashable {
     package init(apiKey: String) { hash = TokenHash(sha256Of: "key " + apiKey) }
 
     package init(origin: String) { hash = TokenHash(sha256Of: "origin " + origin) }
+
+    /// One user of an origin, as far as an address tells users apart.
+    package init(address: IPAddress) { hash = TokenHash(sha256Of: "address \(address.high) \(address.low)") }
 }

@@ -8,6 +8,7 @@ struct BackchannelAuthenticationContext: Sendable {
     let client: SignInConfiguration.Client
     let relyingParty: RelyingParty
     let carrier: ProviderMetadata
+    let network: MCCMNC
     let correlationID: CorrelationID
 
     var scopes: [String] { Self.words(terms.scope) }
@@ -39,7 +40,24 @@ extension BackchannelAuthentication {
             await relyingParty.provider(for: network, clientID: id, correlationID: correlationID),
             discoveryUI: provider.discoveryUI)
         return BackchannelAuthenticationContext(
-            terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, correlationID: correlationID)
+            terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, network: network,
+            correlationID: correlationID)
+    }
+
+    /// What every request needs, besides its record.
+    struct Means {
+        let key: ClientKey
+        let endpoint: EndpointURL
+    }
+
+    /// Checks that a request can be sent, before it counts.
+    func means(
+        of context: BackchannelAuthenticationContext, _ endpoint: EndpointURL?
+    ) throws(SignInError) -> Means {
+        guard let key = context.client.signingKey else { throw .clientHasNoKey }
+        guard let endpoint else { throw .addressUnknown }
+        guard context.carrier.backchannelAuthenticationEndpoint != nil else { throw .carrierCannotStart }
+        return Means(key: key, endpoint: endpoint)
     }
 
     /// The latest request of a record, not yet sent.
@@ -47,7 +65,7 @@ extension BackchannelAuthentication {
         let record: BackchannelAuthenticationRecord
         let token: NotificationToken
         let handle: Secret
-        let endpoint: EndpointURL?
+        let means: Means
     }
 
     /// Sends a request, and records the id that the carrier gives it.
@@ -57,7 +75,7 @@ extension BackchannelAuthentication {
         log.begin(.request)
         let response: BackchannelAuthenticationResponse
         do throws(SignInError) {
-            response = try await send(context, request.token, request.endpoint)
+            response = try await send(context, request.token, request.means)
         } catch {
             log.begin(.store)
             await giveUp(request, error)
@@ -89,22 +107,19 @@ extension BackchannelAuthentication {
     }
 
     private func send(
-        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ endpoint: EndpointURL?
+        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ means: Means
     ) async throws(SignInError) -> BackchannelAuthenticationResponse {
-        guard let key = context.client.signingKey else { throw .clientHasNoKey }
-        guard let endpoint else { throw .addressUnknown }
-        guard context.carrier.backchannelAuthenticationEndpoint != nil else { throw .carrierCannotStart }
         var request = BackchannelAuthenticationRequest(
             clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
             scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
-            notificationEndpoint: endpoint, notificationToken: token.text)
+            notificationEndpoint: means.endpoint, notificationToken: token.text)
         request.acrValues = context.acrValues
         request.context = context.terms.context
         request.prompt = context.prompt
         request.options = context.terms.options
         do throws(OIDCError) {
             return try await context.relyingParty.start(
-                request, signedWith: key, provider: context.carrier)
+                request, signedWith: means.key, provider: context.carrier)
         } catch {
             throw Self.refusal(error)
         }

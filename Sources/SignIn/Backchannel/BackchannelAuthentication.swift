@@ -1,3 +1,4 @@
+import Crypto
 import Logging
 package import OpenIDConnect
 package import Primitives
@@ -25,6 +26,8 @@ package struct BackchannelAuthentication: Sendable {
     let registrationOffers: RegistrationOffers
     let claimsVault: ClaimsVault
     let pace: PollPace
+    /// The keys of the hashes under which users are counted, by provider.
+    let userKeys: [String: SymmetricKey]
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -32,16 +35,19 @@ package struct BackchannelAuthentication: Sendable {
 
     /// Asks the carrier to authenticate the user.
     ///
-    /// - Parameter endpoint: This server's URL of ``notificationPath``; nil if its public URL is not configured.
+    /// - Parameters:
+    ///   - counting: For whom the request counts, and how many may be sent to ask one user.
+    ///   - endpoint: This server's URL of ``notificationPath``; nil if its public URL is not configured.
     /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
     ///   `temporarily_unavailable`.
     package func start(
-        _ request: BackchannelAuthenticationParameters, for caller: Caller, notifiedAt endpoint: EndpointURL?
+        _ request: BackchannelAuthenticationParameters, for caller: Caller,
+        counting: BackchannelAuthenticationCounting, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
         return try await logged(.start, terms) { (log) async throws(SignInError) in
-            try await begin(terms, for: caller, endpoint, &log)
+            try await begin(terms, for: caller, counting, endpoint, &log)
         }
     }
 
@@ -68,17 +74,23 @@ package struct BackchannelAuthentication: Sendable {
 
     /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count.
     ///
-    /// - Throws: As ``start(_:for:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or if the
-    ///   sign-in was cancelled or retried too often.
+    /// - Throws: As ``start(_:for:counting:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or
+    ///   if the sign-in was cancelled or retried too often.
     package func retry(
-        _ handle: Secret, for caller: Caller, notifiedAt endpoint: EndpointURL?
+        _ handle: Secret, for caller: Caller, counting: BackchannelAuthenticationCounting,
+        notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let found = try await find(handle, caller)
         return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
             let context = try await context(of: found.terms)
+            let means = try means(of: context, endpoint)
             log.begin(.store)
+            let prompt = prompt(context, counting)
+            try check(
+                try await stored(
+                    await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
             let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
@@ -86,7 +98,7 @@ package struct BackchannelAuthentication: Sendable {
                 return true
             }
             return try await ask(
-                context, NewRequest(record: record, token: token, handle: handle, endpoint: endpoint), &log)
+                context, NewRequest(record: record, token: token, handle: handle, means: means), &log)
         }
     }
 
@@ -111,11 +123,13 @@ package struct BackchannelAuthentication: Sendable {
     }
 
     private func begin(
-        _ terms: BackchannelAuthenticationRecord.Terms, for caller: Caller, _ endpoint: EndpointURL?,
+        _ terms: BackchannelAuthenticationRecord.Terms, for caller: Caller,
+        _ counting: BackchannelAuthenticationCounting, _ endpoint: EndpointURL?,
         _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.discovery)
         let context = try await context(of: terms)
+        let means = try means(of: context, endpoint)
         log.begin(.store)
         let handle = Secret(random.token())
         let token = NotificationToken(Secret(random.token()))
@@ -124,16 +138,31 @@ package struct BackchannelAuthentication: Sendable {
         let record = BackchannelAuthenticationRecord(
             handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
-        let admission = try await stored(
-            await store.addBackchannelAuthentication(
-                record, limits: configuration.backchannelAuthentication.limits, at: now))
+        let prompt = prompt(context, counting)
+        try check(
+            try await stored(await store.addBackchannelAuthentication(record, for: prompt, limits: limits, at: now)))
+        return try await ask(context, NewRequest(record: record, token: token, handle: handle, means: means), &log)
+    }
+
+    private var limits: BackchannelAuthenticationLimits { configuration.backchannelAuthentication.limits }
+
+    private func prompt(
+        _ context: BackchannelAuthenticationContext, _ counting: BackchannelAuthenticationCounting
+    ) -> BackchannelPrompt {
+        let user = PromptedUser(
+            context.terms.loginHint, at: context.network, of: context.carrier.issuer)
+        let key = userKeys[context.terms.provider] ?? SymmetricKey(size: .bits256)
+        return BackchannelPrompt(user: user.hash(with: key), share: counting.share.hash, allowance: counting.perUser)
+    }
+
+    private func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
         switch admission {
-        case .added:
-            return try await ask(
-                context, NewRequest(record: record, token: token, handle: handle, endpoint: endpoint), &log)
+        case .added: return
         case .tooManyOfCaller: throw .tooManyBackchannel
-        case .tooManyForLoginHint: throw .tooManyForUser
+        case .tooManyOfCallerAtCarrier: throw .tooManyOfCallerAtCarrier
+        case .tooManyForUser: throw .tooManyForUser
         case .tooManyAtCarrier: throw .tooManyAtCarrier
+        case .askedTooOften(let seconds): throw .askedTooOften(secondsToWait: seconds)
         }
     }
 

@@ -1,5 +1,6 @@
 package import OpenIDConnect
 package import Primitives
+package import StorageModel
 
 /// A sign-in that a client wants this server to start at the user's carrier.
 package struct BackchannelAuthenticationParameters: Sendable {
@@ -28,6 +29,19 @@ package struct BackchannelAuthenticationParameters: Sendable {
         self.scopes = scopes
         self.network = network
         self.redirectURI = redirectURI
+    }
+}
+
+/// For whom the requests of a server-initiated sign-in count.
+package struct BackchannelAuthenticationCounting: Sendable {
+    /// The caller that has the share of the carrier's waiting list: an API key, or an address where there is none.
+    package var share: Caller
+    /// How many requests may be sent to ask one user; nil for any number.
+    package var perUser: SharedAllowance?
+
+    package init(share: Caller, perUser: SharedAllowance? = nil) {
+        self.share = share
+        self.perUser = perUser
     }
 }
 

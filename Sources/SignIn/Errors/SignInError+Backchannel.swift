@@ -45,6 +45,11 @@ extension SignInError {
         .rateLimited, .serverError,
         "This caller has too many server-initiated sign-ins under way. Wait until some have ended.", retryAfter: 60)
 
+    static let tooManyOfCallerAtCarrier = SignInError(
+        .rateLimited, .serverError,
+        "This caller has too many requests waiting at this carrier. Wait until some are answered or expire.",
+        retryAfter: 30)
+
     static let tooManyForUser = SignInError(
         .rateLimited, .serverError,
         "This user has several requests already. Wait until one is answered or expires.",
@@ -54,6 +59,13 @@ extension SignInError {
         .rateLimited, .serverError,
         "Too many users of this carrier have a request already. Wait until some are answered or expire.", retryAfter: 30
     )
+
+    static func askedTooOften(secondsToWait seconds: Int64) -> SignInError {
+        SignInError(
+            .rateLimited, .serverError,
+            "This user was asked too often, cancelled requests included. Wait \(seconds) s, and ask only when the user "
+                + "expects it.", retryAfter: seconds)
+    }
 
     static let notificationTokenUnknown = SignInError(
         .invalidToken, .invalidRequest,

@@ -44,7 +44,7 @@ extension SignInError {
         "The authorization response has no iss, which this provider always sends. Start a new sign-in.")
 
     static let tooManyStarts = SignInError(
-        .temporarilyUnavailable, .serverError, "Too many sign-ins were started in this second. Try again in a moment.",
+        .temporarilyUnavailable, .serverError, "Too many sign-ins are under way. Try again in a moment.",
         retryAfter: 1, fault: .ours)
 
     static let sessionCodeUnknown = SignInError(

@@ -25,21 +25,25 @@ struct EncryptedOneTimeStore: Sendable {
     let clock: WallClock
 
     func keep(
-        _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
+        _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64,
+        insteadOf evicted: [TokenHash] = []
     ) async throws(SignInError) {
         guard let sealed = try? Self.key(purpose, handle).seal(content) else { throw .internalFault }
         let record = OneTimeRecord(
             handle: TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
             expiresAt: clock.now().advanced(bySeconds: seconds))
-        _ = try await stored(await store.addOneTimeRecord(record))
+        _ = try await stored(await store.addOneTimeRecord(record, insteadOf: evicted))
     }
+
+    /// The length of some content when it is encrypted: with a nonce of 12 bytes and a tag of 16.
+    static func length(of content: [UInt8]) -> Int { content.count + 28 }
 
     /// Records that an operation has begun that may happen once.
     /// - Returns: False if it was recorded before.
     func begin(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) async throws(SignInError) -> Bool {
         let record = OneTimeRecord(
             handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
-        return try await stored(await store.addOneTimeRecord(record))
+        return try await stored(await store.addOneTimeRecord(record, insteadOf: []))
     }
 
     /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.

@@ -16,6 +16,8 @@ struct PendingRedirect: Sendable {
     let correlationID: CorrelationID
     /// The SHA-256 of the value in the browser's cookie, in base64url; nil where any browser may come back.
     let browserHash: String?
+    /// The network of the browser's address, for the limit of pending starts; not stored.
+    var subnet: IPAddress?
 
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
         RedirectEnd(
@@ -25,35 +27,9 @@ struct PendingRedirect: Sendable {
     }
 }
 
-/// As JSON, for the one-time store. Other instances read it, too.
+/// As versions before the compact form wrote it.
 extension PendingRedirect {
-    var bytes: [UInt8] {
-        var json = JSONObjectWriter(capacity: 768)
-        if case .authorization(let network, let nonce, let codeVerifier) = leg {
-            json.add("mccmnc", ifPresent: network?.text)
-            json.add("nonce", nonce.exposed)
-            json.add("code_verifier", codeVerifier.secret.exposed)
-        }
-        json.add("provider", start.provider)
-        json.add("client_id", clientID.text)
-        json.add("client_type", start.clientType.rawValue)
-        json.add("redirect_uri", start.redirectURI)
-        json.add("callback_url", start.callbackURL)
-        json.add("scopes", start.scopes)
-        json.add("acr_values", start.acrValues)
-        json.add("context", ifPresent: start.context)
-        json.add("prompt", ifPresent: start.prompt)
-        json.add("login_hint", ifPresent: start.loginHint)
-        json.add("code_challenge", ifPresent: start.codeChallenge)
-        json.add("tracking_id", ifPresent: start.trackingID)
-        if start.sessionIDIsSession { json.add("session_id_is_session", true) }
-        json.add("correlation_id", correlationID.text)
-        json.add("browser", ifPresent: browserHash)
-        json.add("linking_session", ifPresent: start.linkingSession)
-        return json.finish()
-    }
-
-    init?(_ bytes: [UInt8]) {
+    init?(json bytes: [UInt8]) {
         guard let json = (try? JSONValue(parsing: bytes))?.object,
             let provider = json["provider"]?.string, let clientID = json["client_id"]?.string.flatMap(ClientID.init),
             let clientType = json["client_type"]?.string.flatMap(ClientType.init(rawValue:)),

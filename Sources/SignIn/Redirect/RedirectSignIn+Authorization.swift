@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import StorageModel
 
 /// Where the browser is sent: to the choice of a carrier, or to the authorization endpoint.
 extension RedirectSignIn {
@@ -83,7 +84,18 @@ extension RedirectSignIn {
     /// - Returns: The `state` that the browser comes back with.
     private func keep(_ pending: PendingRedirect) async throws(SignInError) -> Secret {
         let state = Secret(random.token())
-        try await oneTimeStore.keep(pending.bytes, for: .pendingRedirect, under: state, seconds: Self.lifetime)
+        let handle = TokenHash(sha256Of: state.exposed)
+        let content = pending.bytes
+        let admission = pendingStarts.admit(
+            handle, of: pending.subnet, bytes: EncryptedOneTimeStore.length(of: content) + OneTimeRecord.overhead)
+        guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
+        do {
+            try await oneTimeStore.keep(
+                content, for: .pendingRedirect, under: state, seconds: Self.lifetime, insteadOf: evicted)
+        } catch {
+            pendingStarts.end(handle)
+            throw error
+        }
         return state
     }
 

@@ -8,12 +8,15 @@ extension RedirectSignIn {
     /// - Parameters:
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
+    ///   - subnet: As ``RedirectStart/subnet``.
     /// - Throws: If no frontend can be told: the `state` is unknown, was used, has expired, or belongs to another
     ///   browser.
     package func finish(
-        _ response: AuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil
+        _ response: AuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
+        subnet: IPAddress? = nil
     ) async throws(SignInError) -> RedirectStep {
-        let pending = try await takePending(for: response, browser)
+        var pending = try await takePending(for: response, browser)
+        pending.subnet = subnet
         var request: SignInRequest
         do throws(SignInError) {
             if let error = response.error { throw .refusedAtAuthorization(error) }
@@ -103,6 +106,7 @@ extension RedirectSignIn {
         guard let state = response.state, let bytes = try await oneTimeStore.take(.pendingRedirect, under: state),
             let pending = PendingRedirect(bytes), pending.start.provider.hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
+        pendingStarts.end(TokenHash(sha256Of: state.exposed))
         if let hash = pending.browserHash {
             // Another user's response in this browser would sign its user in as the other one.
             guard let browser, Self.hash(browser).hasSameBytes(as: hash) else { throw .otherBrowser }

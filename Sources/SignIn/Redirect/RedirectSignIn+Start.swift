@@ -15,7 +15,7 @@ extension RedirectSignIn {
             var pending = PendingRedirect(
                 start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
             pending.start.scopes = scopes(of: request, client)
-            guard startRate.admits(at: clock.now()) else { throw .tooManyStarts }
+            pending.subnet = request.subnet
             let provider = configuration.providers[request.provider]
             guard provider?.kind == .zenkey else {
                 return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)

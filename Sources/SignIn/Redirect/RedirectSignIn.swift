@@ -19,7 +19,7 @@ package struct RedirectSignIn: Sendable {
     let linkIdentity: LinkIdentity
     let oneTimeStore: EncryptedOneTimeStore
     let sessionCode: OneTimeSessionCode
-    let startRate: StartRate
+    let pendingStarts: PendingStarts
     let clock: WallClock
     let random: RandomSource
 

@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
@@ -25,6 +26,8 @@ package struct RedirectStart: Sendable {
     /// Whether the frontend uses the `session_id` of the outcome as its session, as those made for Zephr do.
     package var sessionIDIsSession = false
     package var correlationID: CorrelationID?
+    /// The network of the browser's address; nil if it is not known.
+    package var subnet: IPAddress?
     /// The id of the session whose user adds an identity; nil for a sign-in.
     var linkingSession: String?
 

@@ -8,7 +8,7 @@ extension Sessions {
     /// - Returns: The seconds to wait if there were too many, in which case the change is not counted; otherwise nil.
     /// - Throws: `temporarily_unavailable` if the store is unavailable.
     package func countChange(
-        of user: UserID, within allowance: ChangeAllowance
+        of user: UserID, within allowance: SharedAllowance
     ) async throws(SignInError) -> Int64? {
         try await stored(await store.countChange(of: user, within: allowance, at: clock.now()))
     }

@@ -86,7 +86,20 @@ extension SQLStore: Store {
         for kind in Expired.all {
             removed += try await inSteps(limit: limit) { step, db in try kind.remove(at: now, limit: step, in: db) }
         }
+        try await giveSpaceBack()
         return removed
+    }
+
+    /// Shortens the file of an SQLite database that is largely empty, in steps of a few milliseconds. PostgreSQL does
+    /// so by itself.
+    private func giveSpaceBack() async throws(StorageError) {
+        for _ in 0..<64 {
+            let isDone = try await writes.submit { db in
+                guard case .sqlite(let connection) = db else { return true }
+                return try !connection.shorten(in: db)
+            }
+            if isDone { return }
+        }
     }
 
     /// Removes rows in steps of a few milliseconds, so that sign-ins run between them. Returns how many were removed.

@@ -7,11 +7,13 @@ package struct DatabaseBackup: Sendable, Hashable {
     package let size: Int64
     /// How many migrations the database had.
     package let steps: Int
+    /// How many rows it has, all tables together.
+    package let rows: Int64
 
     /// Copies the configured database as of one moment, while servers may read and write it. Blocks.
     ///
-    /// The copy is written under a temporary name, checked, flushed, and then renamed: there is a complete backup or
-    /// none. Its mode is 0600.
+    /// The copy is written under a temporary name, flushed, read again from the disk and checked, and then renamed:
+    /// there is a complete backup or none. Its mode is 0600.
     ///
     /// - Parameter replaces: Whether an existing file at the path is replaced.
     /// - Throws: ``StorageError``, and then there is no new file.
@@ -55,18 +57,36 @@ package struct DatabaseBackup: Sendable, Hashable {
     private static func copy(
         _ database: String, _ configuration: SQLiteConfiguration, into path: String
     ) throws -> DatabaseBackup {
-        let copy = try DatabaseQueue(path: path, configuration: DetachedDatabase.settings)
-        let steps = try SQLiteConnections.read(database, configuration) { db in
+        let (steps, rows) = try SQLiteConnections.read(database, configuration) { db in
             try Schema.validate(db)
-            try copy.writeWithoutTransaction { copy in try db.backup(to: copy) }
-            return try Schema.migrationCount(db)
+            let copy = try DatabaseQueue(path: path, configuration: DetachedDatabase.settings)
+            var rows: [String: Int64] = [:]
+            // The rows are counted at the moment of the copy.
+            try db.inTransaction(.deferred) {
+                rows = try DetachedDatabase.rowCounts(db)
+                try copy.writeWithoutTransaction { copy in try db.backup(to: copy) }
+                return .commit
+            }
+            try copy.writeWithoutTransaction(DetachedDatabase.settle)
+            try copy.close()
+            return (try Schema.migrationCount(db), rows)
         }
-        try copy.writeWithoutTransaction { db in
-            try DetachedDatabase.settle(db)
+        try WholeFile.flushAndForget(path)
+        try verify(path, has: rows)
+        return DatabaseBackup(
+            size: WholeFile.Attributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))
+    }
+
+    private static func verify(_ path: String, has rows: [String: Int64]) throws {
+        let copy = try DatabaseQueue(path: path, configuration: DetachedDatabase.settings)
+        let found = try copy.writeWithoutTransaction { db in
             try DetachedDatabase.check(db)
+            return try DetachedDatabase.rowCounts(db)
         }
         try copy.close()
-        return DatabaseBackup(size: WholeFile.Attributes(path)?.size ?? 0, steps: steps)
+        guard found == rows else {
+            throw StorageError(.corrupt, reason: "the copy does not have the same number of rows")
+        }
     }
 }
 
@@ -95,6 +115,17 @@ enum DetachedDatabase {
         guard mode == "delete" else {
             throw StorageError(.unavailable, reason: "its log cannot be removed (journal_mode is \(mode))")
         }
+    }
+
+    /// How many rows each table has.
+    static func rowCounts(_ db: Database) throws -> [String: Int64] {
+        let names = try String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        var counts: [String: Int64] = [:]
+        for name in names {
+            counts[name] = try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(name.quotedDatabaseIdentifier)")
+        }
+        return counts
     }
 
     /// Checks all pages, indexes and references.

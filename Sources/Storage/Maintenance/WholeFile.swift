@@ -23,6 +23,7 @@ enum WholeFile {
 
     /// Flushes a temporary file to the disk and gives it its final name.
     /// - Parameter replaces: Whether an existing file is replaced; otherwise this fails.
+    /// - Throws: Then there is no new file, unless it has replaced another and only the folder was not flushed.
     static func name(_ temporary: String, _ path: String, replaces: Bool) throws(StorageError) {
         try flush(temporary)
         if replaces {
@@ -35,7 +36,12 @@ enum WholeFile {
             }
             unlink(temporary)
         }
-        try flush(directory(of: path))
+        do {
+            try flush(directory(of: path))
+        } catch {
+            if !replaces { unlink(path) }
+            throw error
+        }
     }
 
     /// Renames a file, if it exists.
@@ -46,12 +52,17 @@ enum WholeFile {
     }
 
     /// Flushes a file or directory to the disk.
-    private static func flush(_ path: String) throws(StorageError) {
+    private static func flush(_ path: String, thenForgets: Bool = false) throws(StorageError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unavailable("\(path) cannot be opened: \(said)") }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw StorageError(.full, reason: "\(path) cannot be written: \(said)") }
+        // Only a request: a system that ignores it reads from memory.
+        if thenForgets { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
     }
+
+    /// Flushes a file to the disk, and has the system forget its content, so that the next read is from the disk.
+    static func flushAndForget(_ path: String) throws(StorageError) { try flush(path, thenForgets: true) }
 
     /// Copies a file's content into an existing empty file.
     static func copy(_ path: String, into target: String) throws(StorageError) {

@@ -21,7 +21,13 @@ enum PostgresCommit {
     ///
     /// If it fails and one work may be the cause, each work is retried in a transaction of its own, so that only the
     /// cause fails.
+    ///
+    /// Works that write the same row, such as the sign-outs of one user, collide again and again: each commit undoes
+    /// all the others that run. So a work that has collided by itself takes a lock for its retries. Those that have
+    /// collided take turns then, and one of them competes only with works that have not collided yet.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
+        var holdsTurn = false
+        defer { if holdsTurn { connection.endTurn() } }
         var patience = Patience(isAlone: batch.count == 1)
         while true {
             switch attempt(batch, on: connection) {
@@ -32,7 +38,11 @@ enum PostgresCommit {
                 for work in batch { work.fail(error) }
                 return
             case .undone(let error):
-                if patience.permits(another: error) { continue }
+                if patience.permits(another: error) {
+                    if patience.needsTurn, !holdsTurn { holdsTurn = connection.takeTurn() }
+                    patience.pause(holdsTurn: holdsTurn)
+                    continue
+                }
                 guard batch.count > 1, (error as? PostgresError)?.isSilence != true else {
                     for work in batch { work.fail(StorageError(error)) }
                     return
@@ -89,14 +99,21 @@ enum PostgresCommit {
 
         init(isAlone: Bool) { self.isAlone = isAlone }
 
+        /// Whether it has collided so often that retries take turns.
+        var needsTurn: Bool { isAlone && collisions > 1 }
+
+        /// Waits after a collision. Transactions that collided do not restart together, and one that has its turn
+        /// restarts at once.
+        func pause(holdsTurn: Bool) {
+            guard collisions > 0, !holdsTurn else { return }
+            usleep(UInt32.random(in: 0...(500 << min(collisions, 6))))
+        }
+
         mutating func permits(another error: any Error) -> Bool {
             guard let error = error as? PostgresError else { return false }
             if error.isCollision {
                 collisions += 1
-                guard collisions <= (isAlone ? 12 : 3) else { return false }
-                // Transactions that collided do not restart together.
-                usleep(UInt32.random(in: 0...(500 << min(collisions, 6))))
-                return true
+                return collisions <= (isAlone ? 100 : 3)
             }
             if error.isLoss {
                 losses += 1
@@ -108,4 +125,15 @@ enum PostgresCommit {
             return constraints == 1
         }
     }
+}
+
+extension PostgresConnection {
+    // The letters of "turntake". All processes on one database share the lock.
+    private static let turn = "8391739299399297893"
+
+    /// Waits for a session's lock; false if the server does not give it within the time of a statement.
+    fileprivate func takeTurn() -> Bool { (try? run("SELECT pg_advisory_lock(\(Self.turn))")) != nil }
+
+    /// Gives the lock back. A connection that breaks has none.
+    fileprivate func endTurn() { _ = try? run("SELECT pg_advisory_unlock(\(Self.turn))") }
 }

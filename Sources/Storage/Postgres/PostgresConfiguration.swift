@@ -16,10 +16,13 @@ package struct PostgresConfiguration: Sendable {
     package var maximumBatch: Int
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
     package var maximumWaiting: Int
+    /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
+    package var maximumWait: Duration
 
     package init(
         url: Secret, poolSize: Int = 8, statementTimeout: Duration = .seconds(5),
-        connectTimeout: Duration = .seconds(5), maximumBatch: Int = 32, maximumWaiting: Int = 4_096
+        connectTimeout: Duration = .seconds(5), maximumBatch: Int = 32, maximumWaiting: Int = 4_096,
+        maximumWait: Duration = .seconds(5)
     ) {
         self.url = url
         self.poolSize = poolSize
@@ -27,5 +30,6 @@ package struct PostgresConfiguration: Sendable {
         self.connectTimeout = connectTimeout
         self.maximumBatch = maximumBatch
         self.maximumWaiting = maximumWaiting
+        self.maximumWait = maximumWait
     }
 }

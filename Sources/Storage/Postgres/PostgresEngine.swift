@@ -22,9 +22,10 @@ struct PostgresEngine: StoreEngine {
         listener = PostgresListener(configuration)
         writes = WorkQueue(
             .write, executors: writers, maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting, hooks)
+            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks)
         reads = WorkQueue(
-            .read, executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting, hooks)
+            .read, executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting,
+            maximumWait: configuration.maximumWait, hooks)
     }
 
     var isShared: Bool { true }

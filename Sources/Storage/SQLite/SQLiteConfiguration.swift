@@ -16,10 +16,13 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     package var maximumBatch: Int
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
     package var maximumWaiting: Int
+    /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
+    package var maximumWait: Duration
 
     package init(
         path: String, synchronous: Synchronous = .full, readerCount: Int = 2, busyTimeout: Duration = .seconds(5),
-        pageCacheKiB: Int = 2_000, maximumBatch: Int = 256, maximumWaiting: Int = 4_096
+        pageCacheKiB: Int = 2_000, maximumBatch: Int = 256, maximumWaiting: Int = 4_096,
+        maximumWait: Duration = .seconds(5)
     ) {
         self.path = path
         self.synchronous = synchronous
@@ -28,5 +31,6 @@ package struct SQLiteConfiguration: Sendable, Hashable {
         self.pageCacheKiB = pageCacheKiB
         self.maximumBatch = maximumBatch
         self.maximumWaiting = maximumWaiting
+        self.maximumWait = maximumWait
     }
 }

@@ -1,5 +1,6 @@
 import CLatchkeySQLite
 import GRDB
+import GRDBSQLite
 import Glibc
 import StorageModel
 
@@ -62,6 +63,7 @@ struct SQLiteConnections {
 
     private static func openWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
         let writer = try connectWriter(path, configuration)
+        try writer.writeWithoutTransaction(settleLog)
         try migrate(writer)
         try writer.writeWithoutTransaction { db in
             // Overrides GRDB's choice.
@@ -91,6 +93,26 @@ struct SQLiteConnections {
         }
     }
 
+    /// Moves the log that an earlier process left into the database, before anything is appended to it.
+    ///
+    /// Its last commits may be in the system's memory only: when a sync fails, Linux takes what it did not write for
+    /// clean, and no later sync writes it. The process that was told so writes these frames anew; the next process
+    /// would append to them. Here their pages are written to the database, and synced, and the log begins anew.
+    private static func settleLog(_ db: Database) throws {
+        guard let handle = db.sqliteConnection else { return }
+        // Another process that has the database open did this.
+        sqlite3_busy_timeout(handle, 0)
+        let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        sqlite3_busy_timeout(handle, db.configuration.busyMilliseconds)
+        switch result & 0xFF {
+        // With a full disk sessions can still be read, and a write fails.
+        case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL: break
+        default:
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: result), message: String(cString: sqlite3_errmsg(handle)))
+        }
+    }
+
     /// Processes that start together find the same migrations missing. One that is too late fails, finds that another
     /// process has done the migration, and continues from there.
     private static func migrate(_ writer: DatabaseQueue) throws {
@@ -115,8 +137,23 @@ struct SQLiteConnections {
         // GRDB would trap on a transaction that a failed rollback left open; GroupCommit ends the transaction.
         settings.allowsUnsafeTransactions = true
         let pageCacheKiB = min(max(configuration.pageCacheKiB / (readonly ? 4 : 1), 64), 4_194_304)
-        settings.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)") }
+        settings.prepareDatabase { db in
+            // Before the first page of a new file. In a file that has pages it would be a write, which fails on a full
+            // disk, and which would append to a log that is not settled.
+            if !readonly, try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
+                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            }
+            try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
+        }
         return settings
+    }
+}
+
+extension Configuration {
+    /// The busy timeout, as SQLite takes it.
+    var busyMilliseconds: CInt {
+        guard case .timeout(let seconds) = busyMode else { return 0 }
+        return CInt(clamping: Int64(exactly: (seconds * 1_000).rounded()) ?? 0)
     }
 }
 

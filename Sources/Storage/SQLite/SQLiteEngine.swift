@@ -23,9 +23,10 @@ struct SQLiteEngine: StoreEngine {
         threads = [writer] + readers
         writes = WorkQueue(
             .write, executors: [writer], maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting, hooks)
+            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks)
         reads = WorkQueue(
-            .read, executors: readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting, hooks)
+            .read, executors: readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting,
+            maximumWait: configuration.maximumWait, hooks)
     }
 
     private static func read(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {

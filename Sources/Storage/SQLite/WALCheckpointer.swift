@@ -46,11 +46,6 @@ final class WALCheckpointer: @unchecked Sendable {
         }
         sqlite3_busy_timeout(db.sqliteConnection, 100)
         _ = try? db.checkpoint(.restart)
-        sqlite3_busy_timeout(db.sqliteConnection, busyTimeoutMilliseconds(db))
-    }
-
-    private func busyTimeoutMilliseconds(_ db: Database) -> CInt {
-        guard case .timeout(let seconds) = db.configuration.busyMode else { return 0 }
-        return CInt(clamping: Int64(exactly: (seconds * 1_000).rounded()) ?? 0)
+        sqlite3_busy_timeout(db.sqliteConnection, db.configuration.busyMilliseconds)
     }
 }

@@ -25,6 +25,7 @@ struct Expired {
         Expired("logout_tokens", "token_hash"),
         // In milliseconds.
         Expired("account_changes", "user_id", "whole_at <= ?1 * 1000"),
+        Expired("prompts", "user_hash", "whole_at <= ?1 * 1000"),
         Expired("recent_sign_ins", "fingerprint"),
     ]
 

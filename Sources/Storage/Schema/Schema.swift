@@ -29,6 +29,8 @@ enum Schema {
         Migration("verified contacts, origins of attributes", UsersTable.verifiedSchema),
         Migration("claims that users consented to share", UsersTable.claimsSchema),
         Migration("bindings of issuers", IssuerBindingsTable.schema),
+        Migration("requests by user, shares of callers", PromptsTable.schema, BackchannelAuthenticationsTable.counted),
+        Migration("one-time records in order", sqlite: OneTimeRecordsTable.inOrder),
     ]
 
     static let migrator: DatabaseMigrator = {

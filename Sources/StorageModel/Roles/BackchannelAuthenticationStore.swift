@@ -2,9 +2,17 @@ package import Primitives
 
 /// The sign-ins that this server starts at a carrier (OpenID Connect CIBA).
 package protocol BackchannelAuthenticationStore: Sendable {
-    /// Stores a new backchannel authentication, unless a limit is reached.
+    /// Stores a new backchannel authentication and counts its first request, unless a limit is reached.
     func addBackchannelAuthentication(
-        _ record: BackchannelAuthenticationRecord, limits: BackchannelAuthenticationLimits, at now: Timestamp
+        _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission
+
+    /// Counts a further request of a stored backchannel authentication, unless a limit is reached. The record itself
+    /// does not change.
+    func admitBackchannelRequest(
+        of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
     ) async throws(StorageError) -> BackchannelAuthenticationAdmission
 
     /// The record of a handle; nil if unknown or removed at `now`.

@@ -20,6 +20,6 @@ package protocol UserStore: Sendable {
     /// Counts a change of a user's account against an allowance that all processes share.
     /// - Returns: The seconds to wait if the allowance is used up, and then the change is not counted; nil if it fits.
     func countChange(
-        of user: UserID, within allowance: ChangeAllowance, at now: Timestamp
+        of user: UserID, within allowance: SharedAllowance, at now: Timestamp
     ) async throws(StorageError) -> Int64?
 }

@@ -97,7 +97,10 @@ public struct BackchannelAuthenticationLimits: Sendable, Hashable {
     /// Of one caller, in any phase.
     public var perCaller = 10_000
     /// Waiting for one user: each is a prompt on the user's phone.
-    public var waitingPerLoginHint = 3
+    public var waitingPerUser = 3
+    /// Waiting at one carrier, of one API key, or of one address where there is no key. Well below
+    /// ``waitingPerCarrier``, so that no caller can keep out all others.
+    public var waitingPerCaller = 1_000
     /// Waiting at one carrier, of all callers.
     public var waitingPerCarrier = 10_000
 
@@ -109,8 +112,11 @@ public struct BackchannelAuthenticationLimits: Sendable, Hashable {
 package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
     case added
     case tooManyOfCaller
-    case tooManyForLoginHint
+    case tooManyOfCallerAtCarrier
+    case tooManyForUser
     case tooManyAtCarrier
+    /// The user was asked too often, whatever became of the requests.
+    case askedTooOften(secondsToWait: Int64)
 }
 
 /// The result of completing a backchannel authentication by signing its user in.

@@ -203,6 +203,7 @@ struct LiveServerTests {
         var limits = ServerLimits()
         limits.connections = total
         limits.connectionsPerAddress = perAddress
+        limits.patience = .seconds(60)
         try await LiveServer.run(limits: limits) { live in
             let first = try await live.connect()
             try await first.send(request("GET /"))

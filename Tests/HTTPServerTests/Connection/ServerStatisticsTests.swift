@@ -9,6 +9,7 @@ import Testing
     func counts() async throws {
         var limits = ServerLimits()
         limits.connections = 2
+        limits.patience = .seconds(60)
         try await LiveServer.run(limits: limits) { live in
             #expect(live.server.statistics.refusedRequests[431] == 0)
             let first = try await live.connect()
@@ -23,6 +24,9 @@ import Testing
             let statistics = live.server.statistics
             #expect(statistics.accepted == 2)
             #expect(statistics.refused == 1)
+            #expect(
+                statistics.limited
+                    == Dictionary(uniqueKeysWithValues: ConnectionLimit.allCases.map { ($0, $0 == .full ? 1 : 0) }))
             #expect(statistics.connections >= 1)
             #expect(statistics.refusedRequests[400] == 1)
             #expect(statistics.refusedRequests[503] == 1)

@@ -359,6 +359,71 @@ struct StaticFilesTests {
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 998, nanoseconds: 0)))
     }
 
+    @Test("A file that is sent to many is in memory once, also if the cache is too small for it")
+    func shared() async throws {
+        var limits = StaticFiles.Limits()
+        limits.cacheBytes = 100
+        let site = try Site(["large.bin": String(repeating: "0123456789", count: 1000)], limits: limits)
+        let now = Int(Date().timeIntervalSince1970)
+        for time in [site.modified, now] {
+            // The second time, the file may change unseen, and is read for each request.
+            try site.write(String(repeating: "abcdefghij", count: 1000), as: "large.bin", at: time)
+            let first = try #require(try await site.get("/large.bin"))
+            let owner = try #require(first.owner)
+            for fields in [HTTPFields(), [.range: "bytes=10-"], [.range: "bytes=0-"]] {
+                let next = try #require(try await site.get("/large.bin", fields))
+                #expect(next.owner === owner)
+                #expect(next.body == Array(first.body[(fields[.range] == "bytes=10-" ? 10 : 0)...]))
+            }
+            try site.write(String(repeating: "9876543210", count: 1000), as: "large.bin", at: time)
+            let changed = try #require(try await site.get("/large.bin"))
+            #expect(changed.owner !== owner && changed.body.first == UInt8(ascii: "9"))
+        }
+    }
+
+    @Test("Conditional requests of many clients at once get 304, and the new content after a change")
+    func conditionalLoad() async throws {
+        let site = try Site()
+        let handler: Handler = { request in
+            try await site.files.respond(to: request) ?? Response(status: .notFound, headers: [:])
+        }
+        try await LiveServer.run(handler: handler) { live in
+            /// The statuses and tags of many requests on many connections.
+            @Sendable func answers(to fields: String...) async throws -> Set<[String]> {
+                let text = ("GET /style.css HTTP/1.1\r\nHost: a\r\n" + fields.map { $0 + "\r\n" }.joined()) + "\r\n"
+                return try await withThrowingTaskGroup(of: Set<[String]>.self) { group in
+                    for _ in 0..<32 {
+                        group.addTask {
+                            let client = try await live.connect(limit: .seconds(60))
+                            var answers: Set<[String]> = []
+                            for _ in 0..<5 { try await client.send(text + text) }
+                            for _ in 0..<10 {
+                                let answer = try await client.readResponse()
+                                answers.insert(["\(answer.status)", answer["etag"] ?? "", "\(answer.body.count)"])
+                            }
+                            await client.close()
+                            return answers
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.formUnion($1) }
+                }
+            }
+            let plain = try await answers(to: "Accept-Encoding: identity")
+            let coded = try await answers(to: "Accept-Encoding: gzip")
+            let (first, second) = (try #require(plain.first), try #require(coded.first))
+            #expect(plain.count == 1 && coded.count == 1 && first[0] == "200" && first[1] != second[1])
+            for tag in [first[1], "W/" + first[1], "\"x\", " + first[1], "*"] {
+                let unchanged = try await answers(to: "Accept-Encoding: identity", "If-None-Match: \(tag)")
+                #expect(unchanged == [["304", first[1], "0"]])
+            }
+            let other = try await answers(to: "If-None-Match: \(first[1])", "Accept-Encoding: gzip")
+            #expect(other.map { $0[0] } == ["200"])
+            try site.write(String(repeating: "b { color: white }\n", count: 90), as: "style.css", at: site.modified + 9)
+            let changed = try await answers(to: "Accept-Encoding: identity")
+            #expect(changed.count == 1 && changed.first?[1] != first[1])
+        }
+    }
+
     @Test("Files are served over a socket on paths without a route")
     func overSocket() async throws {
         let site = try Site()

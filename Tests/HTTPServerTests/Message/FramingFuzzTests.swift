@@ -1,23 +1,11 @@
 import HTTPServer
+import TestSupport
 import Testing
 
 /// Mutations of valid requests from a seeded generator: the machine neither traps nor depends on how the bytes are
 /// cut.
 @Suite("Mutated requests", .serialized)
 struct FramingFuzzTests {
-    /// SplitMix64 (Steele, Lea, Flood 2014): small and reproducible.
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private static let seeds = [
         request("GET /a?b=c", "Accept: */*", "Connection: keep-alive"),
         request("POST /", "Content-Length: 5", "Expect: 100-continue", then: "hello"),
@@ -42,7 +30,7 @@ struct FramingFuzzTests {
         return limits
     }
 
-    private static func mutate(_ bytes: [UInt8], with random: inout Generator) -> [UInt8] {
+    private static func mutate(_ bytes: [UInt8], with random: inout SeededGenerator) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let place = Int.random(in: 0...bytes.count, using: &random)
@@ -65,7 +53,7 @@ struct FramingFuzzTests {
 
     @Test("20,000 mutations have the same result whole, byte by byte and split at random", arguments: 1...4)
     func mutations(seed: Int) async {
-        var random = Generator(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var refused = 0
         var handled = 0
         for iteration in 0..<5_000 {

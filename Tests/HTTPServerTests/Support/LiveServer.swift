@@ -13,12 +13,13 @@ struct LiveServer {
     static func run(
         hosts: [String] = ["127.0.0.1"], kind: ListeningPoint.Kind = .plain, limits: ServerLimits = ServerLimits(),
         timeouts: ServerTimeouts = ServerTimeouts(),
-        logger: Logger = silentLogger,
+        logger: Logger = silentLogger, probePaths: Set<String> = [],
         errorRenderer: ErrorRenderer? = nil, handler: @escaping Handler = echo,
         test: (LiveServer) async throws -> Void
     ) async throws {
         var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: 2, limits: limits, timeouts: timeouts)
         configuration.listeners[0].kind = kind
+        configuration.probePaths = probePaths
         let server =
             errorRenderer.map {
                 Server(configuration: configuration, logger: logger, errorRenderer: $0, handler: handler)
@@ -43,8 +44,10 @@ struct LiveServer {
             status: .ok, contentType: "text/plain", text: "\(request.method.rawValue) \(request.path) \(content)")
     }
 
-    func connect(limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil) async throws -> RawClient {
-        try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes)
+    func connect(
+        limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil, from source: String? = nil
+    ) async throws -> RawClient {
+        try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes, from: source)
     }
 
     /// Sends text on a new connection, and returns the responses until the server closes.

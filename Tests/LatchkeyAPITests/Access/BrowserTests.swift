@@ -128,15 +128,4 @@ import Testing
         #expect(done.headers[.location]?.contains("error=invalid_id_token") == true)
         #expect(done.headers[.setCookie] == nil)
     }
-
-    @Test("After five hundred starts in a second the next one gets Retry-After")
-    func tooManyStarts() async throws {
-        let app = try TestApp()
-        for _ in 0..<500 { #expect(try await start(app, "web").status == 303) }
-        let refused = try await start(app, "web")
-        #expect(refused.status == 503)
-        #expect(refused.headers[.retryAfter] != nil)
-        app.clock.advance(bySeconds: 1)
-        #expect(try await start(app, "web").status == 303)
-    }
 }

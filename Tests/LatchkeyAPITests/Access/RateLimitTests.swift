@@ -144,6 +144,24 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", from: Self.some).status == 401)
     }
 
+    @Test("to start a redirect sign-in are limited for a subnet as a whole, too")
+    func siteStarts() async throws {
+        let app = try app { $0.startsPerSubnet = .init(count: 2, seconds: 60) }
+        let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
+        for (addresses, other) in [
+            (["198.51.100.7", "198.51.100.8", "198.51.100.9"], "198.51.101.9"),
+            (["2001:db8:1:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::1"], "2001:db8:2::1"),
+        ] {
+            for address in addresses.prefix(2) {
+                #expect(try await app.send(.get, path, apiKey: nil, from: address).status != 429)
+            }
+            let refused = try await app.send(.get, path, apiKey: nil, from: addresses[2])
+            #expect(refused.status == 429)
+            #expect(field(refused, "RateLimit-Policy") == #""subnet-starts";q=2;w=60"#)
+            #expect(try await app.send(.get, path, apiKey: nil, from: other).status != 429)
+        }
+    }
+
     @Test("are counted by API key, and not for unknown keys")
     func perKey() async throws {
         let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }

@@ -8,16 +8,11 @@ import Testing
 
 /// At most sixteen clients can watch the operator's status stream.
 @Suite struct StatusWatcherTests {
-    @Test("Of concurrent watchers sixteen get events, and the others are disconnected")
+    @Test("Of concurrent watchers sixteen get events, and the others are refused with 503")
     func together() async throws {
         let app = try TestApp()
-        var pages = OperatorPages()
-        let beginning = Timestamp(secondsSinceEpoch: 0)
-        pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
-        let handler = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger
-        ).handler()
-        // All were admitted before the first was counted.
+        let handler = handler(of: app)
+        // All are admitted before the first one is answered.
         let gate = Gate()
         let server = Server(
             configuration: ServerConfiguration(hosts: ["127.0.0.1"], port: 0, loops: 1), logger: app.log.logger
@@ -36,6 +31,32 @@ import Testing
         await server.shutdown(within: .zero)
     }
 
+    @Test("A response that is never read gives its place back")
+    func unread() async throws {
+        let handler = handler(of: try TestApp())
+        var headers = HTTPFields()
+        headers[try #require(HTTPField.Name("Host"))] = "localhost"
+        let peer = SocketAddress(host: "127.0.0.1", port: 1)
+        for _ in 0..<3 {
+            var responses: [Response] = []
+            for _ in 0..<20 {
+                responses.append(
+                    try await handler(Request(.get, "/status/events", headers: headers, body: [], peer: peer)))
+            }
+            #expect(responses.map(\.status.code) == Array(repeating: 200, count: 16) + [503, 503, 503, 503])
+            #expect(responses.last?.headers[.retryAfter] == "1")
+        }
+    }
+
+    private func handler(of app: TestApp) -> Handler {
+        var pages = OperatorPages()
+        let beginning = Timestamp(secondsSinceEpoch: 0)
+        pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
+        return LatchkeyAPI(
+            useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger
+        ).handler()
+    }
+
     private func watch(at port: UInt16, _ gate: Gate) async throws {
         var clients: [RawClient] = []
         for _ in 0..<19 {
@@ -47,13 +68,14 @@ import Testing
         gate.open()
         var told = 0
         for client in clients {
-            #expect(try await client.readUntil("\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
-            do throws(RawClient.Failure) {
-                _ = try await client.readUntil("\n\n")
-                told += 1
-            } catch {
-                guard case .closed(received: []) = error else { throw error }
+            let head = try await client.readUntil("\r\n\r\n")
+            guard head.hasPrefix("HTTP/1.1 200 ") else {
+                #expect(head.hasPrefix("HTTP/1.1 503 "))
+                #expect(head.contains("Retry-After: 1\r\n"))
+                continue
             }
+            _ = try await client.readUntil("\n\n")
+            told += 1
         }
         #expect(told == 16)
         for client in clients { await client.close() }

@@ -1,3 +1,4 @@
+import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -11,10 +12,13 @@ import Testing
         provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
         callbackURL: "https://login.example/auth/zenkey/callback")
 
-    private func state(of step: RedirectStep) throws -> String {
+    private func state(of step: RedirectStep) throws -> String { try value("state", of: step) }
+
+    /// A parameter of the request that the browser is sent with.
+    private func value(_ name: String, of step: RedirectStep) throws -> String {
         guard case .goOn(let location, _) = step else { throw TestFailure() }
         let query = location.split(separator: "?").last?.split(separator: "&") ?? []
-        return String(try #require(query.first { $0.hasPrefix("state=") }).dropFirst("state=".count))
+        return String(try #require(query.first { $0.hasPrefix(name + "=") }).dropFirst(name.count + 1))
     }
 
     private struct TestFailure: Error {}
@@ -23,6 +27,13 @@ import Testing
         var answer = AuthorizationResponse(provider: provider)
         answer.state = Secret(state)
         answer.error = "access_denied"
+        return answer
+    }
+
+    private func approval(_ state: String) -> AuthorizationResponse {
+        var answer = AuthorizationResponse(provider: "zenkey")
+        answer.state = Secret(state)
+        answer.code = Secret("CODE-1")
         return answer
     }
 
@@ -99,7 +110,7 @@ import Testing
         let hash = TokenHash(sha256Of: state)
         let content = try #require(
             try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
-        #expect(content.count > 200)
+        #expect(content.count > 100)
         #expect(!String(decoding: content, as: UTF8.self).contains("com.example.app"))
     }
 
@@ -116,7 +127,7 @@ import Testing
             _ = try await app.store.addOneTimeRecord(
                 OneTimeRecord(
                     handle: hash(state), purpose: "redirect attempt", content: content,
-                    expiresAt: app.clock.now.advanced(bySeconds: 60)))
+                    expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
         }
         await #expect {
             try await flow.finish(answer(other), browser: nil)
@@ -126,13 +137,63 @@ import Testing
         guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
     }
 
-    @Test("At most five hundred sign-ins start in a second")
-    func startRate() {
-        let rate = StartRate()
-        let now = Timestamp(secondsSinceEpoch: 1)
-        #expect((0..<500).allSatisfy { _ in rate.admits(at: now) })
-        #expect(!rate.admits(at: now))
-        #expect(rate.admits(at: now.advanced(bySeconds: 1)))
+    @Test("A sign-in that a former version started is finished")
+    func formerVersion() async throws {
+        let app = try TestApp()
+        let state = RandomSource.system.token()
+        let json = """
+            {"mccmnc":"310410","nonce":"NONCE","code_verifier":"\(String(repeating: "v", count: 43))",
+            "provider":"zenkey","client_id":"client-1","client_type":"ios","redirect_uri":"com.example.app://cb",
+            "callback_url":"https://login.example/base/auth/zenkey/callback","scopes":["openid"],"acr_values":[],
+            "tracking_id":"track-1","correlation_id":"corr-1"}
+            """
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(state.utf8)), info: Array("redirect attempt".utf8),
+            outputByteCount: 32)
+        let sealed = try #require(try AES.GCM.seal(Array(json.utf8), using: key).combined)
+        _ = try await app.store.addOneTimeRecord(
+            OneTimeRecord(
+                handle: TokenHash(sha256Of: state), purpose: "redirect attempt", content: Array(sealed),
+                expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
+        app.carrier.script { $0.nonce = "NONCE" }
+        guard case .finished(let end) = try await app.useCases.redirectSignIn.finish(approval(state), browser: nil)
+        else {
+            throw TestFailure()
+        }
+        #expect(end.location.contains("status=success&tracking_id=track-1"), "\(end.location)")
+    }
+
+    @Test("A start with every parameter keeps all of them, and its row is short")
+    func allParameters() async throws {
+        let app = try TestApp()
+        var start = Self.start
+        start.network = MCCMNC("310410")
+        start.scopes = ["openid", "email", "phone"]
+        start.acrValues = ["a3", "a2"]
+        start.context = "Pay \u{20AC}10 to \u{1F600}"
+        start.codeChallenge = Base64URL.encode(Array(repeating: 7 as UInt8, count: 32))
+        start.trackingID = "track 1"
+        let step = try await app.useCases.redirectSignIn.start(start, browser: nil)
+        let (state, nonce) = (try state(of: step), try value("nonce", of: step))
+        let hash = TokenHash(sha256Of: state)
+        let content = try #require(
+            try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
+        #expect(content.count + OneTimeRecord.overhead <= PendingStarts.unit, "\(content.count)")
+        _ = try await app.store.addOneTimeRecord(
+            OneTimeRecord(
+                handle: hash, purpose: "redirect attempt", content: content,
+                expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
+        app.carrier.script {
+            $0.nonce = nonce
+            $0.claims["acr"] = "\"a2\""
+            $0.claims["context"] = "\"Pay \u{20AC}10 to \u{1F600}\""
+        }
+        guard case .finished(let end) = try await app.useCases.redirectSignIn.finish(approval(state), browser: nil)
+        else {
+            throw TestFailure()
+        }
+        #expect(end.location.hasPrefix("com.example.app://cb?"), "\(end.location)")
+        #expect(end.location.contains("tracking_id=track%201"), "\(end.location)")
     }
 
     @Test("A one-time record is taken once, for its purpose, before it expires")
@@ -145,7 +206,8 @@ import Testing
         }
         func add(_ byte: UInt8) async throws {
             _ = try await store.addOneTimeRecord(
-                OneTimeRecord(handle: try hash(byte), purpose: "p", content: [1, 0, 255], expiresAt: now))
+                OneTimeRecord(handle: try hash(byte), purpose: "p", content: [1, 0, 255], expiresAt: now),
+                insteadOf: [])
         }
         try await add(1)
         let before = now.advanced(bySeconds: -1)

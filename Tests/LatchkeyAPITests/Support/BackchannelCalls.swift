@@ -17,12 +17,14 @@ struct BackchannelCalls: Sendable {
 
     init(
         vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules(),
-        compatibility: Compatibility = Compatibility()
+        compatibility: Compatibility = Compatibility(), limits: RequestLimits = RequestLimits(),
+        clientOrigins: [String: Set<String>] = [:],
+        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }
     ) throws {
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         app = try TestApp(
-            vaultKeys: vaultKeys, client: { $0.signingKey = key }, registration: registration,
-            compatibility: compatibility)
+            clientOrigins: clientOrigins, vaultKeys: vaultKeys, client: { $0.signingKey = key },
+            registration: registration, limits: limits, compatibility: compatibility, backchannel: backchannel)
         // Carriers need not repeat the nonce.
         app.carrier.script { $0.nonce = nil }
     }

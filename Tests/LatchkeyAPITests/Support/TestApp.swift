@@ -36,7 +36,8 @@ struct TestApp: Sendable {
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
-        lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }
+        lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
+        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil
     ) throws {
         site = try TemporaryDirectory(files: [
             "index.html": "<p>hello</p>", "style.css": "p{}", "page.js": ";", "healthz": "file",
@@ -48,6 +49,8 @@ struct TestApp: Sendable {
         storeScript = testStore.script
         var configuration = try Self.configuration(registration: registration, otherClients, change)
         lifetimes(&configuration.lifetimes)
+        backchannel(&configuration.backchannelAuthentication.limits)
+        if let pendingStarts { configuration.maximumPendingStarts = pendingStarts }
         configuration.vaultKeys = vaultKeys
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(

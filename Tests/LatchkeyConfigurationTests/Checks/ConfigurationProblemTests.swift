@@ -62,6 +62,12 @@ struct ConfigurationProblemTests {
                 "sessions.access_lifetime: is longer than sessions.refresh_lifetime; make it shorter [test.yaml line 1]"
             ),
             (
+                "backchannel_authentication: {pending_per_caller: 60, pending_per_carrier: 100}",
+                "backchannel_authentication.pending_per_caller: is more than half of pending_per_carrier, so that two "
+                    + "callers could keep out all others; make it smaller, or "
+                    + "backchannel_authentication.pending_per_carrier larger [test.yaml line 1]"
+            ),
+            (
                 "http: {limits: {max_body_bytes: 64kb}}",
                 "http.limits.max_body_bytes: 64kb is not a size; give a size from 1KiB to 64KiB [test.yaml line 1]"
             ),

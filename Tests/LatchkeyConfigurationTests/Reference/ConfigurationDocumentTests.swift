@@ -41,8 +41,9 @@ struct ConfigurationDocumentTests {
         #expect(
             names(.value) == [
                 "rate_limits", "rate_limit_rules.per_address", "rate_limit_rules.sign_ins_per_address",
-                "rate_limit_rules.starts_per_address", "rate_limit_rules.per_api_key",
-                "rate_limit_rules.changes_per_user", "http.trusted_proxies",
+                "rate_limit_rules.starts_per_address", "rate_limit_rules.starts_per_subnet",
+                "rate_limit_rules.per_api_key",
+                "rate_limit_rules.changes_per_user", "rate_limit_rules.prompts_per_user", "http.trusted_proxies",
                 "http.forwarded_field", "http.limits.max_concurrent_requests", "log.level",
             ])
         #expect(names(.contentsOfFile) == ["tls.certificate_file", "tls.private_key_file", "tls.client_ca_file"])

@@ -45,6 +45,31 @@ struct AdminHarness: Sendable {
         return await process.ending()
     }
 
+    /// The app's fields of a sign-in after the carrier's approval.
+    /// - Parameter user: Who signs in; by default the carrier's first user.
+    func authorizedResponse(of user: String? = nil) throws -> [String: String] {
+        let verifier = RandomSource.system.token()
+        let code = try simulator.issueCode(
+            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
+            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }), user: user)
+        return [
+            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
+            "redirect_uri": SignInHarness.redirectURI,
+            "code_verifier": verifier,
+        ]
+    }
+
+    /// Gives the carrier users `user-0`, `user-1` and so on.
+    func addUsers(_ count: Int) {
+        simulator.update(SignInHarness.mccmnc) { carrier in
+            carrier.users = (0..<count).map { number in
+                .init(
+                    id: "user-\(number)", givenName: "Jo", familyName: "Doe \(number)",
+                    email: "jo\(number)@example.com", phoneNumber: "+12025550123", postalCode: "97477")
+            }
+        }
+    }
+
     /// Writes a file and returns its path.
     func write(_ text: String, as name: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory.file(name)))

@@ -1,5 +1,4 @@
 import CarrierSimulator
-import Crypto
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -112,20 +111,5 @@ import Testing
                 #expect(!ending.output.contains("s3cret"), "\(ending.output)")
             }
         }
-    }
-}
-
-extension AdminHarness {
-    /// The app's fields after the carrier's approval.
-    fileprivate func authorizedResponse() throws -> [String: String] {
-        let verifier = RandomSource.system.token()
-        let code = try simulator.issueCode(
-            mccmnc: SignInHarness.mccmnc, clientID: SignInHarness.clientID, redirectURI: SignInHarness.redirectURI,
-            codeChallenge: Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)).map { $0 }))
-        return [
-            "client_id": SignInHarness.clientID, "code": code, "mccmnc": SignInHarness.mccmnc,
-            "redirect_uri": SignInHarness.redirectURI,
-            "code_verifier": verifier,
-        ]
     }
 }

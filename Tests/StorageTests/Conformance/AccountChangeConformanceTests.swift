@@ -17,7 +17,7 @@ struct AccountChangeConformanceTests {
         let (open, holding) = try kind.make()
         let stores = [try open(), try open()]
         let (user, other) = (try await user(in: stores[0]), try await user(in: stores[0]))
-        let allowance = ChangeAllowance(count: 4, seconds: 60)
+        let allowance = SharedAllowance(count: 4, seconds: 60)
         func change(_ user: UserID, in copy: Int, at seconds: Int64) async throws -> Int64? {
             try await stores[copy].countChange(of: user, within: allowance, at: now.advanced(bySeconds: seconds))
         }
@@ -31,7 +31,7 @@ struct AccountChangeConformanceTests {
         #expect(try await change(user, in: 0, at: -1_000_000) == 15)
         #expect(try await change(user, in: 0, at: -1_000_000 + 15) == nil)
         // A changed allowance applies at once.
-        let wide = ChangeAllowance(count: 600, seconds: 60)
+        let wide = SharedAllowance(count: 600, seconds: 60)
         #expect(try await stores[1].countChange(of: user, within: wide, at: now.advanced(bySeconds: 16)) == nil)
         for copy in [0, 1, 0, 1] { #expect(try await change(user, in: copy, at: 1_000) == nil) }
         #expect(try await change(user, in: 0, at: 1_000) == 15)
@@ -45,7 +45,7 @@ struct AccountChangeConformanceTests {
         let (open, holding) = try kind.make()
         let stores = [try open(), try open()]
         let user = try await user(in: stores[0])
-        let allowance = ChangeAllowance(count: 7, seconds: 3_600)
+        let allowance = SharedAllowance(count: 7, seconds: 3_600)
         let now = now
         let admitted = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<40 {
@@ -97,7 +97,7 @@ struct AccountChangeConformanceTests {
     func bounded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, other) = (try await user(in: store), try await user(in: store))
-        let allowance = ChangeAllowance(count: 2, seconds: 20)
+        let allowance = SharedAllowance(count: 2, seconds: 20)
         for user in [user, user, other] {
             #expect(try await store.countChange(of: user, within: allowance, at: now) == nil)
         }

@@ -25,10 +25,22 @@ struct BackchannelAuthenticationConformanceTests {
 
     private func add(
         _ record: BackchannelAuthenticationRecord,
+        share: UInt8? = nil, allowance: SharedAllowance? = nil,
         limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
         to store: any Store
     ) async throws -> BackchannelAuthenticationAdmission {
-        try await store.addBackchannelAuthentication(record, limits: limits, at: time ?? now)
+        try await store.addBackchannelAuthentication(
+            record, for: prompt(of: record, share, allowance), limits: limits, at: time ?? now)
+    }
+
+    /// By default each caller has its own share.
+    private func prompt(
+        of record: BackchannelAuthenticationRecord, _ share: UInt8? = nil, _ allowance: SharedAllowance? = nil
+    ) throws -> BackchannelPrompt {
+        BackchannelPrompt(
+            user: TokenHash(sha256Of: record.terms.loginHint.exposed),
+            share: try share.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) } ?? record.caller,
+            allowance: allowance)
     }
 
     @Test("A record is found unchanged by its handle and by its notification token", arguments: StoreKind.all)
@@ -166,22 +178,23 @@ struct BackchannelAuthenticationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A user has at most the allowed number of waiting prompts", arguments: StoreKind.all)
-    func perLoginHint(kind: StoreKind) async throws {
+    @Test("A user has at most the allowed number of waiting prompts, at whichever network", arguments: StoreKind.all)
+    func perUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
-        limits.waitingPerLoginHint = 1
+        limits.waitingPerUser = 1
         let hint = "+12025550123"
         var first = try record(loginHint: hint)
         #expect(try await add(first, limits: limits, to: store) == .added)
         let second = try record(caller: 2, loginHint: hint)
-        #expect(try await add(second, limits: limits, to: store) == .tooManyForLoginHint)
-        #expect(try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store) == .added)
+        #expect(try await add(second, limits: limits, to: store) == .tooManyForUser)
+        #expect(try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store) == .tooManyForUser)
+        #expect(try await add(record(), limits: limits, to: store) == .added)
         first.phase = .cancelled
         #expect(try await store.replaceBackchannelAuthentication(first))
         #expect(try await add(second, limits: limits, to: store) == .added)
         let third = try record(loginHint: hint, lifetime: 900)
-        #expect(try await add(third, limits: limits, to: store) == .tooManyForLoginHint)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyForUser)
         #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
         withExtendedLifetime(holding) {}
     }
@@ -205,6 +218,83 @@ struct BackchannelAuthenticationConformanceTests {
         let fourth = try record(caller: 4, lifetime: 900)
         #expect(try await add(fourth, limits: limits, to: store) == .tooManyAtCarrier)
         #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A caller has a share of a carrier's waiting list, also with retries", arguments: StoreKind.all)
+    func share(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var limits = BackchannelAuthenticationLimits()
+        limits.waitingPerCaller = 2
+        var first = try record()
+        #expect(try await add(first, share: 7, limits: limits, to: store) == .added)
+        let second = try record()
+        #expect(try await add(second, share: 7, limits: limits, to: store) == .added)
+        let third = try record()
+        #expect(try await add(third, share: 7, limits: limits, to: store) == .tooManyOfCallerAtCarrier)
+        #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
+        #expect(try await add(record(), share: 8, limits: limits, to: store) == .added)
+        #expect(try await add(record(network: "310010"), share: 7, limits: limits, to: store) == .added)
+        // A record does not stand in its own way, but others do.
+        let own = try prompt(of: second, 7)
+        #expect(try await store.admitBackchannelRequest(of: second, for: own, limits: limits, at: now) == .added)
+        first.phase = .failed
+        #expect(try await store.replaceBackchannelAuthentication(first))
+        #expect(try await add(third, share: 7, limits: limits, to: store) == .added)
+        #expect(
+            try await store.admitBackchannelRequest(of: first, for: prompt(of: first, 7), limits: limits, at: now)
+                == .tooManyOfCallerAtCarrier)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Requests that ask a user count over time, cancelled and removed ones too", arguments: StoreKind.all)
+    func overTime(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let allowance = SharedAllowance(count: 3, seconds: 3_000)
+        let hint = "+12025550123"
+        for caller in 1...3 {
+            var asked = try record(caller: UInt8(caller), loginHint: hint, lifetime: 10)
+            #expect(try await add(asked, allowance: allowance, to: store) == .added)
+            asked.phase = .cancelled
+            #expect(try await store.replaceBackchannelAuthentication(asked))
+        }
+        let later = now.advanced(bySeconds: 700)
+        #expect(try await store.purgeExpired(at: later, limit: 10) == 3)
+        let fourth = try record(caller: 4, loginHint: hint, lifetime: 2_000)
+        #expect(
+            try await add(fourth, allowance: allowance, at: later, to: store) == .askedTooOften(secondsToWait: 300))
+        #expect(
+            try await store.admitBackchannelRequest(
+                of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelAuthenticationLimits(),
+                at: later) == .askedTooOften(secondsToWait: 300))
+        #expect(try await store.backchannelAuthentication(handle: fourth.handle, at: later) == nil)
+        #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == .added)
+        let free = now.advanced(bySeconds: 1_000)
+        #expect(try await add(fourth, allowance: allowance, at: free, to: store) == .added)
+        // The counts go when they count no more.
+        #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 7_000), limit: 10) == 4)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Of many requests at once no more are counted than allowed", arguments: StoreKind.all)
+    func atOnce(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let allowance = SharedAllowance(count: 4, seconds: 3_000)
+        let added = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<12 {
+                group.addTask {
+                    try await add(
+                        record(loginHint: "1", lifetime: 1), allowance: allowance,
+                        limits: {
+                            var limits = BackchannelAuthenticationLimits()
+                            limits.waitingPerUser = 100
+                            return limits
+                        }(), to: store) == .added
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(added == 4)
         withExtendedLifetime(holding) {}
     }
 

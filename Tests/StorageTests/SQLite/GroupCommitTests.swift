@@ -155,7 +155,7 @@ struct GroupCommitTests {
 }
 
 extension Result where Failure == any Error {
-    fileprivate static func of(_ call: @Sendable () async throws -> Success) async -> Self {
+    static func of(_ call: @Sendable () async throws -> Success) async -> Self {
         do { return .success(try await call()) } catch { return .failure(error) }
     }
 }

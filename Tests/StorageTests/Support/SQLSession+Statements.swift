@@ -10,4 +10,6 @@ extension SQLSession {
     func number(_ sql: String) throws -> Int64 {
         try first(SQL(sql)) { $0.number(0) } ?? 0
     }
+
+    var isOnPostgres: Bool { isPostgres }
 }

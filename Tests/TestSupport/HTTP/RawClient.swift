@@ -36,9 +36,11 @@ public final class RawClient: @unchecked Sendable {
     ///   - host: A numeric IPv4 or IPv6 address.
     ///   - limit: How long connecting and all later calls may take together.
     ///   - receiveBufferBytes: The socket's receive buffer, for a client that is to be slow; nil for the system's own.
+    ///   - source: The IPv4 address to connect from; nil for the system's choice.
     /// - Throws: ``Failure``.
     public init(
-        host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil
+        host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil,
+        from source: String? = nil
     ) async throws(Failure) {
         let end = DispatchTime.now() + .milliseconds(Int(limit.components.seconds) * 1000)
         let queue = DispatchQueue(label: "raw-client")
@@ -47,7 +49,8 @@ public final class RawClient: @unchecked Sendable {
         let result: Result<Int32, Failure> = await withCheckedContinuation { done in
             queue.async {
                 done.resume(
-                    returning: RawSocket.connect(host, port, until: end, receiveBufferBytes: receiveBufferBytes))
+                    returning: RawSocket.connect(
+                        host, port, until: end, receiveBufferBytes: receiveBufferBytes, from: source))
             }
         }
         descriptor = try result.get()

@@ -5,7 +5,7 @@ import Glibc
 /// The calls of ``RawClient`` on its non-blocking socket. Each waits until a deadline.
 enum RawSocket {
     static func connect(
-        _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?
+        _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?, from source: String? = nil
     ) -> Result<Int32, RawClient.Failure> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -21,6 +21,7 @@ enum RawSocket {
         guard descriptor >= 0 else { return .failure(.failed(call: "socket", number: errno)) }
         do throws(RawClient.Failure) {
             try prepare(descriptor, receiveBufferBytes: receiveBufferBytes)
+            if let source { try bind(descriptor, to: source) }
             try connect(descriptor, address, until: end)
             return .success(descriptor)
         } catch {
@@ -35,6 +36,18 @@ enum RawSocket {
         guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) >= 0 else {
             throw .failed(call: "fcntl", number: errno)
         }
+    }
+
+    private static func bind(_ descriptor: Int32, to source: String) throws(RawClient.Failure) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            guard inet_pton(AF_INET, source, &pointer.pointee.sin_addr) == 1 else { return Int32(-1) }
+            return pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bindSocket(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw .failed(call: "bind", number: errno) }
     }
 
     private static func setOption(_ descriptor: Int32, level: Int32, _ name: Int32, _ value: Int32) {
@@ -107,6 +120,10 @@ enum RawSocket {
 // The functions above shadow these names.
 private func startConnecting(_ descriptor: Int32, _ address: addrinfo) -> Int32 {
     connect(descriptor, address.ai_addr, address.ai_addrlen)
+}
+
+private func bindSocket(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    bind(descriptor, address, length)
 }
 
 private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {

@@ -42,6 +42,21 @@ public final class PostgresCluster: Sendable {
         try start()
     }
 
+    /// Makes and starts a standby, which follows another server. The other one confirms a commit only when the standby
+    /// has it.
+    public init(following primary: PostgresCluster) throws {
+        folder = "\(Self.prefix)\(getpid())-\(UUID().uuidString)"
+        port = try Self.freePort()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        if let owner = Self.owner { chown(folder, owner.user, owner.group) }
+        try run(
+            "pg_basebackup",
+            ["-D", folder + "/data", "-d", primary.url(schema: "public"), "-R", "--no-sync", "--checkpoint=fast"])
+        try start()
+        try primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try primary.execute("SELECT pg_reload_conf()")
+    }
+
     deinit { destroy() }
 
     private static let prefix = "/tmp/latchkey-test-postgres-"
@@ -97,13 +112,8 @@ public final class PostgresCluster: Sendable {
             try run("pg_ctl", ["-D", folder + "/data", "-m", ending.rawValue, "-w", "stop"])
             return
         }
-        let note = folder + "/data/postmaster.pid"
-        let lines = try String(contentsOfFile: note, encoding: .utf8).split(separator: "\n")
-        guard let process = lines.first.flatMap({ Int32($0) }) else {
-            throw Failure(description: "the server's process is not known")
-        }
-        let all = [process] + Self.children(of: process)
-        kill(process, SIGKILL)
+        let all = try processes()
+        kill(all[0], SIGKILL)
         let end = ContinuousClock.now + .seconds(30)
         while all.contains(where: Self.runs) {
             guard ContinuousClock.now < end else { throw Failure(description: "the server does not end") }
@@ -111,7 +121,19 @@ public final class PostgresCluster: Sendable {
             usleep(5_000)
         }
         // If the dead process is not reaped, the next start takes it for a running server.
-        try FileManager.default.removeItem(atPath: note)
+        try FileManager.default.removeItem(atPath: folder + "/data/postmaster.pid")
+    }
+
+    /// Sends a signal to all processes of the server: SIGSTOP makes it hang, SIGCONT ends that.
+    public func send(_ signal: Int32) throws { for process in try processes() { kill(process, signal) } }
+
+    /// The server's first process, and then its children.
+    private func processes() throws -> [Int32] {
+        let lines = try String(contentsOfFile: folder + "/data/postmaster.pid", encoding: .utf8).split(separator: "\n")
+        guard let process = lines.first.flatMap({ Int32($0) }) else {
+            throw Failure(description: "the server's process is not known")
+        }
+        return [process] + Self.children(of: process)
     }
 
     /// The state and the parent of a process; nil if there is none.
@@ -151,6 +173,8 @@ public final class PostgresCluster: Sendable {
     // MARK: Running the programs
 
     private func destroy() {
+        // A hanging server does not stop.
+        try? send(SIGCONT)
         try? stop()
         try? FileManager.default.removeItem(atPath: folder)
     }

@@ -15,25 +15,17 @@ enum AccountChangesTable {
 
 extension SQLStore {
     package func countChange(
-        of user: UserID, within allowance: ChangeAllowance, at now: Timestamp
+        of user: UserID, within allowance: SharedAllowance, at now: Timestamp
     ) async throws(StorageError) -> Int64? {
         try await writes.submit { db in
-            func keep(_ wholeAt: Int64) throws {
+            let wholeAt = try db.first("SELECT whole_at FROM account_changes WHERE user_id = ?", user) { $0.number(0) }
+            return try allowance.count(after: wholeAt, at: now) { wholeAt in
                 // A user who was erased meanwhile gets no row.
                 try db.perform(
                     """
                     INSERT INTO account_changes (user_id, whole_at) SELECT id, ?2 FROM users WHERE id = ?1 \
                     ON CONFLICT (user_id) DO UPDATE SET whole_at = excluded.whole_at
                     """, user, wholeAt)
-            }
-            let wholeAt = try db.first("SELECT whole_at FROM account_changes WHERE user_id = ?", user) { $0.number(0) }
-            switch allowance.verdict(after: wholeAt, at: now) {
-            case .refused(let seconds, let corrected):
-                if let corrected { try keep(corrected) }
-                return seconds
-            case .admitted(let wholeAt):
-                try keep(wholeAt)
-                return nil
             }
         }
     }

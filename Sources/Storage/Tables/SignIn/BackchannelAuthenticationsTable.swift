@@ -7,35 +7,59 @@ enum BackchannelAuthenticationsTable {
 
     /// Adds a record unless a limit is reached.
     fileprivate static func insert(
-        _ record: Record, limits: BackchannelAuthenticationLimits, at now: Timestamp, in db: SQLSession
+        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
+        in db: SQLSession
     ) throws -> BackchannelAuthenticationAdmission {
-        /// Counts no further than the limit.
-        func exceeds<each Value: SQLValue>(
-            _ limit: Int, _ condition: String, _ values: repeat each Value
-        ) throws -> Bool {
-            let rows = "SELECT 1 FROM async_sign_ins WHERE \(condition) > ? LIMIT ?"
-            return try db.number(
-                "SELECT count(*) FROM (\(rows)) AS found", repeat each values, now, Int64(limit)) >= limit
+        guard try !exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db) else {
+            return .tooManyOfCaller
         }
+        let admission = try admit(record, for: prompt, limits: limits, at: now, in: db)
+        guard admission == .added else { return admission }
         let terms = record.terms
-        if try exceeds(limits.perCaller, "caller = ? AND removed_at", record.caller) { return .tooManyOfCaller }
-        if try exceeds(
-            limits.waitingPerLoginHint, "login_hint = ? AND network = ? AND phase = 'waiting' AND expires_at",
-            terms.loginHint.exposed, terms.network)
-        {
-            return .tooManyForLoginHint
-        }
-        if try exceeds(
-            limits.waitingPerCarrier, "provider = ? AND network = ? AND phase = 'waiting' AND expires_at",
-            terms.provider, terms.network)
-        {
-            return .tooManyAtCarrier
-        }
         try db.perform(
             insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network, terms.redirectURI,
             terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt, terms.options,
-            terms.correlationID, State(record))
+            terms.correlationID, State(record), prompt.user, prompt.share)
         return .added
+    }
+
+    /// Counts a request of a record, if no limit of waiting records is reached without it.
+    fileprivate static func admit(
+        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
+        in db: SQLSession
+    ) throws -> BackchannelAuthenticationAdmission {
+        let others = "phase = 'waiting' AND expires_at > ? AND handle_hash <> ?"
+        let atCarrier = "provider = ? AND network = ?"
+        let (provider, network) = (record.terms.provider, record.terms.network)
+        if try exceeds(
+            limits.waitingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.share, now,
+            record.handle, in: db)
+        {
+            return .tooManyOfCallerAtCarrier
+        }
+        if try exceeds(
+            limits.waitingPerUser, "user_hash = ? AND \(others)", prompt.user, now, record.handle, in: db)
+        {
+            return .tooManyForUser
+        }
+        if try exceeds(
+            limits.waitingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
+        {
+            return .tooManyAtCarrier
+        }
+        // Last, because only what is admitted counts.
+        if let seconds = try PromptsTable.count(prompt, at: now, in: db) {
+            return .askedTooOften(secondsToWait: seconds)
+        }
+        return .added
+    }
+
+    /// Counts no further than the limit.
+    private static func exceeds<each Value: SQLValue>(
+        _ limit: Int, _ condition: String, _ values: repeat each Value, in db: SQLSession
+    ) throws -> Bool {
+        let rows = "SELECT 1 FROM async_sign_ins WHERE \(condition) LIMIT ?"
+        return try db.number("SELECT count(*) FROM (\(rows)) AS found", repeat each values, Int64(limit)) >= limit
     }
 
     /// Replaces all that may change of a record, if it has not changed since it was read.
@@ -101,8 +125,8 @@ enum BackchannelAuthenticationsTable {
 
     private static let insert = SQL.numbered(
         """
-        INSERT INTO async_sign_ins (\(columns.joined(separator: ", ")), revision) \
-        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")), 0)
+        INSERT INTO async_sign_ins (\(columns.joined(separator: ", ")), user_hash, share, revision) \
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")), ?, ?, 0)
         """)
     private static let update = SQL.numbered(
         """
@@ -126,6 +150,15 @@ enum BackchannelAuthenticationsTable {
     static let byCarrier = """
         CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
         WHERE phase = 'waiting'
+        """
+
+    // Both hashes are NULL in rows of former versions, which live for minutes.
+    static let counted = """
+        ALTER TABLE async_sign_ins ADD COLUMN user_hash BLOB;
+        ALTER TABLE async_sign_ins ADD COLUMN share BLOB;
+        CREATE INDEX async_sign_ins_by_user ON async_sign_ins (user_hash) WHERE phase = 'waiting';
+        CREATE INDEX async_sign_ins_by_share ON async_sign_ins (provider, network, share) WHERE phase = 'waiting';
+        DROP INDEX async_sign_ins_by_login_hint
         """
 
     static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"
@@ -172,10 +205,20 @@ enum BackchannelAuthenticationsTable {
 
 extension SQLStore {
     package func addBackchannelAuthentication(
-        _ record: BackchannelAuthenticationRecord, limits: BackchannelAuthenticationLimits, at now: Timestamp
+        _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
     ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
         try await writes.submit { db in
-            try BackchannelAuthenticationsTable.insert(record, limits: limits, at: now, in: db)
+            try BackchannelAuthenticationsTable.insert(record, for: prompt, limits: limits, at: now, in: db)
+        }
+    }
+
+    package func admitBackchannelRequest(
+        of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        try await writes.submit { db in
+            try BackchannelAuthenticationsTable.admit(record, for: prompt, limits: limits, at: now, in: db)
         }
     }
 

@@ -1,9 +1,10 @@
 package import Primitives
 
-/// A limit on the changes of one user's account, across all processes: `count` at once, and as many again in `seconds`.
+/// A limit that all processes count in the store, such as on the changes of one user's account: `count` at once, and as
+/// many again in `seconds`.
 ///
-/// The generic cell rate algorithm, which stores one number for each user.
-package struct ChangeAllowance: Sendable, Hashable {
+/// The generic cell rate algorithm, which stores one number for each account.
+package struct SharedAllowance: Sendable, Hashable {
     package enum Verdict: Sendable, Hashable {
         /// The allowance is whole again at this time, in milliseconds since the epoch.
         case admitted(wholeAt: Int64)
@@ -11,7 +12,7 @@ package struct ChangeAllowance: Sendable, Hashable {
         case refused(secondsToWait: Int64, corrected: Int64?)
     }
 
-    /// The time between changes at the steady rate, and the whole allowance, in milliseconds.
+    /// The time between uses at the steady rate, and the whole allowance, in milliseconds.
     private let interval: Int64
     private let room: Int64
 
@@ -21,8 +22,8 @@ package struct ChangeAllowance: Sendable, Hashable {
         interval = max(1, room / Int64(min(max(count, 1), 1_000_000)))
     }
 
-    /// Decides about one more change.
-    /// - Parameter wholeAt: The value stored by the last admitted change; nil if there is none.
+    /// Decides about one more use.
+    /// - Parameter wholeAt: The value stored by the last admitted use; nil if there is none.
     package func verdict(after wholeAt: Int64?, at now: Timestamp) -> Verdict {
         let now = now.secondsSinceEpoch.multipliedReportingOverflow(by: 1_000).partialValue
         // Caps the wait at one full allowance, so that another machine's fast clock cannot extend it.
@@ -33,5 +34,23 @@ package struct ChangeAllowance: Sendable, Hashable {
                 secondsToWait: (next &- now &- room &+ 999) / 1_000, corrected: wholeAt == start ? nil : start)
         }
         return .admitted(wholeAt: next)
+    }
+
+    /// Counts one more use.
+    /// - Parameters:
+    ///   - wholeAt: As in ``verdict(after:at:)``.
+    ///   - keep: Stores the new value.
+    /// - Returns: The seconds to wait if the allowance is used up, and then the use is not counted; nil if it fits.
+    package func count(
+        after wholeAt: Int64?, at now: Timestamp, keep: (_ wholeAt: Int64) throws -> Void
+    ) rethrows -> Int64? {
+        switch verdict(after: wholeAt, at: now) {
+        case .refused(let seconds, let corrected):
+            if let corrected { try keep(corrected) }
+            return seconds
+        case .admitted(let wholeAt):
+            try keep(wholeAt)
+            return nil
+        }
     }
 }

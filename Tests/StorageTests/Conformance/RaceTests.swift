@@ -44,10 +44,37 @@ struct RaceTests {
         let note = OneTimeRecord(
             handle: Records.hash(), purpose: "test", content: [1, 2, 3],
             expiresAt: Records.now.advanced(bySeconds: 60))
-        let taken = try await race(kind, preparing: { _ = try await $0.addOneTimeRecord(note) }) { store, _ in
+        let taken = try await race(kind, preparing: { _ = try await $0.addOneTimeRecord(note, insteadOf: []) }) {
+            store, _ in
             try await store.takeOneTimeRecord(note.handle, purpose: "test", at: Records.now)
         }
         #expect(taken.compactMap { $0 } == [[1, 2, 3]])
+    }
+
+    @Test("Many sign-outs of one user on several instances at once all succeed")
+    func signOuts() async throws {
+        // Each write in a transaction of its own, on as many connections as there are.
+        let configuration = PostgresConfiguration(
+            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 32, maximumBatch: 1,
+            maximumWait: .seconds(60))
+        let stores = try (0..<2).map { _ in try SQLStore(configuration: configuration) }
+        let identity = Records.identity()
+        let sessions = try (0..<400).map { _ in try Records.session() }
+        let user = try #require(try await stores[0].signIn(Records.signIn(identity, session: sessions[0]))?.user.id)
+        for session in sessions.dropFirst() {
+            _ = try await stores[0].signIn(Records.signIn(identity, session: session))
+        }
+        let ended = await withTaskGroup(of: Result<SessionRevocation, any Error>.self) { group in
+            for (number, session) in sessions.enumerated() {
+                let store = stores[number % stores.count]
+                group.addTask {
+                    await Result.of { try await store.revokeSession(id: session.id, of: user, in: nil, recording: nil) }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for result in ended { #expect(try result.get() == .revoked) }
+        for store in stores { try await store.close() }
     }
 
     @Test("Of concurrent exchanges of a refresh token, one succeeds", arguments: StoreKind.engines)

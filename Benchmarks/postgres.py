@@ -1,0 +1,65 @@
+"""A PostgreSQL server of its own: Benchmarks/scaling.py, Tests/Chaos/chaos.py."""
+import os
+import pathlib
+import pwd
+import socket
+import subprocess
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class PostgresServer:
+    """A separate server with PostgreSQL's default settings, which flushes to disk."""
+
+    def __init__(self, folder):
+        versions = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*") if path.name.isdigit()]
+        if not versions:
+            raise SystemExit("PostgreSQL is missing; run scripts/setup --test")
+        self.programs = max(versions, key=lambda path: int(path.name)) / "bin"
+        self.folder, self.port = folder, free_port()
+        self.prefix = []
+        if os.geteuid() == 0:
+            # PostgreSQL refuses to run as root.
+            entry = pwd.getpwnam("postgres")
+            os.chown(folder, entry.pw_uid, entry.pw_gid)
+            self.prefix = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
+        self.run("initdb", "-D", f"{folder}/data", "-U", "latchkey", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
+        self.url = f"postgres://latchkey@127.0.0.1:{self.port}/postgres?sslmode=disable"
+        self.begin()
+
+    def begin(self):
+        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+        self.run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-l", f"{self.folder}/log", "-o", settings, "start")
+        self.pid = int(pathlib.Path(f"{self.folder}/data/postmaster.pid").read_text().split("\n")[0])
+
+    def run(self, program, *words):
+        # Its child processes keep the output open.
+        with open(f"{self.folder}/../{program}.log", "w+") as output:
+            done = subprocess.run(self.prefix + [str(self.programs / program), *words], stdin=subprocess.DEVNULL,
+                                  stdout=output, stderr=output, cwd="/")
+            output.seek(0)
+            if done.returncode:
+                raise SystemExit(f"{program} failed: {output.read()}")
+
+    def ask(self, sql):
+        done = subprocess.run([str(self.programs / "psql"), self.url, "-qAtX", "-v", "ON_ERROR_STOP=1"], input=sql,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise SystemExit(f"psql failed: {done.stderr}")
+        return done.stdout.strip()
+
+    def send(self, signal):
+        """Sends a signal to all its processes: SIGSTOP makes the server hang."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                if self.pid in (int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])):
+                    os.kill(int(path.parent.name), signal)
+            except OSError:
+                pass
+
+    def end(self, mode="fast"):
+        self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", mode, "-w", "stop")

@@ -1,0 +1,39 @@
+import EventLoops
+
+/// The memory that a connection's output takes, for the ``OutputBudget`` that all connections share.
+extension Connection {
+    /// What the system may keep for one socket.
+    private var systemBytes: Int { 2 * service.limits.sendBufferBytes }
+
+    /// Counts what is kept for the peer. A socket that does not take everything is full.
+    func holdOutput(at now: MonotonicTime) {
+        guard isOpen else { return }
+        let bytes = isFlushed ? min(2 * held.inSystem, systemBytes) : output.ownBytes + systemBytes
+        guard bytes != held.bytes else { return }
+        guard bytes > 0 else { return releaseOutput() }
+        let slot = held.slot ?? Slot(of: slot.network, at: now, holder: self)
+        held.slot = slot
+        held.bytes = bytes
+        service.output.hold(bytes, for: slot, at: now)
+    }
+
+    /// Asks the system how much it still has for the peer.
+    func measureSendQueue(at now: MonotonicTime) {
+        guard isFlushed else { return }
+        held.update(inSystem: SystemCalls.unsentBytes(descriptor))
+        holdOutput(at: now)
+    }
+
+    func releaseOutput() {
+        guard let slot = held.slot else { return }
+        held.slot = nil
+        held.bytes = 0
+        service.output.release(slot)
+    }
+
+    /// Closes so that the system keeps nothing for the peer.
+    func cut() {
+        SystemCalls.resetAtClose(descriptor)
+        close()
+    }
+}

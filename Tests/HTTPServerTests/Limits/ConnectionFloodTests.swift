@@ -1,0 +1,173 @@
+import HTTPServer
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Clients of one subnet that try to take all connections. Over sockets, at a small scale.
+@Suite("Connection floods", .serialized)
+struct ConnectionFloodTests {
+    private static let probes: Set<String> = ["/healthz"]
+
+    private func limits(_ connections: Int, perAddress: Int? = nil) -> ServerLimits {
+        var limits = ServerLimits()
+        limits.connections = connections
+        limits.connectionsPerAddress = perAddress
+        limits.patience = .seconds(60)
+        return limits
+    }
+
+    private func flood(_ live: LiveServer, _ count: Int, with text: String) async throws -> [RawClient] {
+        var clients: [RawClient] = []
+        for number in 1...count {
+            let client = try await live.connect(limit: .seconds(60), from: "127.0.0.\(2 + number)")
+            if !text.isEmpty {
+                try await client.send(text)
+                if text.hasSuffix("\r\n\r\n") { _ = try await client.readResponse() }
+            }
+            clients.append(client)
+            #expect(try await live.reachesConnectionCount(number))
+        }
+        return clients
+    }
+
+    @Test(
+        "Clients of another address are served while the addresses of one subnet hold all connections",
+        arguments: [
+            "", "GE", request("GET /healthz"), request("POST /", "Content-Length: 5", then: "he"),
+        ])
+    func full(_ text: String) async throws {
+        try await LiveServer.run(limits: limits(64)) { live in
+            let flood = try await flood(live, 64, with: text)
+            var honest: [RawClient] = []
+            for _ in 0..<8 {
+                let client = try await live.connect(from: "127.0.1.3")
+                try await client.send(request("GET /"))
+                #expect(try await client.readResponse().status == 200)
+                honest.append(client)
+            }
+            #expect(live.server.statistics.limited[.evicted] == 8)
+            #expect(live.server.statistics.refused == 0)
+            #expect(try await live.reachesConnectionCount(64))
+            // The idlest ones, which came first.
+            for client in flood.prefix(8) { #expect(await client.isCutOff()) }
+            // More connections of the subnet take no slot of the others.
+            for _ in 0..<8 {
+                let client = try await live.connect(from: "127.0.0.2")
+                #expect(try await client.readResponse().status == 503)
+            }
+            for client in honest {
+                try await client.send(request("GET /"))
+                #expect(try await client.readResponse().status == 200)
+            }
+        }
+    }
+
+    @Test("A connection that gave its slot away completes the request that arrived meanwhile")
+    func busy() async throws {
+        let (entered, released) = (Gate(), Gate())
+        let handler: Handler = { request in
+            if request.path == "/wait" {
+                entered.open()
+                await released.pass()
+            }
+            return try await LiveServer.echo(request)
+        }
+        try await LiveServer.run(limits: limits(2), handler: handler) { live in
+            let busy = try await live.connect(from: "127.0.0.2")
+            try await busy.send(request("GET /wait"))
+            await entered.pass()
+            let idle = try await live.connect(from: "127.0.0.2")
+            #expect(try await live.reachesConnectionCount(2))
+            let honest = try await live.connect(from: "127.0.1.3")
+            try await honest.send(request("GET /"))
+            #expect(try await honest.readResponse().status == 200)
+            #expect(await idle.isCutOff())
+            released.open()
+            #expect(try await busy.readResponse().status == 200)
+        }
+    }
+
+    @Test("While all connections work, probes are answered, and all else is refused")
+    func probes() async throws {
+        let (entered, released) = (Gate(), Gate())
+        let handler: Handler = { request in
+            if request.path == "/wait" {
+                entered.open()
+                await released.pass()
+            }
+            return try await LiveServer.echo(request)
+        }
+        var timeouts = ServerTimeouts()
+        timeouts.header = .seconds(2)
+        try await LiveServer.run(
+            limits: limits(1), timeouts: timeouts, probePaths: Self.probes, handler: handler
+        ) { live in
+            let busy = try await live.connect()
+            try await busy.send(request("GET /wait"))
+            await entered.pass()
+            let table = [
+                (request("GET /healthz"), 200), (request("HEAD /healthz"), 200), (request("GET /"), 503),
+                (request("GET /healthz/"), 503), ("NONSENSE\r\n\r\n", 503), ("", 503), ("GET /heal", 503),
+            ]
+            for (text, status) in table {
+                let client = try await live.connect()
+                try await client.send(text)
+                let answer = try await client.readResponse(toHead: text.hasPrefix("HEAD"))
+                #expect(answer.status == status, "\(text)")
+                #expect(answer["connection"] == "close")
+                #expect(try await client.readUntilClosed() == [])
+                await client.close()
+            }
+            #expect(live.server.statistics.limited[.full] == 5)
+            #expect(live.server.statistics.accepted == 1)
+            released.open()
+            #expect(try await busy.readResponse().status == 200)
+        }
+    }
+
+    @Test("An address that has its share is still probed")
+    func share() async throws {
+        try await LiveServer.run(limits: limits(10, perAddress: 1), probePaths: Self.probes) { live in
+            let first = try await live.connect()
+            try await first.send(request("GET /"))
+            #expect(try await first.readResponse().status == 200)
+            for (path, status) in [("/healthz", 200), ("/", 429)] {
+                let client = try await live.connect()
+                try await client.send(request("GET \(path)"))
+                #expect(try await client.readResponse().status == status)
+            }
+            #expect(live.server.statistics.limited[.addressShare] == 1)
+            let other = try await live.connect(from: "127.0.1.3")
+            try await other.send(request("GET /"))
+            #expect(try await other.readResponse().status == 200)
+        }
+    }
+
+    @Test("Probes of another address get a slot while one address takes those kept for probes")
+    func probeFlood() async throws {
+        let (entered, released) = (Gate(), Gate())
+        let handler: Handler = { request in
+            if request.path == "/wait" {
+                entered.open()
+                await released.pass()
+            }
+            return try await LiveServer.echo(request)
+        }
+        try await LiveServer.run(limits: limits(1), probePaths: Self.probes, handler: handler) { live in
+            let busy = try await live.connect()
+            try await busy.send(request("GET /wait"))
+            await entered.pass()
+            // A silent connection keeps its slot for two seconds: the flood is repeated.
+            for _ in 0..<4 {
+                var flood: [RawClient] = []
+                for _ in 0..<ConnectionLimiter.reservedSlots {
+                    flood.append(try await live.connect(from: "127.0.0.2"))
+                }
+                let probe = try await live.connect(from: "127.0.1.3")
+                try await probe.send(request("GET /healthz"))
+                #expect(try await probe.readResponse().status == 200)
+            }
+            released.open()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Primitives
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@Suite("Any store: one-time records")
+struct OneTimeRecordConformanceTests {
+    private func record(content: Int = 10) -> OneTimeRecord {
+        OneTimeRecord(
+            handle: Records.hash(), purpose: "redirect attempt",
+            content: (0..<content).map { _ in .random(in: 0...255) },
+            expiresAt: Records.now.advanced(bySeconds: 600))
+    }
+
+    @Test("A record takes the place of others", arguments: StoreKind.all)
+    func insteadOf(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (first, second, third) = (record(), record(), record())
+        for record in [first, second] { #expect(try await store.addOneTimeRecord(record, insteadOf: [])) }
+        #expect(try await store.addOneTimeRecord(third, insteadOf: [first.handle, Records.hash()]))
+        func take(_ record: OneTimeRecord) async throws -> [UInt8]? {
+            try await store.takeOneTimeRecord(record.handle, purpose: record.purpose, at: Records.now)
+        }
+        #expect(try await take(first) == nil)
+        #expect(try await take(second) == second.content)
+        #expect(try await take(third) == third.content)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A record takes at most 248 bytes of the database besides its content, with its indexes",
+        arguments: StoreKind.engines)
+    func length(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (count, content) = (4_000, 352)
+        let before = try await length(of: store)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count {
+                group.addTask { _ = try await store.addOneTimeRecord(record(content: content), insteadOf: []) }
+            }
+            try await group.waitForAll()
+        }
+        let each = (try await length(of: store) - before) / Int64(count)
+        #expect(each <= Int64(content + OneTimeRecord.overhead), "\(each) bytes each")
+        withExtendedLifetime(holding) {}
+    }
+
+    private func length(of store: SQLStore) async throws -> Int64 {
+        try await store.writes.submit { session in
+            if session.isOnPostgres { return try session.number("SELECT pg_total_relation_size('sealed_notes')") }
+            return try session.number("PRAGMA page_count") * session.number("PRAGMA page_size")
+        }
+    }
+}
